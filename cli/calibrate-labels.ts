@@ -13,11 +13,11 @@ export interface LabelsOptions {
   readonly json?: boolean;
 }
 
-/** What of the labels is of no use. */
+/** Labels that cannot be used. */
 export interface LabelProblems {
-  /** Labels of answers that nobody has recorded. */
+  /** Labels of answers that were not recorded. */
   readonly unknown: readonly string[];
-  /** Of which labels say both: they do not count. */
+  /** Ids with contradicting labels, which do not count. */
   readonly contradicting: readonly string[];
   /** Labels that say the same again. */
   readonly duplicates: number;

@@ -9,7 +9,7 @@ import type { ScoredAnswer } from '../src/risk/score-collector.js';
 import { METHODS } from '../src/uncertainty/method-names.js';
 
 const loggedAnswer = z.object({
-  /** Of prompt and seed. */
+  /** Hash of prompt and seed. */
   key: z.string(),
   scores: z.array(z.object({ scores: z.partialRecord(z.enum(METHODS), z.number()) })),
   steps: z.array(z.object({ from: z.int(), to: z.int() })),
@@ -19,8 +19,8 @@ const loggedAnswer = z.object({
 type LoggedAnswer = z.infer<typeof loggedAnswer>;
 
 /**
- * The answers of a calibration that is under way, in a file beside it, whose name depends on the settings: the same
- * command continues an interrupted one.
+ * The answers of a calibration that is under way, in a file beside it, whose name depends on the settings:
+ * the same command continues an interrupted one.
  */
 export class CalibrationLog {
   readonly file: string;

@@ -33,7 +33,7 @@ const promptLine = z
   });
 
 /**
- * Prompts of a file of JSON Lines. All of an answer counts: nobody knows what of it is right.
+ * Prompts of a file of JSON Lines. Whole answers count, because it is unknown which parts are right.
  * @param name `-` for standard input
  * @throws UsageError that names line and field; ModelError and TemplateError as `encodePrompt`
  */

@@ -160,7 +160,7 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
   }
 }
 
-/** @throws UsageError for the embedded model, whose problems are no everyday prompts */
+/** @throws UsageError for the embedded model, whose problems are not everyday prompts */
 function everydayPrompts({ dir }: Checkpoint): string {
   if (dir === reasonerPath) throw new UsageError('--input or --tasks is required for the embedded model');
   remark('without --input, these are the 200 everyday prompts that come with flinch');

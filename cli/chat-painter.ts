@@ -49,7 +49,7 @@ export function heatPainter(
   const paint = (event: ScoreEvent): void => {
     const token = tokens.get(event.index);
     if (!token || !tokens.delete(event.index)) return; // scored again after a rollback: it is out
-    // What the guard put there is not the model's, and sets no scale.
+    // Text inserted by the guard is not the model's, and does not affect the scale.
     const strength = token.inserted ? null : scale.strength(event);
     skipped ||= !token.inserted && strength === null;
     const text = visible(token.text); // before it gets colours
@@ -73,7 +73,7 @@ export interface HeatScale {
   readonly legend: (swatches: string) => string;
 }
 
-/** By the risk: fully at the threshold of the guard. */
+/** Scale by the risk: full colour at the threshold of the guard. */
 export const riskScale = (method: Method, rate: number): HeatScale => ({
   strength: ({ risk }) => {
     const own = risk?.[method];
@@ -84,7 +84,7 @@ export const riskScale = (method: Method, rate: number): HeatScale => ({
 });
 
 /**
- * By the score, where no calibration says what is ordinary: fully at the largest so far.
+ * Scale by the score, if there is no calibration: full colour at the largest score so far.
  *
  * @param calm a largest score below this is that of a text without doubt
  */
@@ -102,7 +102,7 @@ export function scoreScale(method: Method, calm: number): HeatScale {
   };
 }
 
-/** What the guard found and did. */
+/** Findings and actions of the guard. */
 class Findings {
   readonly #flagged: FlaggedEvent[] = [];
   readonly #rollbacks: RollbackDoneEvent[] = [];
@@ -120,7 +120,7 @@ class Findings {
   }
 }
 
-/** Of an ordinary answer there is nothing to say, nor while too few others are known. */
+/** Whether a verdict is shown: not for an ordinary answer, nor while too few others are known. */
 const isNews = ({ flagged, reason }: Verdict): boolean =>
   flagged === true || (flagged === null && reason !== 'too_few_answers');
 

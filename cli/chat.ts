@@ -238,7 +238,7 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
   };
 }
 
-/** Plain text where nobody sees colours. */
+/** Plain text if there are no colours. */
 function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
   if (watch === null || chalk.level === 0) return plainPainter(paint, watch?.guard ?? null);
   const { guard, risks, scoring } = watch;
@@ -249,9 +249,9 @@ function painter(method: Method, watch: Watch | null): (event: GuardEvent) => vo
 }
 
 /**
- * An answer whose scores all stay far below is sure of itself and stays plain. To first order the scores of
- * perturbations grow with the size α or with the variance σ²; on the reasoner's right answers the largest are
- * about a tenth of these.
+ * Score below which an answer stays plain: it is sure of itself. To first order the scores of perturbations
+ * grow with the size α or with the variance σ²; on the reasoner's right answers the largest are about a tenth
+ * of these.
  */
 function calmScore(method: Method, scoring: AbsoluteScoring): number {
   const { alpha, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;

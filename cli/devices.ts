@@ -3,7 +3,7 @@ import type { Engine } from '../src/engine/engine.js';
 import type { Role } from '../src/engine/protocol.js';
 import { remark } from './terminal.js';
 
-/** What the processes of an engine that run compute on. */
+/** Devices of a running engine's processes. */
 export function formatDevices(engine: Engine): string {
   const { decode, score } = engine.status();
   if (decode.device && score.device && decode.device !== score.device)

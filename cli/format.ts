@@ -13,5 +13,5 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** Of one line, whatever is in the name that it shows. */
+/** Heading of one line, whatever is in the name that it shows. */
 export const heading = (text: string): string => chalk.bold(visibleLine(text));

@@ -3,11 +3,11 @@ import { UsageError } from '../src/files/errors.js';
 import { parseJsonLines } from '../src/files/json-lines.js';
 import { parseJsonText } from '../src/files/json-text.js';
 
-/** What somebody says of an answer. */
+/** Label of an answer. */
 export interface Label {
-  /** Of the answer, or of its span. */
+  /** Id of the answer, or of its span. */
   readonly id: string;
-  /** What was asked; `null` where the file does not say. */
+  /** Name of the question; `null` if the file does not say. */
   readonly name: string | null;
   readonly right: boolean;
 }
@@ -68,7 +68,7 @@ const span = z
     return [{ ids: [context.span_id, id], flagged, risk: attributes['flinch.risk'] ?? null }];
   });
 
-/** What webhooks are sent; other messages than verdicts are left out. */
+/** Messages to webhooks; other messages than verdicts are left out. */
 const message = z.union([
   z.object({ type: z.literal('flag') }).transform((): RecordedAnswer[] => []),
   z

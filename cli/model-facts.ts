@@ -9,7 +9,7 @@ import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
 import { EMBEDDING, expectedTensors } from '../src/checkpoint/weights.js';
 import { readJson } from '../src/files/json.js';
 
-/** What is known of a model; of one that is only a configuration, without what is in its other files. */
+/** Properties of a model; of one that is only a configuration, without those of its other files. */
 export interface ModelFacts {
   readonly name: string;
   readonly dir: string;
@@ -17,9 +17,9 @@ export interface ModelFacts {
   readonly parameters: number;
   readonly weightBytes: number;
   readonly types: readonly StoredType[];
-  /** Of a GGUF file; the others say what is made of it. */
+  /** Facts of a GGUF file; other fields describe the checkpoint made of it. */
   readonly gguf: GgufFacts | null;
-  /** Of a folder with quantised weights; the others say what they become. */
+  /** Facts of a folder with quantised weights; other fields describe the unpacked weights. */
   readonly quantized: QuantizationFacts | null;
   readonly files: {
     /** Null where it is not known before weights are unpacked. */
@@ -41,7 +41,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
   } catch {
-    return false; // whoever opens it as a folder says what is wrong
+    return false; // opening it as a folder reports the error
   }
 }
 

@@ -10,7 +10,9 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EPERM: 'may not be used by this user',
 };
 
-/** What comes of a file that an option names. @throws UsageError that names both, if it cannot be opened */
+/**
+ * Result of opening a file that an option names. @throws UsageError that names both, if it cannot be opened
+ */
 export async function optionFile<T>(option: string, file: string, opened: Promise<T>): Promise<T> {
   try {
     return await opened;

@@ -73,7 +73,7 @@ async function bringModels(command: Command): Promise<void> {
   }
 }
 
-/** What the package `flinch-bench` exports. */
+/** Exports of the package `flinch-bench`. */
 interface BenchPackage {
   benchCommand(name?: string): Promise<Command>;
   dataCommand(): Command;

@@ -56,7 +56,7 @@ const formatRate = (perSecond: number): string =>
   perSecond === 0 || perSecond >= 1 ? `${perSecond.toFixed(1)}/s` : `${(60 * perSecond).toFixed(1)}/min`;
 
 /**
- * Lines of a file, for a bar that somebody sees. `null` for what can be read only once, such as a pipe, and where no
+ * Lines of a file, for a progress bar. `null` for input that can be read only once, such as a pipe, and if no
  * bar is shown.
  */
 export async function countLines(file: string): Promise<number | null> {

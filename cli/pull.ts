@@ -89,7 +89,7 @@ const knownModels = z.array(
     /** Parameters that its files hold. */
     million: z.int().positive(),
     gated: z.boolean(),
-    /** With its real weights. */
+    /** Whether the model was tested with its real weights. */
     tested: z.boolean(),
   }),
 );

@@ -5,7 +5,7 @@ import type { ServeConfig } from './serve-config.js';
 
 export interface Reloading {
   readonly gateway: Pick<Gateway, 'replacePolicies'>;
-  /** With which the gateway was started. */
+  /** Configuration with which the gateway was started. */
   readonly config: ServeConfig;
   /** Reads the configuration again. */
   readonly read: () => Promise<ServeConfig>;
@@ -18,7 +18,7 @@ export function hangups() {
   const heard = (): void => signals.next();
   process.on('SIGHUP', heard);
   return {
-    /** From now on each takes over the policies of the configuration as it is then. */
+    /** Starts reloading: each signal takes over the policies of the configuration as it is then. */
     reload: (reloading: Reloading): void => {
       signals.pipe(concatMap(() => reloadPolicies(reloading))).subscribe();
     },

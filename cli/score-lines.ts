@@ -82,7 +82,7 @@ export function outputLine(
   };
 }
 
-/** Those that the scores depend on. */
+/** Settings that the scores depend on. */
 function settingsFields({
   schedule: { kind, ...schedule },
   methods,

@@ -8,11 +8,14 @@ import { DEFAULT_SCORING } from '../src/uncertainty/settings.js';
 
 const QUESTION = 'What is the capital of France?';
 const TOKENS = 16;
-/** Of a score while the text is written and afterwards; graphs of other sizes round differently. */
+/**
+ * Difference between a score while the text is written and afterwards; graphs of other sizes round
+ * differently.
+ */
 const TOLERANCE = 1e-3;
 
 export interface SelfTest {
-  /** What the model writes, greedily. */
+  /** Text that the model writes, greedily. */
   readonly text: string;
   readonly tokens: number;
   /** The largest difference between a score in the stream and that of the finished text. */

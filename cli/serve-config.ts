@@ -79,7 +79,7 @@ const FIELD_FLAGS: readonly {
   { flag: '--log-level', path: ['log', 'level'], value: ({ logLevel }) => logLevel },
 ];
 
-/** Of a field, as `listen.port`, the flag that sets it. */
+/** Flags by the field that they set, such as `listen.port`. */
 export const FLAG_OF_FIELD: ReadonlyMap<string, string> = new Map(
   FIELD_FLAGS.map(({ flag, path }) => [path.join('.'), flag]),
 );
@@ -129,7 +129,10 @@ function modelFlags(flags: ServeFlags): ConfigLayer[] {
   return [modelLayer(nameOf(model), { checkpoint: model, ...settings }, '--model', flags)];
 }
 
-/** That of the folder or the GGUF file, as far as requests can give it: `my model` is served as `my-model`. */
+/**
+ * Name of the folder or the GGUF file, in characters that requests can contain: `my model` is served as
+ * `my-model`.
+ */
 function nameOf(folder: string): string {
   const name = (snapshotName(resolve(folder)) ?? basename(resolve(folder)))
     .replace(/\.gguf$/i, '')

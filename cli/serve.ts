@@ -20,7 +20,10 @@ interface ServeOptions extends ServeFlags {
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** What a shell reports for a process that was ended by SIGINT; a second signal leaves no time for more. */
+/**
+ * Exit code that a shell reports for a process that was ended by SIGINT; a second signal leaves no time for
+ * more.
+ */
 const EXIT_AT_ONCE = 130;
 
 export function serveCommand(): Command {
@@ -119,7 +122,7 @@ async function serve(options: ServeOptions): Promise<void> {
   );
   const { LogWriter } = await import('../gateway/log-writer.js');
   const { startAlone } = await import('../gateway/start-alone.js');
-  // Before large models are read.
+  // These checks come before reading large models.
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
@@ -131,10 +134,10 @@ async function serve(options: ServeOptions): Promise<void> {
     { write: (line: string) => log.write(visible(line)) },
   );
   const begun = leaveOnSignal();
-  // Without a file there is nothing to read again.
+  // If there is no file, there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
   const gateway = await (config.workers > 1 ? startWorkers : startAlone)({ config, logger, metrics });
-  // A fault that nobody has caught is one of a request or of a model, which others must survive.
+  // An uncaught error belongs to a request or to a model, and must not end the others.
   const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
   process.on('unhandledRejection', uncaught);
   try {
@@ -142,7 +145,7 @@ async function serve(options: ServeOptions): Promise<void> {
     logger.info({ models: names, url: gateway.url }, 'serving');
     const serving = `${heading('flinch')} serves ${visibleLine(names.join(', '))} at ${heading(gateway.url)} (Ctrl-C to stop)`;
     const hints = await calibrationHints(gateway.engines);
-    // Serving goes on if nobody can be told.
+    // Serving goes on if this cannot be printed.
     new LogWriter(1).write([serving, ...hints.map(visibleLine)].map((line) => `${line}\n`).join(''));
     begun();
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
@@ -160,7 +163,7 @@ const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): s
     return engine ? `${name} on ${formatDevices(engine)}` : name;
   });
 
-/** A line for each model whose flags go by a running estimate. */
+/** A line for each model whose flags use a running estimate. */
 async function calibrationHints(engines: Workers['engines']): Promise<string[]> {
   const all = [...engines].map(async ([name, { checkpoint }]) => {
     const hint = await uncalibrated(checkpoint);

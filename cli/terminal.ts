@@ -8,10 +8,10 @@ import { visible } from '../src/files/visible.js';
 
 export const say = (text: string): void => void process.stdout.write(shown(text));
 
-/** On standard error: what is no result. */
+/** Prints to standard error text that is not a result. */
 export const note = (text: string): void => void process.stderr.write(visible(text));
 
-/** What should be known: a line on standard error that begins with the program's name. */
+/** Prints a notice: a line on standard error that begins with the program's name. */
 export const remark = (text: string): void => note(`flinch: ${indented(text)}\n`);
 
 /** The same for what went wrong. */

@@ -2,11 +2,12 @@ import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import { CALIBRATION_FILE, calibrationFileOf, readCalibration } from '../src/risk/calibration-file.js';
 
-/** What needs no quotes in a shell. */
+/** Words that need no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./~-]+$/;
 
 /**
- * Of a model without a calibration of its own, what that means and the command that makes one; else `null`.
+ * Notice for a model without a calibration of its own: what that means, and the command that makes one; else
+ * `null`.
  * @throws ModelError for a calibration that cannot be read
  */
 export async function uncalibrated(checkpoint: Checkpoint): Promise<string | null> {

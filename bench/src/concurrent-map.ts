@@ -10,7 +10,7 @@ export interface EachOptions {
   readonly concurrency?: number;
   /** Done before: the bar begins there. */
   readonly done?: number;
-  /** Once it is aborted nothing more begins, and its reason is thrown. */
+  /** When this is aborted, nothing more begins, and its reason is thrown. */
   readonly signal?: AbortSignal;
 }
 

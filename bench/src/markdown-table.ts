@@ -1,6 +1,6 @@
 import { availableParallelism, cpus } from 'node:os';
 
-/** What numbers were measured on. */
+/** Machine of a measurement. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;

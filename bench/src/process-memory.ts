@@ -29,8 +29,8 @@ export async function processMemory(pid: number): Promise<ProcessMemory | null> 
 }
 
 /**
- * By how many bytes a process grew at most while work was done: its highest resident memory, without what it had before.
- * @returns `null` for the bytes where Linux does not tell
+ * Growth of a process while work was done, in bytes: its highest resident memory, without what it had before.
+ * @returns `null` for the bytes if the system is not Linux
  */
 export async function peakGrowth<T>(
   pid: number | undefined,

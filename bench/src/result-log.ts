@@ -47,7 +47,10 @@ export class Ledger<T extends object> {
     return ledger;
   }
 
-  /** What is there of a run that another process may be writing: its file is left as it is, and nothing is added to it. */
+  /**
+   * Results so far of a run that another process may be writing: its file is left as it is, and nothing is
+   * added to it.
+   */
   static async peek<T extends object>(
     file: string,
     schema: z.ZodType<T>,
@@ -142,7 +145,7 @@ const NEWLINE = 0x0a;
 
 interface Line {
   readonly text: string;
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   /** Bytes of the file up to its end. */
   readonly end: number;

@@ -10,8 +10,8 @@ export interface BacklogOptions {
 }
 
 /**
- * What waits for a client that does not keep up: over the limit its generations pause, until half of it is taken. If
- * for a time nothing of it is, the client has stalled.
+ * Data that waits for a slow client: over the limit its generations pause, until half of it is taken. If for
+ * a time nothing of it is, the client has stalled.
  */
 export class Backlog {
   readonly #options: BacklogOptions;
@@ -26,7 +26,7 @@ export class Backlog {
     return this.#full;
   }
 
-  /** To be called after each write. */
+  /** Call this after each write. */
   grown(): void {
     const { waiting, limitBytes, pause } = this.#options;
     if (this.#full || waiting() <= limitBytes) return;
@@ -35,7 +35,7 @@ export class Backlog {
     pause();
   }
 
-  /** To be called when some of it may have been taken. */
+  /** Call this when some data may have been taken. */
   shrunk(): void {
     const { waiting, limitBytes, resume } = this.#options;
     if (!this.#full || 2 * waiting() > limitBytes) return;

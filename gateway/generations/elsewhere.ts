@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.js';
 import type { EventHistory } from './event-history.js';
 import type { ReadGeneration, Sink } from './live-generation.js';
 
-/** Where a generation is to go on: the offset of its next frame. */
+/** Position at which a generation is to go on: the offset of its next frame. */
 export interface ResumePoint {
   readonly id: string;
   readonly epoch: string;
@@ -41,11 +41,11 @@ export interface Elsewhere {
 /** A generation that others are to find. */
 export interface Published {
   readonly id: string;
-  /** Whoever may resume it. */
+  /** Name of the principal that may resume it. */
   readonly owner: string;
   readonly requestId: string | undefined;
   readonly model: string;
-  /** What another gateway needs to go on with it in place of this one; without it none can. */
+  /** Data with which another gateway can go on in place of this one; without it none can. */
   readonly record: string | undefined;
   /** If others have published it: by which it became ours. */
   readonly fence?: string | undefined;
@@ -58,7 +58,7 @@ export interface Published {
 /** A generation whose gateway is gone, and that is ours from now on. */
 export interface LostGeneration {
   readonly id: string;
-  /** Of its first gateway, by which its client asks for it. */
+  /** Epoch of its first gateway, which the client's requests name. */
   readonly epoch: string;
   readonly fence: string;
   readonly record: string;
@@ -72,16 +72,16 @@ export interface LostGeneration {
  */
 export type TakeOver = (lost: LostGeneration, principal: Principal) => Promise<boolean>;
 
-/** What becomes of it. */
+/** Reports changes of a published generation. */
 export interface Publication {
   /** Its history has changed. */
   changed(): void;
-  /** It has written its last frame. */
+  /** The generation has written its last frame. */
   ended(): void;
-  /** It cannot be resumed any more. */
+  /** The generation cannot be resumed any more. */
   forgotten(): void;
   /**
-   * It writes no more here: another gateway is to go on with it.
+   * The generation writes no more here: another gateway is to go on with it.
    * @returns false if none can
    */
   handOver?(): boolean;

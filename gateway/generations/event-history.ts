@@ -4,9 +4,9 @@ export interface HistoryLimits {
 }
 
 /**
- * The last frames of a generation, in order, by their offsets: what was sent can be sent again, what was not waits
- * here. The oldest that were sent go first; what was not sent is never dropped, so that whoever writes must stop in
- * time ({@link crowded}).
+ * The last frames of a generation, in order, by their offsets: frames that were sent can be sent again,
+ * others wait here. The oldest that were sent are dropped first. Frames that were not sent are never dropped,
+ * so that the writer must stop in time ({@link crowded}).
  */
 export class EventHistory {
   readonly #limits: HistoryLimits;
@@ -31,7 +31,7 @@ export class EventHistory {
   }
 
   /**
-   * So many frames from an offset on, or as many as there are.
+   * Frames from an offset on, at most `most`, or as many as there are.
    * @returns `null` if the first of them is gone
    */
   from(offset: number, most: number): readonly string[] | null {
@@ -39,7 +39,7 @@ export class EventHistory {
     return this.#frames.slice(offset - this.#first, offset - this.#first + most);
   }
 
-  /** Of what will be pushed next. */
+  /** Offset of the next frame. */
   get next(): number {
     return this.#first + this.#frames.length;
   }

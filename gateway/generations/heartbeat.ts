@@ -12,7 +12,7 @@ export class Heartbeat {
     }, periodMs / 2).unref();
   }
 
-  /** To be called with whatever else is sent. */
+  /** Call this for everything else that is sent. */
   sent(): void {
     this.#sent = true;
   }

@@ -16,7 +16,7 @@ export class Lifecycle {
   }
 
   /**
-   * @param resumes whether who asks has something under way to come back to
+   * @param resumes whether the client has something under way to resume
    * @throws ApiError 503 `shutting_down` for others once draining
    */
   async checkOpen(resumes: () => boolean | Promise<boolean>): Promise<void> {

@@ -7,25 +7,28 @@ import type { EventHistory } from './event-history.js';
 import { lostError } from './lost.js';
 
 /**
- * What the events of one generation are on the wire: frames, each with its offset. The first of those that are returned
- * has the one that is given, the others follow.
+ * Encodes the events of one generation: as frames, each with its offset. The first frame of a result has the
+ * given offset, the others follow.
  */
 export interface Encoding {
-  /** What is said as soon as it starts. */
+  /** Frames that are sent as soon as it starts. */
   opening(): readonly string[];
   event(event: GuardEvent, offset: number): readonly string[];
   cancelled(offset: number): readonly string[];
   failed(error: ApiError, offset: number): readonly string[];
 }
 
-/** Where the frames of a generation go, one after the other: a connection's side of it. */
+/** Destination of the frames of a generation, one after the other: a connection's side of it. */
 export interface Sink {
   send(frame: string): void;
   /** Everything was sent. */
   ended(): void;
-  /** It failed before it had a frame. */
+  /** The generation failed before it had a frame. */
   refused(error: unknown): void;
-  /** It is read no more here, though it may go on: another connection has it now, or nobody has it any more. */
+  /**
+   * The generation is read no more here, though it may go on: another connection has it now, or no reader is
+   * left.
+   */
   lost(error: ApiError): void;
 }
 
@@ -43,23 +46,26 @@ export type ReadGeneration = Pick<
 
 export interface LiveOptions {
   readonly id: string;
-  /** Whoever may resume it. */
+  /** Name of the principal that may resume it. */
   readonly owner: string;
   /** The client's name for it. */
   readonly requestId: string | undefined;
   readonly prepared: Prepared;
   readonly encoding: Encoding;
-  /** Of a generation that can be resumed. */
+  /** History of a generation that can be resumed. */
   readonly history: EventHistory | null;
   /** How long it waits to be resumed, after the loss of its connection and after all of it was sent. */
   readonly retentionMs: number;
-  /** It writes no more; with what it failed, unless the sink was told, and whether it came to its end. Called once. */
+  /**
+   * The generation writes no more. Receives the error, unless the sink was told, and whether it came to its
+   * end. Called once.
+   */
   readonly onOver: (error: unknown, complete: boolean) => void;
-  /** It cannot be resumed any more. Called once, after its end. */
+  /** The generation cannot be resumed any more. Called once, after its end. */
   readonly onForgotten: () => void;
-  /** What its history takes has changed, by so many bytes. */
+  /** Change of the memory of its history, in bytes. */
   readonly onHistory: (bytes: number) => void;
-  /** As in `Publication`. */
+  /** See `Publication`. */
   readonly onHandOver: () => boolean;
 }
 
@@ -133,7 +139,8 @@ export class LiveGeneration {
 
   #follow(): void {
     const { encoding, prepared } = this.#options;
-    // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
+    // `start` is called in the pipeline, so that everything that is thrown is an error of this generation
+    // alone.
     const frames = defer(() => prepared.start(this.#gate)).pipe(
       map((event) => encoding.event(event, this.#offset)),
     );
@@ -147,7 +154,7 @@ export class LiveGeneration {
 
   /**
    * Goes on with another sink, from an offset, once {@link resume} is called.
-   * @returns false if not all from there on can be sent; then it is over, for it is of no use to who asked for it
+   * @returns false if not all from there on can be sent; then it is over, because the client cannot use a part
    */
   attach(sink: Sink, offset: number): boolean {
     const { history } = this.#options;
@@ -194,7 +201,7 @@ export class LiveGeneration {
     if (this.#sink !== sink) return;
     this.#sink = null;
     this.#paused = false;
-    // Of one that has sent nothing nobody knows the id.
+    // If nothing was sent, the client does not know its id.
     if (this.#options.history && this.#offset > 0) {
       this.#retain();
       this.#balance();
@@ -205,7 +212,7 @@ export class LiveGeneration {
 
   /** Sends no more for now; the generation waits. What is on its way without a history is sent all the same. */
   pause(sink: Sink): void {
-    if (this.#sink !== sink) return; // it has another now, which reads at a pace of its own
+    if (this.#sink !== sink) return; // another connection has it, with a pace of its own
     this.#paused = true;
     this.#balance();
   }
@@ -295,7 +302,7 @@ export class LiveGeneration {
     }
   }
 
-  /** Whoever reads it does so no more. */
+  /** Disconnects its readers. */
   #takeFrom(): void {
     const readers = [this.#sink, this.#reader];
     this.#sink = null;
@@ -327,7 +334,7 @@ export class LiveGeneration {
     this.#options.onOver(error, complete);
   }
 
-  /** Holds the gate while nobody takes what would be written. */
+  /** Holds the gate while frames are not taken. */
   #balance(): void {
     const waits = this.#paused || (this.#sink === null && this.#options.history?.crowded === true);
     if (waits && !this.#over) {

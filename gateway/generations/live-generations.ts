@@ -20,14 +20,14 @@ export interface OpenRequest {
   readonly resumable: boolean;
   /** The client's name for it. */
   readonly requestId?: string | undefined;
-  /** As in {@link Published.record}. */
+  /** See {@link Published.record}. */
   readonly record?: string;
-  /** Which this one goes on with: it is no new one. */
+  /** Generation of another gateway that this one continues; it does not count as new. */
   readonly lost?: LostGeneration;
   readonly prepare: () => Promise<Prepared>;
   /** @param resumable whether it can be, which may be less than was asked for */
   readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
-  /** Says in the log whose it is; by default that of all generations. */
+  /** Logger with the fields of this generation; by default that of all generations. */
   readonly logger?: Logger;
   /** Told when it is over, unless it failed, whether it came to its end. */
   readonly over?: (generation: LiveGeneration, complete: boolean) => void;
@@ -35,21 +35,21 @@ export interface OpenRequest {
 
 /** All generations of the gateway that are under way, and those that have ended and can still be resumed. */
 export class LiveGenerations {
-  /** Of this process: offsets of another mean nothing here. */
+  /** Epoch of this process: offsets of another mean nothing here. */
   readonly epoch = randomBytes(9).toString('base64url');
   readonly #settings: Settings;
   readonly #logger: Logger;
   readonly #running = new Set<LiveGeneration>();
-  /** By id; those that were created first come first. */
+  /** Generations by id, in the order of their creation. */
   readonly #resumable = new Map<string, LiveGeneration>();
   readonly #elsewhere: readonly Elsewhere[];
   #preparing = 0;
-  /** Of other workers, that connections of this one read. */
+  /** Number of generations of other workers that connections of this one read. */
   #relayed = 0;
   #historyBytes = 0;
   #refuses = false;
   #drained = false;
-  /** Those who wait until none is under way. */
+  /** Callbacks that wait until none is under way. */
   readonly #waiting = new Set<() => void>();
 
   constructor(settings: Settings, logger: Logger, elsewhere: readonly Elsewhere[] = []) {
@@ -69,8 +69,9 @@ export class LiveGenerations {
   }
 
   /**
-   * Takes on a generation. Whoever opens it starts it, or discards it. A client that asks again for one that can be
-   * resumed, by the same name, has lost it before it learned its id: what nobody can ask for ends.
+   * Takes on a generation. The caller starts it, or discards it. A client that asks again for a resumable one
+   * by the same name has lost the first before it learned its id: that one ends, because it can never be
+   * resumed.
    * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
    */
   async open(request: OpenRequest): Promise<LiveGeneration> {
@@ -181,7 +182,7 @@ export class LiveGenerations {
     return [...this.#resumable.values()].some(({ owner }) => owner === name);
   }
 
-  /** From now on no new generations. */
+  /** Refuses new generations from now on. */
   refuse(): void {
     this.#refuses = true;
   }
@@ -283,7 +284,7 @@ export class LiveGenerations {
   }
 }
 
-/** Whoever may read it asks us. */
+/** Publication of a generation whose readers all ask this process. */
 const UNPUBLISHED: Publication = { changed: () => {}, ended: () => {}, forgotten: () => {} };
 
 function report(logger: Logger, { id, model }: LiveGeneration, error: unknown): void {

@@ -2,7 +2,7 @@ import type { ReadGeneration, Sink } from './live-generation.js';
 
 export interface RemoteOptions {
   readonly act: (action: 'detach' | 'discard' | 'cancel') => void;
-  /** It is read no more. Called once. */
+  /** The generation is read no more. Called once. */
   readonly over: () => void;
 }
 

@@ -53,7 +53,7 @@ export interface AppOptions {
   /** Whether `/metrics` is here, or has a listener of its own. */
   readonly serveMetrics: boolean;
   readonly logger: Logger;
-  /** What gateways share, if they do. */
+  /** Health of the state that gateways share, if they do. */
   readonly state: StateHealth | null;
   /** How the workers of the port are, if we are one. */
   readonly workers?: (() => Promise<WorkersHealth>) | undefined;
@@ -74,7 +74,7 @@ export interface WorkerState {
 
 export interface WorkersHealth {
   readonly workers: readonly WorkerState[];
-  /** Under way in all of them, by model. */
+  /** Streams under way in all workers, by model. */
   readonly streams: Readonly<Record<string, number>>;
 }
 
@@ -191,7 +191,7 @@ export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
   readonly checkName: ((headers: IncomingHttpHeaders) => void) | null;
 }
 
-/** A listener for `/metrics` alone, which asks for no key: whoever configures it chooses who reaches it. */
+/** A listener for `/metrics` alone, which asks for no key: the operator decides which hosts can reach it. */
 export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Express {
   return createOpenApp({ metrics, checkName }, 'only /metrics is available on this port', () => {});
 }
@@ -245,7 +245,7 @@ const addSlash: RequestHandler = (req, res, next) => {
 function setHeaders(res: Response, file: string): void {
   res.locals.route = 'page';
   res.set(PAGE_HEADERS);
-  // For pages of other sites, too. Whether one may then use the gateway is another question.
+  // The script is available to pages of other sites, too. Access to the gateway is checked separately.
   if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
 }
 
@@ -259,7 +259,7 @@ const refuseSniffing: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** On the server of another application nobody else does. */
+/** Serves one request of a connection at a time: on another application's server nothing else does. */
 const oneAtATime: RequestHandler = (req, res, next) => inTurn(req, res, next);
 
 const refuseOddForms: RequestHandler = (req, _res, next) => {
@@ -276,7 +276,7 @@ function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
   };
 }
 
-/** While draining only those may connect who have something to resume. */
+/** While draining, accepts only clients that have something to resume. */
 function refuseNewcomers(lifecycle: Lifecycle, live: LiveGenerations): RequestHandler {
   return async (_req, res, next) => {
     await lifecycle.checkOpen(() => live.holds(res.locals.principal));

@@ -16,7 +16,7 @@ export class Assembly {
   readonly #choices = new Map<number, JoinedFields>();
   #usage: Json | null = null;
 
-  /** What obfuscates the length of a chunk is of no whole completion. */
+  /** Adds a chunk. `obfuscation`, which hides the length of a chunk, is not part of a whole completion. */
   add({ choices, usage, obfuscation: _, ...fields }: Json): void {
     for (const [name, value] of Object.entries(fields))
       if (isGiven(value)) this.#fields.set(name, written(value));
@@ -27,7 +27,7 @@ export class Assembly {
     }
   }
 
-  /** Of the completion itself, without its choices and usage: what the last chunk said of each. */
+  /** Fields of the completion itself, without its choices and usage: the last value of each. */
   get fields(): Json {
     return Object.fromEntries(this.#fields);
   }
@@ -36,7 +36,7 @@ export class Assembly {
     return this.#usage;
   }
 
-  /** By their indices. */
+  /** Choices in the order of their indices. */
   get choices(): readonly AssembledChoice[] {
     return [...this.#choices]
       .sort(([a], [b]) => a - b)
@@ -63,7 +63,7 @@ export class Assembly {
 
 const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
 
-/** Of calls: a message has them in their order. */
+/** Sorts tool calls by their indices, and removes these: a message has calls in their order. */
 function withoutIndices(message: Json): Json {
   if (!Array.isArray(message.tool_calls)) return message;
   const calls = listOf(message.tool_calls).toSorted((a, b) => Number(indexOf(a)) - Number(indexOf(b)));

@@ -9,7 +9,7 @@ export interface OpenAiToken {
 }
 
 export interface LogprobEntry extends OpenAiToken {
-  /** What it adds to the text. */
+  /** Text that the token adds. */
   readonly text: string;
   readonly top: readonly OpenAiToken[];
 }
@@ -17,15 +17,15 @@ export interface LogprobEntry extends OpenAiToken {
 /** How one of OpenAI's APIs writes the choices of an answer. */
 export interface ChoiceForm {
   readonly objects: { readonly whole: string; readonly chunk: string };
-  /** Of the chunk before all others. */
+  /** Fields of the first chunk. */
   readonly opening: Json;
-  /** What a chunk adds; without a text nothing. */
+  /** Fields of a chunk with a text; none without one. */
   delta(text?: string): Json;
-  /** What an upstream said of a choice. */
+  /** Fields of a choice from an upstream. */
   passed(choice: Json): Json;
   /** A choice of a whole answer. */
   whole(choice: AssembledChoice, text: string): Json;
-  /** The same of an answer that nobody reads. */
+  /** Choice of a whole answer that is not scored. */
   verbatim(choice: AssembledChoice): Json;
   /** The text of a choice that an upstream wrote beside the first. */
   textOf(choice: AssembledChoice): string;
@@ -100,5 +100,5 @@ export const RESPONSE_FORM: ChoiceForm = {
   delta: (delta = '') => ({ delta }),
 };
 
-/** As Python counts them, whose servers tell offsets. */
+/** Number of characters as in Python: its servers send offsets in these. */
 export const charactersOf = (text: string): number => [...text].length;

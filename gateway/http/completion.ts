@@ -13,7 +13,7 @@ import { ToldGuard } from './told-guard.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { WholeOptions } from './whole-completion.js';
 
-/** What is sent of it at once. */
+/** Fields of a chunk. */
 export interface CompletionChunk {
   readonly choices: readonly Readonly<Record<string, unknown>>[];
   readonly flinch?: { readonly tokens: readonly object[]; readonly events?: readonly object[] };
@@ -36,16 +36,16 @@ export class Completion {
   readonly #form: ChoiceForm;
   readonly #guard: ToldGuard;
   readonly #created = Math.floor(Date.now() / 1000);
-  /** Whose scores have not come, by index: a score's chunk repeats its token. */
+  /** Tokens whose scores have not come, by index: a score's chunk repeats its token. */
   readonly #tokens = new Map<number, TokenEvent>();
-  /** Of their texts, where log-probabilities are told. */
+  /** Characters of the texts so far, if log-probabilities are sent. */
   #characters = 0;
   /** Waits for its score. */
   #unsent: TokenEvent | null = null;
-  /** Those of an upstream's chunks that are not ours. */
+  /** Fields of an upstream's chunks that are not ours. */
   readonly #fields = new UpstreamFields();
   #usage: unknown = null;
-  /** What stands around the text and the token in each chunk of a token. */
+  /** JSON around the text and the token in each chunk of a token. */
   #frame: { readonly before: string; readonly between: string } | null = null;
 
   constructor(options: CompletionOptions) {
@@ -101,7 +101,7 @@ export class Completion {
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
     this.#await(event, score);
     const flinch = { tokens: [scoredToken(event, this.#options.vocabulary, score)] };
-    // What the client is to read of another part is what the upstream says beside the text.
+    // Other parts reach the client through the upstream's events beside the text.
     if (event.part) return this.#chunk({}, flinch);
     const at = this.#characters;
     if (this.#options.logprobs) this.#characters += charactersOf(event.text);
@@ -121,7 +121,7 @@ export class Completion {
     return `${before}${delta},${between}${JSON.stringify(scoredToken(event, this.#options.vocabulary, score))}]}}`;
   }
 
-  /** Of a chunk without either. Where both belong, nothing of an upstream's can stand after them. */
+  /** Splits a chunk without text and token. In chunks with both, no field of an upstream can follow them. */
   #framed() {
     const chunk = JSON.stringify(this.#chunk({ delta: {} }, { tokens: [] }));
     const at = chunk.lastIndexOf('"logprobs":null,"finish_reason":null');
@@ -138,7 +138,7 @@ export class Completion {
     return token ? [this.#chunk({}, { tokens: [scoredToken(token, this.#options.vocabulary, event)] })] : [];
   }
 
-  /** What an upstream says beside the text. Of what has no scores the guard's warnings tell, once. */
+  /** Chunks for events beside the text. The guard's warnings list parts that have no scores, once. */
   #passed(event: UpstreamEvent): CompletionChunk[] {
     const { logprobs: asked } = this.#options;
     const learnt = this.#learn(event);

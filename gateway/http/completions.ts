@@ -4,7 +4,7 @@ import { choicesEncoding } from './chat-completions.js';
 import { TEXT_FORM } from './choice-form.js';
 import type { GenerationApi } from './generations.js';
 
-/** What a chat has for the fields of a completion. */
+/** Names of a chat's fields in a completion. */
 const NAMES = { messages: 'prompt', top_logprobs: 'logprobs' };
 
 /** `/v1/completions`, OpenAI's older API: a prompt with no chat template around it. */

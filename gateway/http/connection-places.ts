@@ -6,7 +6,7 @@ import type { Release, Usage } from '../access/usage.js';
 
 export interface ConnectionLimits {
   readonly connections: number;
-  /** Of the network that an address stands for. */
+  /** Limit for the network that an address stands for. */
   readonly perAddress: number;
 }
 
@@ -19,9 +19,10 @@ interface Open {
 }
 
 /**
- * Gives each connection of a server a place, and closes it unheard if there is none. Where all are taken, a newcomer gets
- * that of a connection on which nothing is under way: of the address that has most, the one unused for longest. So
- * nobody keeps others out by connections alone, and behind a proxy, which has but one address, nothing in use is closed.
+ * Gives each connection of a server a place, and closes it at once if there is none. If all are taken, a new
+ * connection gets the place of one without requests under way: of the address that has most, the one unused
+ * for longest. Connections alone thus cannot lock out other clients, and behind a proxy, which has but one
+ * address, nothing in use is closed.
  * @param name of the server's places; other processes may count theirs by the same
  */
 export function placeConnections(server: Server, limits: ConnectionLimits, usage: Usage, name: string): void {
@@ -75,7 +76,7 @@ export function placeConnections(server: Server, limits: ConnectionLimits, usage
   });
 }
 
-/** What has not been used for longest of the first of these networks that has such a connection. */
+/** The connection unused for longest, of the first of these networks that has an unused one. */
 function unusedOf(
   connections: ReadonlyMap<Socket, Open>,
   networks: readonly string[],

@@ -2,7 +2,7 @@ import { catchError, throwError } from 'rxjs';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import type { Prepared } from '../models/served-model.js';
 
-/** What an API calls the fields of a chat completion: `{ messages: 'prompt' }`. */
+/** Names of an API for the fields of a chat completion: `{ messages: 'prompt' }`. */
 export type FieldNames = Readonly<Record<string, string>>;
 
 /** The error of a chat completion, as one of an API with other names: where it is about a field, about its own. */
@@ -15,7 +15,7 @@ function renamed(names: FieldNames, error: unknown): unknown {
   return new ApiError(code, text, name, told);
 }
 
-/** Of what is prepared, its errors and warnings. */
+/** Renames the fields in errors and warnings of a prepared generation. */
 export async function renamedPrepared(
   names: FieldNames,
   prepare: () => Promise<Prepared>,

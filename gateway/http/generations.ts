@@ -27,7 +27,7 @@ export interface GenerationsOptions {
 
 /** One of OpenAI's APIs that write a text. */
 export interface GenerationApi {
-  /** With which the ids of its answers begin. */
+  /** Prefix of the ids of its answers. */
   readonly prefix: string;
   /** @throws ApiError 400 for a body that is no request */
   read(body: unknown): ApiRequest;
@@ -41,7 +41,7 @@ export interface ApiRequest {
   readonly resumable: boolean;
   /** Whether its encoding keeps all events to the end. */
   readonly kept: boolean;
-  /** What this API calls the fields of a chat. */
+  /** Names of this API for the fields of a chat. */
   readonly names?: FieldNames;
   encode(prepared: Prepared, answer: Answer): Encoding;
 }
@@ -49,15 +49,16 @@ export interface ApiRequest {
 /** The answer that is to be encoded. */
 export interface Answer {
   readonly id: string;
-  /** Before the offsets of its events. */
+  /** Prefix of the offsets of its events. */
   readonly place: string;
-  /** Of an answer that is not streamed: says the verdict in headers. */
+  /** Writes the verdict into the headers of an answer that is not streamed. */
   readonly tell: (verdict: Verdict | undefined) => void;
 }
 
 /**
- * `POST` of an API, streamed or whole. A client that goes away cancels its generation, unless it asked that it can be
- * resumed; then the same request with `Last-Event-ID` goes on. Who asks is `res.locals.principal`.
+ * `POST` of an API, streamed or whole. A client that goes away cancels its generation, unless it asked that
+ * it can be resumed; then the same request with `Last-Event-ID` goes on. The client is
+ * `res.locals.principal`.
  */
 export function createGeneration(
   api: GenerationApi,
@@ -167,7 +168,7 @@ function jsonSink(res: Response, generation: LiveGeneration, refused: (error: un
     },
     ended: () => {
       if (parts.length === 0) return;
-      // Also without a guard: what is not scored is not unflagged.
+      // This is set without a guard, too: an unscored answer does not count as clean.
       if (!res.hasHeader('x-flinch-flagged')) res.set(verdictHeaders());
       sendParts(res.type('json'), parts);
     },

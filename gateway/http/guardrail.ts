@@ -10,7 +10,7 @@ import { type ScoredText, type ScoringOptions, scoreText } from './score-text.js
 /** OpenAI's limit of choices. */
 const MAX_SCORED = 128;
 
-/** What the API calls the fields of a generation. */
+/** Names of the API for the fields of a generation. */
 const NAMES = {
   model: 'additional_provider_specific_params.model',
   messages: 'structured_messages',
@@ -83,7 +83,7 @@ const unscored = (request: GuardrailRequest, reason: string) => ({
   flinch: { ...aboutOf(request), reason, texts: [] },
 });
 
-/** What has no scores. */
+/** Parts of a request that have no scores. */
 const aboutOf = (request: GuardrailRequest) => ({
   unscored: (['tool_calls', 'images'] as const).filter((name) => request[name]?.length),
 });

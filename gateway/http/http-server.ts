@@ -18,8 +18,9 @@ const MAX_HEADER_BYTES = 16 << 10;
 const KEEP_ALIVE_MS = 75_000;
 
 /**
- * A server whose clients have so long to send a request and to read a response, and so many bytes for its headers. What is not HTTP, comes too
- * slowly or is too large is answered in the shape of the API where that is still possible.
+ * A server with time limits for sending a request and reading a response, and a limit of its headers' bytes.
+ * A request that is not HTTP, comes too slowly or is too large is answered in the shape of the API if that is
+ * still possible.
  */
 export function createHttpServer(
   limits: Pick<Config['limits'], 'header_s' | 'body_s'> & Pick<Config['streams'], 'stall_s'>,
@@ -34,7 +35,7 @@ export function createHttpServer(
     // How exact the two are.
     connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // From Node 22.21 and 24.9 on; before, see `declineUpgrade`.
+    // Supported from Node 22.21 and 24.9 on; before, see `declineUpgrade`.
     shouldUpgradeCallback: (request: IncomingMessage) =>
       server.listenerCount('upgrade') > 0 && isHandshake(request),
   };
@@ -55,7 +56,7 @@ export function createHttpServer(
   return server;
 }
 
-/** What Node could not make a request of. */
+/** Error for data that Node could not parse as a request. */
 function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -88,9 +89,9 @@ export const isHandshake = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
 /**
- * Serves a request that offers to speak another protocol as if it did not, as `h2c`, which Java's client offers: who
- * offers one must be content with that (RFC 9110, 7.8). Where Node has not asked, the request has no body by now, and
- * its connection nobody who reads it: it begins anew with the same request, without the offer, and ends after it.
+ * Serves a request that offers to speak another protocol as if it did not, as `h2c`, which Java's client
+ * offers: RFC 9110, 7.8 allows this. If Node has not asked, the request has no body by now, and nothing reads
+ * its connection: it begins anew with the same request, without the offer, and ends after it.
  */
 export function declineUpgrade(
   server: Server,
@@ -113,7 +114,7 @@ export function refuse(
   error: ApiError,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  // Nobody else listens on it, nor ends it when the other side does not.
+  // The connection has no other listeners, and nothing else ends it when the other side does not.
   connection.on('error', () => connection.destroy());
   connection.on('finish', () => connection.destroy());
   const text = JSON.stringify({ error: error.body });

@@ -17,7 +17,7 @@ export function inTurn({ socket }: IncomingMessage, response: ServerResponse, se
     serve();
     return;
   }
-  // What was read together with the last request that counts.
+  // Requests may have been read together with the last one that is answered.
   if (socket.destroyed) return;
   if (open.size > MAX_WAITING) {
     socket.destroy();
@@ -33,7 +33,10 @@ export function inTurn({ socket }: IncomingMessage, response: ServerResponse, se
   if (open.size === 1) serve();
 }
 
-/** On a server of another application, a response may wait behind one that is not ours: then it emits no `close`. */
+/**
+ * Watches a connection. On a server of another application, a response may wait behind one that is not ours:
+ * then it emits no `close`.
+ */
 function watch(connection: Duplex): Map<ServerResponse, () => void> {
   const open = new Map<ServerResponse, () => void>();
   openResponses.set(connection, open);

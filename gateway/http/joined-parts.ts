@@ -103,7 +103,7 @@ export class JoinedFields {
 class JoinedList {
   readonly #items: unknown[] = [];
   readonly #places = new Map<number, number>();
-  /** Those without an index, since the last that has one. */
+  /** Items without an index, since the last that has one. */
   #written = new WrittenItems();
 
   add(items: readonly unknown[]): this {

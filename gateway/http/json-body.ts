@@ -5,8 +5,9 @@ import { parseJsonText } from '../requests/json-text.js';
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads a JSON body into `req.body`. JSON alone: a form or plain text that another site posts, for which browsers ask
- * nobody, never gets as far as a generation. Nothing is decompressed, so what is read is what was sent.
+ * Reads a JSON body into `req.body`. JSON alone: a form or plain text that another site posts, for which
+ * browsers send no preflight request, never gets as far as a generation. Nothing is decompressed, so the body
+ * is read as it was sent.
  */
 export function jsonBody(maxBytes: number): RequestHandler[] {
   const read = express.raw({ type: 'application/json', limit: maxBytes, inflate: false });
@@ -23,11 +24,11 @@ const checkCharset: RequestHandler = (req, _res, next) => {
 
 const parseBody: RequestHandler = (req, _res, next) => {
   if (req.body !== undefined && !Buffer.isBuffer(req.body)) {
-    // For whoever builds the application; who else asks learns nothing of it.
+    // The message is for the developer of the application; it is not sent to clients.
     const message = 'the body was already read by the application; mount the gateway before body parsers';
     throw new ApiError('internal_error', message);
   }
-  // Without a body, or with one of another type, express leaves none.
+  // The property is not a buffer if there is no body, or one of another type.
   if (!Buffer.isBuffer(req.body)) {
     throw new ApiError('invalid_json', 'the body must be JSON, with Content-Type: application/json');
   }

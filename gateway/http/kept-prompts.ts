@@ -1,6 +1,6 @@
 import type { GuardrailRequest } from '../requests/guardrail-request.js';
 
-/** What a request asked. */
+/** Prompt of a request. */
 export type KeptPrompt = Pick<GuardrailRequest, 'structured_messages' | 'tools'>;
 
 const MOST_BYTES = 64 << 20;
@@ -12,7 +12,10 @@ interface Entry {
   readonly untilMs: number;
 }
 
-/** Prompts of requests until their responses come, by whose they are and the id of the call; the oldest go first. */
+/**
+ * Prompts of requests until their responses come, by principal and id of the call; the oldest are dropped
+ * first.
+ */
 export class KeptPrompts {
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();

@@ -14,15 +14,15 @@ export interface PassthroughOptions {
   readonly models: GovernedModels;
   readonly lifecycle: Lifecycle;
   readonly metrics: Pick<Metrics, 'traceContext'>;
-  /** Of a body. */
+  /** Bytes of a body. */
   readonly maxBytes: number;
 }
 
-/** Of a request: what its body is, and what is expected. All others are the gateway's. */
+/** Headers that describe the request's body and the expected answer. All others are set by the gateway. */
 const REQUEST_HEADERS = ['content-type', 'accept', 'openai-beta', 'range'];
 const RESPONSE_HEADERS = ['content-type', 'content-disposition', 'content-range', 'retry-after'];
 
-/** Of an answer that a browser may be shown: whatever it is, it is no page of this gateway. */
+/** Policy for answers that a browser may show: they are never a page of this gateway. */
 const FOREIGN = { 'content-security-policy': "sandbox; default-src 'none'" };
 
 /**
@@ -36,7 +36,7 @@ export function passthrough(options: PassthroughOptions): RequestHandler[] {
     res.locals.route = '/v1/*';
     await lifecycle.checkOpen(() => false);
     const { method, path } = partsOf(req);
-    // In one of many forms of a path, servers and we may see different ones.
+    // Other forms of a path could be read differently by the server and by us.
     if (!isPlainPath(path)) {
       const problem = 'must be in its plain form: without dots, escapes, or empty parts';
       throw new ApiError('invalid_value', `the path ${problem}`);
@@ -81,7 +81,7 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
   }
 }
 
-/** As they came: nothing is decoded. */
+/** Parts of an address as they came: nothing is decoded. */
 function partsOf({ method, url }: Request) {
   const [path = '', ...query] = url.split('?');
   return { method, path, query: query.join('?') };
@@ -125,7 +125,7 @@ function objectOf(bytes: Buffer): Readonly<Record<string, unknown>> {
   throw new ApiError('invalid_json', 'the body must be a JSON object');
 }
 
-/** Of bodies that no server reads as JSON, unless it goes by their bytes. */
+/** Types of bodies that servers do not read as JSON, unless they look at the bytes. */
 const RAW = /^\s*(multipart|audio|image|video)\/|^\s*application\/octet-stream/i;
 /** White space and zeros, as of UTF-16, and marks of byte order. */
 const BEFORE_JSON: ReadonlySet<number> = new Set([...Array(33).keys(), 0xef, 0xbb, 0xbf, 0xfe, 0xff]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What may stand in logs and headers as it is. */
+/** Ids that are safe in logs and headers. */
 const FIT = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The client's own name for a request, if it is fit to be repeated; else a new one. */

@@ -19,7 +19,7 @@ export function observe(logger: Logger, metrics: Metrics): RequestHandler {
       const ms = performance.now() - start;
       const route = routeOf(req.route, res.locals.route);
       const { model, error, principal, responseId } = res.locals;
-      // Until an answer begins the status is 200, whatever becomes of it.
+      // The status is 200 until an answer begins, whatever its outcome.
       const status = res.headersSent ? res.statusCode : null;
       metrics.request({ method: req.method, route, status, seconds: ms / 1000 });
       const about = { request_id: requestId, method: req.method, route, status };

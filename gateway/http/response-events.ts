@@ -14,7 +14,7 @@ import { WholeCompletion } from './whole-completion.js';
 /** Parts of it may be written JSON. */
 export type ResponseEvent = Json & { readonly type: string };
 
-/** Where the text stands that is being written. */
+/** Position of the text that is being written. */
 interface Position {
   readonly item_id: unknown;
   readonly output_index: unknown;
@@ -36,17 +36,17 @@ export class ResponseEvents {
   readonly #whole: WholeCompletion;
   #begun = false;
   #sequence = 0;
-  /** As the last event had it. */
+  /** Response as in the last event. */
   #response: Json;
   #position: Position | null = null;
-  /** Of the part that is being written. */
+  /** Text of the part that is being written. */
   #text = '';
   #logprobs: WrittenJson[] = [];
   /** Items that are done. */
   readonly #output: WrittenJson[] = [];
-  /** Of an upstream: events that follow a text that is not all there. */
+  /** Events of an upstream that follow a text that is not complete. */
   #waiting: Json[] = [];
-  /** What has become known since the text ended. */
+  /** Tokens and events that came after the text ended. */
   #late: { readonly tokens: WrittenJson[]; readonly events: WrittenJson[] } | null = null;
 
   constructor(id: string, request: ResponseRequest, prepared: Prepared) {
@@ -155,7 +155,7 @@ export class ResponseEvents {
       this.#text = '';
       this.#logprobs = [];
     }
-    // Where nobody reads it.
+    // The answer is not scored, and its events are passed on.
     if (type === 'response.output_text.delta') this.#text += String(raw.delta);
     if (type === 'response.output_text.done') this.#position = null;
     if (type === 'response.output_item.done') this.#output.push(written(item));
@@ -217,7 +217,7 @@ export class ResponseEvents {
     return this.#next({ ...event, response: this.#response });
   }
 
-  /** By the model's name here. Its id stays: it may be what the upstream stores it by. */
+  /** Response with the model's name here. Its id stays: the upstream may store it by that. */
   #named(response: Json): Json {
     const { model, guard, verbatim } = this.#prepared;
     const told = !verbatim && Object.hasOwn(response, 'top_logprobs');
@@ -235,7 +235,7 @@ export class ResponseEvents {
   }
 }
 
-/** Of the log-probabilities of texts what the client asks for: the scores may need more. */
+/** Event with the log-probabilities that the client asked for: the scores may need more. */
 function withLogprobs(event: Json, top: number | null): Json {
   const entries = Object.entries(event).map(([name, value]) => [name, ofTexts(value, top)]);
   const fields: Json = Object.fromEntries(entries);

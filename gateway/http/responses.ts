@@ -8,7 +8,7 @@ import { jsonOf, jsonParts } from './joined-parts.js';
 import { type ResponseEvent, ResponseEvents } from './response-events.js';
 import { sseEvent } from './sse.js';
 
-/** What a chat has for the fields of a response. */
+/** Names of a chat's fields in a response. */
 const NAMES = { messages: 'input', max_completion_tokens: 'max_output_tokens' };
 
 /** `/v1/responses`, without state of our own. */
@@ -43,11 +43,11 @@ function streamed(request: ResponseRequest, prepared: Prepared, { id, place }: A
   };
 }
 
-/** Of those that come most, nothing is written already. */
+/** JSON of an event. The most frequent type has no fields that are JSON already. */
 const jsonOfEvent = (event: ResponseEvent): string =>
   event.type === 'response.output_text.delta' ? JSON.stringify(event) : jsonOf(event);
 
-/** As the last event of its stream has it. */
+/** Encodes the response as in the last event of its stream. */
 function whole(request: ResponseRequest, prepared: Prepared, { id, tell }: Answer): Encoding {
   const response = new ResponseEvents(id, request, prepared);
   return {

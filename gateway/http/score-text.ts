@@ -18,17 +18,17 @@ export interface ScoringOptions {
   readonly live: LiveGenerations;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'traceContext'>;
-  /** Of a text. */
+  /** Characters of a text. */
   readonly maxCharacters: number;
 }
 
-/** What the text answers, and what the API calls the fields of a chat. */
+/** Request that the text answers, and the API's names for the fields of a chat. */
 export interface TextRequest extends ScoringOptions {
   readonly request: GenerationFields;
   readonly names: FieldNames;
 }
 
-/** What is known of one text. */
+/** Result for one text. */
 export interface ScoredText {
   readonly model: string;
   readonly guard: GuardInForce;
@@ -81,7 +81,7 @@ export async function scoreText(
   }
 }
 
-/** Nothing is sent: what is known is told at the end. */
+/** Encoding that sends nothing: the result is reported at the end. */
 function scoredEncoding(
   { model, guard, vocabulary }: Prepared,
   tell: (scored: ScoredText) => void,

@@ -87,7 +87,7 @@ export class SseSink implements Sink {
 
   readonly #written = (): void => this.#backlog.shrunk();
 
-  /** What is said at once, such as a token and its score, goes out at once. */
+  /** Data that is written in one turn, such as a token and its score, is sent together. */
   #cork(): void {
     if (this.#corked) return;
     this.#corked = true;
@@ -96,7 +96,7 @@ export class SseSink implements Sink {
   }
 
   #write(text: string): void {
-    // A response that is destroyed emits an error at a write, and nobody listens.
+    // A response that is destroyed emits an error at a write, which has no listener.
     if (this.#res.destroyed || this.#res.writableEnded) return;
     this.#cork();
     this.#res.write(text, this.#written);

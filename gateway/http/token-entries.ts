@@ -2,13 +2,13 @@ import type { ScoreEvent, TokenEvent, TopToken } from '../../src/stream/events.j
 import { scoreFields, tokenFields, type Vocabulary } from '../../src/stream/wire.js';
 import type { LogprobEntry, OpenAiToken } from './choice-form.js';
 
-/** What is said of a token beside the text, with its scores once they are there. */
+/** Fields of a token beside the text, with its scores once they are there. */
 export const scoredToken = (token: TokenEvent, vocabulary: Vocabulary, score?: ScoreEvent): object => ({
   ...tokenFields(token),
   ...(score && scoreFields(score, vocabulary)),
 });
 
-/** What OpenAI's `logprobs` say of it. */
+/** Fields of a token for OpenAI's `logprobs`. */
 export const logprobEntry = (token: TokenEvent, vocabulary: Vocabulary): LogprobEntry => ({
   ...openAiToken(token, vocabulary, token.text),
   text: token.text,

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Of what is written at once nothing counts as read before all of it is: it has this much longer. */
+/** Speed for large writes, which only count as read when they are complete: they have this much longer. */
 const MIN_BYTES_PER_MS = 64;
 const MAX_CHECK_MS = 1000;
 

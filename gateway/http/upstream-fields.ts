@@ -1,6 +1,9 @@
 import type { Json } from '../upstream/wire/json.js';
 
-/** Of those that each chunk repeats, as JSON. A server could else make a large answer of few bytes. */
+/**
+ * Characters of the fields that each chunk repeats, as JSON. Without the limit a server could make a large
+ * answer of few bytes.
+ */
 const MOST_REPEATED = 512;
 
 /**
@@ -11,7 +14,7 @@ export class UpstreamFields {
   readonly #repeated = new Map<string, { readonly value: unknown; readonly size: number }>();
   readonly #once = new Map<string, unknown>();
   #size = 0;
-  /** Those of each chunk. */
+  /** Fields of each chunk. */
   #fields: Json = {};
 
   add(fields: Json): void {
@@ -35,7 +38,7 @@ export class UpstreamFields {
     return this.#once.size > 0;
   }
 
-  /** Those of the next chunk. */
+  /** Fields of the next chunk. */
   take(): Json {
     if (this.#once.size === 0) return this.#fields;
     const fields = { ...this.#fields, ...Object.fromEntries(this.#once) };

@@ -17,7 +17,7 @@ export interface VerbatimOptions {
   readonly includeUsage: boolean;
 }
 
-/** The chunks of an answer that nobody scores: the upstream's, with our names. */
+/** The chunks of an answer that is not scored: the upstream's, with our names. */
 export class VerbatimEncoding implements Encoding {
   readonly #options: VerbatimOptions;
   readonly #place: string;

@@ -24,7 +24,7 @@ export interface WholeOptions {
   readonly logprobs: boolean;
 }
 
-/** Where the field `flinch` lists events. */
+/** Types of the events that the field `flinch` lists. */
 const LISTS = {
   steps: 'step.done',
   flagged: 'step.flagged',
@@ -33,9 +33,9 @@ const LISTS = {
 } as const;
 
 /**
- * A completion in OpenAI's shapes as a whole, with what flinch knows beside `choices`. What its events say is written as
- * they come: at the end of a long one nobody has to wait. As for `Completion`, they are those of a guard that retracts
- * nothing, or that holds back what it may retract.
+ * A completion in OpenAI's shapes as a whole, with flinch's fields beside `choices`. Events are written to
+ * JSON as they come, which avoids a delay at the end of a long one. As for `Completion`, they are those of a
+ * guard that retracts nothing, or that holds back what it may retract.
  */
 export class WholeCompletion {
   readonly #options: WholeOptions;
@@ -43,12 +43,12 @@ export class WholeCompletion {
   readonly #created = Math.floor(Date.now() / 1000);
   readonly #assembly = new Assembly();
   #text = '';
-  /** Of the first choice, in the order in which it was written. */
+  /** Log-probabilities of the first choice, in the order in which it was written. */
   readonly #logprobs = new JoinedFields();
-  /** Of the texts that they are of. */
+  /** Characters of the texts of these log-probabilities. */
   #characters = 0;
   readonly #tokens = new WrittenItems();
-  /** From the first on whose score has not come, by index; with their scores they are written. */
+  /** Tokens from the first on whose score has not come, by index; they are written with their scores. */
   readonly #waiting = new Map<number, { readonly token: TokenEvent; json: string | null }>();
   readonly #lists = new Map<string, WrittenItems>(
     Object.values(LISTS).map((type) => [type, new WrittenItems()]),
@@ -109,7 +109,7 @@ export class WholeCompletion {
   #addToken(token: TokenEvent): void {
     if (this.#options.guard.enabled) this.#waiting.set(token.index, { token, json: null });
     else this.#tokens.push(this.#written(token));
-    // What is to be read of another part is what the upstream says beside the text.
+    // Other parts are in the upstream's events beside the text.
     if (token.part) return;
     this.#text += token.text;
     const { form, logprobs, vocabulary } = this.#options;
@@ -148,7 +148,7 @@ export class WholeCompletion {
     this.#assembly.add({ ...fields, choices: told });
   }
 
-  /** At least the first. */
+  /** Choices, at least the first. */
   #choices(): readonly [AssembledChoice, ...AssembledChoice[]] {
     const { choices } = this.#assembly;
     const [first, ...others] = choices;

@@ -5,9 +5,9 @@ import type { NewToken, SequenceScorer, TokenScore } from '../../src/uncertainty
 import type { GenerationAgreement } from './alignment/agreement.js';
 
 /**
- * A sequence scorer whose log-probabilities are compared with those that the server sent for the same tokens. It does
- * not use the server's: which tokens are doubtful is decided by its own. From the first token on of which nobody knows
- * which it is, nothing is scored any more.
+ * A sequence scorer whose log-probabilities are compared with those that the server sent for the same tokens.
+ * It does not use the server's: its own decide which tokens are doubtful. From the first unknown token on,
+ * nothing is scored any more.
  *
  * @param methods that are missing then
  * @param from index of the first token that it will be given
@@ -32,7 +32,7 @@ export function comparedScorer(
     return tokens.map(({ logprob: _, ...token }) => token);
   };
   const finish = (): Promise<readonly Scored[]> => compare(sequence.finish());
-  /** Tokens of which nobody knows which they are are missing, whatever is to be done with them. */
+  /** Scores tokens; unknown ones are reported as missing. */
   const take = async (
     tokens: readonly ScorableToken[],
     known: (tokens: readonly NewToken[]) => Promise<readonly Scored[]>,
@@ -40,7 +40,7 @@ export function comparedScorer(
     const first = next;
     next += tokens.length;
     if (!lost && tokens.every(hasId)) return known(untold(tokens));
-    // What waits for its pass is still scored.
+    // Tokens that wait for their pass are still scored.
     const before = lost ? [] : await finish();
     lost = true;
     const unknown = tokens.map((_, i) => ({

@@ -2,13 +2,13 @@ import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from './upstrea
 
 export interface ContinuationRequest {
   readonly begun: NonNullable<UpstreamRequest['begun']>;
-  /** That are left, where the request says how many there are. */
+  /** Tokens that are left, if the request has a limit. */
   readonly room: number;
   readonly temperature: number | undefined;
   readonly seed: number;
 }
 
-/** What is asked for to go on from a text in another way. */
+/** Request that continues a text in another way. */
 export function continuationOf(
   request: UpstreamRequest,
   { begun, room, temperature, seed }: ContinuationRequest,
@@ -45,7 +45,7 @@ export function stoppedAcross(
   let stopped = false;
   let held: UpstreamPiece[] | null = [];
   let text = '';
-  /** What may be passed on: all, once it is known that no stop string goes on. */
+  /** Pieces that may be passed on: all, once it is known that no stop string continues. */
   const take = (pieces: readonly UpstreamPiece[]): readonly UpstreamPiece[] => {
     if (!held) return pieces;
     for (const [i, piece] of pieces.entries()) {

@@ -8,14 +8,17 @@ export interface Dialect {
   readonly capabilities: Capabilities;
   /** Whether it takes `stream_options`. */
   readonly usage: boolean;
-  /** What it calls the most tokens of a chat. OpenAI's newer models refuse the first, Ollama does not know the other. */
+  /**
+   * Name of the limit of tokens in a chat. OpenAI's newer models refuse the first, Ollama does not know the
+   * other.
+   */
   readonly limit: 'max_tokens' | 'max_completion_tokens';
-  /** In the order in which they are tried. */
+  /** Ways in the order in which they are tried. */
   readonly ways: readonly ResumeWay[];
   /**
-   * With `continue_final_message: true, add_generation_prompt: false` (vLLM; llama.cpp since its pull request 23012),
-   * or by a last message of the assistant alone (llama.cpp unless `--no-prefill-assistant`, its pull request 13174;
-   * Ollama where the template does so, its issue 6778).
+   * Form of a continuation: with `continue_final_message: true, add_generation_prompt: false` (vLLM;
+   * llama.cpp since its pull request 23012), or by a last message of the assistant alone (llama.cpp unless
+   * `--no-prefill-assistant`, its pull request 13174; Ollama if the template does so, its issue 6778).
    */
   readonly continuation: 'fields' | 'message';
   /** Whether its chat template takes white space off the end of a text that is to be continued. */
@@ -24,7 +27,7 @@ export interface Dialect {
   readonly raw: 'completions' | 'generate';
 }
 
-/** What is sent where, and how the answer comes. */
+/** Request of a server, and the form of the answer. */
 export interface Call {
   readonly path: string;
   readonly body: object;

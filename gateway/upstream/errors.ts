@@ -1,7 +1,7 @@
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 
-/** What went wrong with an upstream, by the code that clients see. */
+/** Code of an upstream's failure, as clients see it. */
 export type UpstreamErrorCode = Extract<ErrorCode, `upstream_${string}`>;
 
 export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamErrorCode =>
@@ -11,7 +11,7 @@ export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamE
 export interface UpstreamErrorOptions {
   /** Seconds, as the server asked for them; clients are told some from 1 to 60. */
   readonly retryAfterS?: number | null;
-  /** What Node calls it, such as `ECONNREFUSED`: never a text, which would hold an address. */
+  /** Node's code, such as `ECONNREFUSED`: never a text, which would hold an address. */
   readonly reason?: string;
   /** The field of the client's request that is at fault. */
   readonly param?: string | null;
@@ -23,7 +23,7 @@ export interface UpstreamErrorOptions {
  */
 export class UpstreamError extends ApiError {
   readonly code: UpstreamErrorCode;
-  /** As the server said, unclamped. */
+  /** Wait that the server asked for, unclamped. */
   readonly askedWaitS: number | null;
   readonly reason: string | null;
 

@@ -6,7 +6,7 @@ import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 
 export interface FailoverOptions {
-  /** Further tries of each server. */
+  /** Number of further tries of each server. */
   readonly retries: number;
   readonly logger: Logger;
   /** Told of every fault, those that another try makes good among them. */
@@ -58,8 +58,8 @@ export class Failover {
   }
 
   /**
-   * What the most able of the servers can do that are there: most log-probabilities, then ways to continue a text. A
-   * request that needs less goes to the others, too.
+   * Capabilities of the most able server that is available: most log-probabilities, then ways to continue a
+   * text. A request that needs less goes to the others, too.
    * @throws UpstreamError of the last one, if none can be asked
    */
   async capabilities(): Promise<Capabilities> {
@@ -76,7 +76,7 @@ export class Failover {
     let last: unknown = null;
     for (const server of servers) {
       try {
-        // It was asked just now, and that may have taken long.
+        // The server was asked just now, and that may have taken long.
         if (first && server.lastError) throw server.lastError;
         return await server.probe();
       } catch (error) {
@@ -114,7 +114,7 @@ export class Failover {
     for (const server of this.#order()) {
       try {
         const answer = await this.#persist(server, () => ask(server), signal);
-        // It is at no fault.
+        // The server is not at fault.
         if (answer === null) continue;
         this.#faults.delete(server);
         return answer;
@@ -133,11 +133,11 @@ export class Failover {
     throw last ?? new UpstreamError('upstream_error', 'no upstream supports this request');
   }
 
-  /** Notes a failure in the middle of an answer, which is nobody's to repeat. */
+  /** Notes a failure in the middle of an answer, which cannot be retried. */
   failed(server: Opened['server'], error: UpstreamError): void {
     const known = this.servers.find((other) => other === server);
     if (!known) return;
-    // What a client may have asked for is no reason to avoid the server.
+    // A request of a client may be the cause, which is no reason to avoid the server.
     if (error.code === 'upstream_refused') this.#tell(known, error);
     else this.#note(known, error);
   }
@@ -146,7 +146,7 @@ export class Failover {
   async #begin(): Promise<void> {
     const probes = this.servers.map((server) => server.probe());
     const all = Promise.allSettled(probes);
-    // That none answers is told to whoever asks next.
+    // If none answers, the next caller gets the error.
     await Promise.race([all, Promise.any(probes).catch(() => null)]);
     await Promise.race([all, setTimeout(GRACE_MS, undefined, { ref: false })]);
   }
@@ -181,7 +181,7 @@ export class Failover {
       } catch (error) {
         signal.throwIfAborted();
         if (attempt >= retries || !(error instanceof UpstreamError) || !PASSING.has(error.code)) throw error;
-        // That took long: the next one may be faster.
+        // After a timeout, the next server may be faster.
         if (error.code === 'upstream_timeout' && this.servers.length > 1) throw error;
         this.#note(server, error);
         await wait(waitMs(error, attempt), signal);
@@ -190,8 +190,9 @@ export class Failover {
   }
 
   /**
-   * As configured; what failed lately comes last, before it those that have not yet said what they can do, or could not
-   * be reached: these are asked again beside the requests, and come back once they answer.
+   * Servers in the configured order, with exceptions: servers that failed recently come last, before them
+   * those that have not yet reported their capabilities, or could not be reached: these are asked again
+   * beside the requests, and come back once they answer.
    */
   #order(): UpstreamServer[] {
     const rank = (server: UpstreamServer): number => {
@@ -210,7 +211,7 @@ export class Failover {
     return fault !== undefined && fault.until > this.#options.now();
   }
 
-  /** Whoever comes while one request tries a server that failed is not to wait for it, too. */
+  /** Starts a trial of a server that failed; other requests do not wait for it meanwhile. */
   #beginTrial(server: UpstreamServer): void {
     const fault = this.#faults.get(server);
     if (!fault || this.#isAvoided(server)) return;
@@ -229,7 +230,7 @@ export class Failover {
 
   #tell(server: UpstreamServer, { code, reason }: UpstreamError): void {
     this.#options.failed(code);
-    // By its place in the configuration: the log has no addresses.
+    // The place in the configuration identifies the server: the log has no addresses.
     this.#options.logger.warn({ upstream: this.servers.indexOf(server), code, reason }, 'upstream failed');
   }
 }

@@ -1,7 +1,7 @@
 import type { UpstreamEvent } from '../../src/stream/events.js';
 import { asObject, type Json, listOf } from './wire/json.js';
 
-/** Of a chunk: what servers say of an answer that is none of its text. */
+/** Fields of a chunk that are not part of its text. */
 const OF_CHUNK: ReadonlySet<string> = new Set([
   ...['choices', 'usage', 'timings', 'system_fingerprint', 'service_tier', 'provider', 'obfuscation'],
   ...['prompt_filter_results', 'event'],
@@ -10,13 +10,13 @@ const OF_CHOICE: ReadonlySet<string> = new Set([
   ...['index', 'delta', 'logprobs', 'finish_reason', 'stop_reason', 'native_finish_reason', 'matched_stop'],
   'content_filter_results',
 ]);
-/** Whose text is scored, or is told to be unscored. */
+/** Fields whose text is scored, or is reported as unscored. */
 const OF_DELTA: ReadonlySet<string> = new Set([
   ...['role', 'content', 'refusal', 'tool_calls', 'function_call', 'audio'],
   ...['reasoning', 'reasoning_content', 'reasoning_details'],
 ]);
 
-/** Of `/v1/responses`: those of the text, and of the response that has it. */
+/** Events of `/v1/responses`: those of the text, and of the response that has it. */
 const EVENTS: ReadonlySet<unknown> = new Set([
   ...['response.created', 'response.queued', 'response.in_progress'],
   ...['response.completed', 'response.incomplete'],

@@ -3,7 +3,7 @@ import type { Method } from '../../src/uncertainty/method-names.js';
 import { logprobScorer } from './logprob-scorer.js';
 import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from './upstream-writer.js';
 
-/** Who writes the response. */
+/** Model and servers that write the response. */
 export interface LogprobBranchOptions extends Pick<UpstreamWriterOptions, 'request' | 'signal'> {
   /** Asks for the response. */
   readonly ask: () => Promise<Opened>;

@@ -10,14 +10,14 @@ import { invalid, isText } from './upstream-request.js';
 const UNTOLD = 'the upstream returns no log-probabilities, and the model has no scorer';
 
 /**
- * What the guard does for a model without a scorer.
- * @param available what the log-probabilities of its servers allow
- * @param why nothing is available
- * @throws ApiError 400 that names the field, for what cannot be computed
+ * Settings of the guard for a model without a scorer.
+ * @param available methods that the log-probabilities of its servers allow
+ * @param why reason if none is available
+ * @throws ApiError 400 that names the field, for methods that cannot be computed
  */
 export function logprobGuard(fields: GuardFields, available: readonly Method[], why = UNTOLD): GuardInForce {
   const { alpha, sigma } = fields.scoring;
-  // Of no consequence: what is perturbed needs a scorer.
+  // These sizes have no effect: perturbations need a scorer.
   const scoring = {
     ...fields.scoring,
     alpha: typeof alpha === 'number' ? alpha : DEFAULT_ALPHA,

@@ -11,7 +11,7 @@ export function methodsOf({ logprobs }: Pick<Capabilities, 'logprobs'>): readonl
   return logprobs < ALTERNATIVES ? ['nll'] : LOGPROB_METHODS;
 }
 
-/** As `src/uncertainty/probability.ts` defines them, from what the server tells of the token. */
+/** Formulas of `src/uncertainty/probability.ts`, on the server's values for the token. */
 const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number | null>>> = {
   nll: ({ logprob }) => (logprob === null ? null : -logprob),
   margin: marginOf,
@@ -26,7 +26,7 @@ function marginOf(token: UpstreamToken): number | null {
   return others.length === 0 ? null : 1 - (Math.exp(logprob) - Math.exp(Math.max(...others)));
 }
 
-/** Where the token stands among the most probable, −1 if it does not: by its id, else by its text. */
+/** Index of the token among the most probable, −1 if it is not there: by its id, else by its text. */
 function indexIn(top: readonly TopToken[], { id, text, bytes }: UpstreamToken, logprob: number): number {
   if (id !== null && top.some((other) => other.id !== null)) return top.findIndex((other) => other.id === id);
   // Parts of characters have the same text; no two tokens have the same text and probability.
@@ -40,7 +40,7 @@ function indexIn(top: readonly TopToken[], { id, text, bytes }: UpstreamToken, l
 const isEqual = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((byte, i) => byte === b[i]);
 
-/** What can be computed of a token, and what of it cannot. */
+/** Scores of a token, and methods that are missing. */
 export function logprobScores(
   token: UpstreamToken,
   methods: readonly Method[],

@@ -11,9 +11,9 @@ import { UpstreamServer, type UpstreamServerOptions } from './upstream-server.js
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   /** Scores what the servers write; stays the caller's, with its engine. */
   readonly scorer?: Scorer;
-  /** Where the keys are. */
+  /** Environment with the keys. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** By default those of `max_streams`, for this model alone. */
+  /** Places of the model; by default `max_streams` for this model alone. */
   readonly places?: Places;
 }
 
@@ -55,7 +55,7 @@ export function openUpstreamModel(
 }
 
 /**
- * What a server is shown of us.
+ * Credentials that are sent to a server.
  * @param place of the server in the configuration
  * @throws ConfigError that names the environment variable, for one that is not set
  */

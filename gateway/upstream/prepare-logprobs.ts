@@ -29,13 +29,13 @@ const ECHOED = 'with echo the answer begins with the prompt';
 
 const UNJUDGED: BranchJudge = { forks: 0, rate: identity, judge: () => identity };
 
-/** Whose generation it is, and what its servers can do. */
+/** Model of a generation, and the capabilities of its servers. */
 interface Known {
   readonly model: string;
   readonly generations: UpstreamGenerations;
   readonly capabilities: Capabilities;
   readonly topLogprobs: number;
-  /** Of one answer. */
+  /** Risks of one answer. */
   readonly risks: () => RiskModel;
 }
 
@@ -63,7 +63,7 @@ export function prepareByLogprobs(
     topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
   };
   const asked = requestAfter(whole, after);
-  // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
+  // A guard without any method still has a verdict: unknown.
   if (request.guard.enabled === false && options.verbatim) {
     const lower = request.clamp && topLogprobs > 0;
     const name = prompt === undefined ? 'top_logprobs' : 'logprobs';

@@ -24,7 +24,10 @@ const MORE_TOKENS = [64, 512] as const;
 
 export interface Probed {
   readonly dialect: Dialect;
-  /** What kept the rest from being found out: that counts as what the server cannot do. `null` for a whole probe. */
+  /**
+   * Error that interrupted the probe; capabilities that were not tested count as missing. `null` for a whole
+   * probe.
+   */
   readonly interrupted: UpstreamError | null;
 }
 
@@ -69,7 +72,7 @@ export async function stillTakes(model: string, dialect: Dialect, ask: Ask): Pro
   }
 }
 
-/** What of that which was asked for the answer has. */
+/** Features that the answer shows, of those that were requested. */
 function shown(asked: Dialect, chunks: readonly Chunk[]): Dialect {
   const tokens = chunks.flatMap((chunk) => chunk.tokens ?? []);
   const told = tokens.filter(({ logprob }) => logprob !== null);
@@ -86,7 +89,7 @@ function shown(asked: Dialect, chunks: readonly Chunk[]): Dialect {
   };
 }
 
-/** Which of the optional fields a question has. */
+/** Optional fields of a question. */
 type Asked = Pick<Dialect['capabilities'], 'tokenIds' | 'logprobs'> & Pick<Dialect, 'usage' | 'limit'>;
 
 interface Taken {
@@ -186,7 +189,7 @@ class Prober {
       if (tokens === null || more === null) continue;
       if (more <= tokens || tokens - promptTokens !== more - tokens) continue;
       const withLine = promptTokensOf((await ask(WORDS_AND_LINE)) ?? []);
-      // Nobody knows what becomes of white space: it is not believed.
+      // The server's handling of white space is unknown: it is not trusted.
       if (withLine === null) return null;
       return { continuation, trims: withLine <= tokens };
     }
@@ -210,7 +213,9 @@ class Prober {
     return null;
   }
 
-  /** Of a request as the server counts them; `null` if it does not take it, or does not count. */
+  /**
+   * Prompt tokens of a request as the server counts them; `null` if it does not take it, or does not count.
+   */
   async #promptTokens(request: Pick<UpstreamRequest, 'begun'>, dialect: Dialect): Promise<number | null> {
     const chunks = await this.#continued(request, dialect);
     return chunks && promptTokensOf(chunks);
@@ -245,7 +250,7 @@ class Prober {
 function question(changes: Partial<UpstreamRequest>): UpstreamRequest {
   return {
     messages: [QUESTION],
-    // Without a temperature: some models refuse any.
+    // No temperature is set: some models refuse any.
     sampling: {},
     maxTokens: FEW_TOKENS,
     stop: [],

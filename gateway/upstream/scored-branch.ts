@@ -17,7 +17,7 @@ export interface ScoredBranchOptions
   readonly engine: Engine;
   /** Asks for the response. */
   readonly ask: () => Promise<Opened>;
-  /** By the scorer's template; `null` if it has none: then the server sends them. */
+  /** Ids by the scorer's template; `null` if it has none: then the server sends them. */
   readonly promptIds: readonly number[] | null;
   readonly client: string;
   readonly scoring: Scoring;
@@ -27,7 +27,7 @@ export interface ScoredBranchOptions
 /**
  * A branch that a server writes and a checkpoint of the same weights scores.
  *
- * @throws EngineError; SettingsError; UpstreamError; ApiError; RangeError if nobody knows the ids of the prompt
+ * @throws EngineError; SettingsError; UpstreamError; ApiError; RangeError if the ids of the prompt are unknown
  */
 export async function scoredBranch(options: ScoredBranchOptions): Promise<Branch> {
   const { engine, ask, promptIds: expected, request, prompt, signal } = options;

@@ -6,7 +6,7 @@ import { isPlain, type ResponseRequest } from '../requests/response-request.js';
 import { templateInput } from './template-input.js';
 import type { Capabilities } from './upstream.js';
 
-/** What a scorer knows of what the server reads before it writes. */
+/** The server's input as far as the scorer knows it. */
 export interface ScorerInput {
   /** Why it does not see it, for people; `null` where it does. */
   readonly unseen: string | null;
@@ -28,8 +28,8 @@ const UNKNOWN_TEMPLATE = `unscored: it is unknown whether the upstream puts a ch
 const unseenFor = (unseen: string): ScorerInput => ({ unseen, promptIds: null, prompt: null, certain: true });
 
 /**
- * Of a chat: by the scorer's template.
- * @throws ApiError 400; ModelError where neither side knows the ids of the prompt
+ * Input of a chat, by the scorer's template.
+ * @throws ApiError 400; ModelError if neither side knows the ids of the prompt
  */
 export async function conversationInput(
   engine: Engine,
@@ -50,7 +50,7 @@ export async function conversationInput(
 const OTHER_INPUT = ['suffix', 'prompt_embeds', 'truncate_prompt_tokens'] as const;
 
 /**
- * Of a completion: its ids, or the text as the scorer's tokenizer reads it.
+ * Input of a completion: its ids, or the text as the scorer's tokenizer reads it.
  * @throws ApiError 400
  */
 export async function promptInput(

@@ -39,14 +39,14 @@ export interface ScoredResponse {
   readonly vocabulary: Vocabulary;
   /** Tokens that there is room for after the prompt, where it is known. */
   readonly room: number;
-  /** By the scorer's template; `null` where it has none. */
+  /** Ids by the scorer's template; `null` if it has none. */
   readonly promptIds: readonly number[] | null;
   /** The same as text; `null` also where the text alone would say something else. */
   readonly prompt: string | null;
   readonly start: (writing: Writing, gate: FlowGate) => Observable<GuardEvent>;
 }
 
-/** Who writes the response. */
+/** Request and servers of a response. */
 export interface Writing {
   readonly request: UpstreamRequest;
   readonly ask: () => Promise<Opened>;
@@ -95,7 +95,7 @@ export class Scorer {
     return new Scorer(engine, await RiskModels.open(engine.checkpoint, options.logger), options);
   }
 
-  /** For `/healthz`. */
+  /** State for `/healthz`. */
   get state(): AgreementState & {
     readonly model: string;
     readonly running: boolean;
@@ -109,7 +109,7 @@ export class Scorer {
   }
 
   /**
-   * An answer that the client gives, whoever has written it.
+   * Prepares an answer that the client gives, whatever its origin.
    * @throws ApiError 400; SettingsError; ModelError for a model without a template
    */
   async given(

@@ -1,7 +1,7 @@
 import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { type Scoring, SettingsError } from '../../src/uncertainty/settings.js';
 
-/** What the graphs of `flinch export triton` compute. */
+/** Methods that the graphs of `flinch export triton` compute. */
 const METHODS: readonly Method[] = DEFAULT_METHODS;
 
 /** @throws SettingsError for what inference servers do not compute */

@@ -102,7 +102,7 @@ export class StreamedResponse implements UpstreamResponse {
     pieces.push({ text: '', tokens: null, ids: null, beside });
   }
 
-  /** Without what was said before: many servers repeat some fields in every chunk. */
+  /** Removes values that were sent before: many servers repeat some fields in every chunk. */
   #news(beside: Beside): Beside | null {
     const { choices, ...fields } = beside.chunk;
     const news = Object.entries(fields).filter(([name, value]) => this.#said.get(name) !== value);

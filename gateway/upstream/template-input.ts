@@ -29,7 +29,7 @@ export function templateInput(request: GenerationFields): TemplateInput | null {
     ...asObject(more),
   };
   const plain = messages.every((message) => Object.keys(message).every((name) => PLAIN.has(name)));
-  // Without tools to call some servers still show them, and some describe a format in the prompt.
+  // Some servers show tools even if none may be called, and some describe a format in the prompt.
   const shown = Boolean(tools?.length) || (asObject(request.response_format)?.type ?? 'text') !== 'text';
   return { messages, variables, certain: plain && !shown && Object.keys(variables).length === 0 };
 }

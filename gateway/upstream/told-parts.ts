@@ -4,7 +4,7 @@ import { asList, asObject, asText, type Json, listOf } from './wire/json.js';
 /** A part is looked for in so many characters before it: parsers hold back no more. */
 const WINDOW = 65_536;
 
-/** Of a delta: where the model writes beside its text. */
+/** Fields of a delta in which the model writes beside its text. */
 const KINDS: Readonly<Record<string, Unscored>> = {
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
@@ -20,8 +20,8 @@ const KINDS: Readonly<Record<string, Unscored>> = {
 const LABELS: ReadonlySet<string> = new Set(['id', 'index', 'type', 'format']);
 
 /**
- * What tokens say of what stands beside the text: a tool call or reasoning that is not found in them has been written by
- * tokens that nobody told, whatever ids and log-probabilities come with it.
+ * Text of the tokens, to check parts beside the text: a tool call or reasoning that is not found in it was
+ * written by tokens that were not reported, whatever ids and log-probabilities come with it.
  */
 export class ToldParts {
   #told = '';
@@ -31,7 +31,7 @@ export class ToldParts {
     if (this.#told.length > 2 * WINDOW) this.#told = this.#told.slice(-WINDOW);
   }
 
-  /** What of a chunk is in no token. */
+  /** Parts of a chunk that are in no token. */
   unscoredIn({ choices }: Json): readonly Unscored[] {
     const deltas = listOf(choices).flatMap((choice) =>
       Object.entries(asObject(asObject(choice)?.delta) ?? {}),

@@ -12,20 +12,22 @@ import { invalid, isText, withTop } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 
-/** Why a request is aborted whose generation has ended; made once, for every one would record where. */
+/**
+ * Abort reason of requests whose generation has ended; made once, because each error records a stack trace.
+ */
 const OVER = new Error('the generation is over');
 
-/** What is asked, and which of the servers can do it. */
+/** Request, and the servers that can answer it. */
 interface Asking {
   readonly asked: UpstreamRequest;
   readonly suits: (server: UpstreamServer) => boolean;
   /** Alternatives of each token that the client wants: the scores may need more. */
   readonly topLogprobs: number;
-  /** For whom. */
+  /** Client of the request. */
   readonly client: string;
 }
 
-/** What a server says of a request that it refuses may quote what its model wrote. */
+/** Removes the server's message about a refused request, because it may quote the model's text. */
 function withoutWords(error: unknown): unknown {
   if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') return error;
   const { param } = error.body;

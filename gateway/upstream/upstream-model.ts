@@ -43,7 +43,7 @@ export class UpstreamModel implements ServedModel {
   /** Whether requests for anything but text are refused. */
   readonly #strict: boolean;
   readonly #routes: Forwards['routes'];
-  /** Without a scorer. Scores by log-probabilities depend on no settings. */
+  /** Estimates without a scorer. Scores by log-probabilities depend on no settings. */
   readonly #estimates = new Estimates();
 
   constructor(
@@ -96,7 +96,7 @@ export class UpstreamModel implements ServedModel {
     };
   }
 
-  /** By the places of the upstreams in the configuration; their addresses are nobody's business. */
+  /** Status by the order of the upstreams in the configuration; their addresses are confidential. */
   status(): ModelStatus {
     const upstreams = this.#failover.servers.map(({ capabilities, lastError, reachable }) => ({
       reachable,
@@ -105,7 +105,7 @@ export class UpstreamModel implements ServedModel {
     }));
     const scorer = this.#scorer?.state;
     const ready = upstreams.some(({ reachable }) => reachable) && (scorer?.running ?? true);
-    // Who asks for readiness alone would never see a server go, or come back.
+    // A monitor that asks for readiness alone would otherwise never notice that a server goes, or comes back.
     this.#health.look();
     return { ready, streams: this.#generations.streams, upstreams, ...(scorer && { scorer }) };
   }

@@ -45,7 +45,7 @@ export function requestOf(
   };
 }
 
-/** What is known of a text before it was written. */
+/** State of a text before it is written. */
 export function begunOf(
   prompt: Prompt | undefined,
   { tokenIds }: Capabilities,
@@ -75,7 +75,7 @@ export function requestAfter(
   };
 }
 
-/** What the gateway says itself. */
+/** Fields that the gateway sets itself. */
 const OWN: ReadonlySet<string> = new Set([
   ...['type', 'request_id', 'resumable', 'guard', 'model', 'messages', 'clamp'],
   'stream',

@@ -15,12 +15,12 @@ import { refusalOf, refusalWithin } from './wire/refusal.js';
 export interface UpstreamServerOptions {
   /** Up to and with `/v1`. */
   readonly url: string;
-  /** What it calls the model. */
+  /** Name of the model at the server. */
   readonly model: string;
   readonly key: string | null;
   /** Further headers of every request, by names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What must not stand in a text that clients see, beside key and host. */
+  /** Strings that must not be in a text that clients see, beside key and host. */
   readonly secrets?: readonly string[];
   readonly timeouts: UpstreamModelConfig['timeouts'];
   readonly limits: UpstreamModelConfig['limits'];
@@ -36,9 +36,9 @@ const UNREACHED: ReadonlySet<UpstreamErrorCode> = new Set(['upstream_unreachable
 
 /** How long it is not asked again what it can do: where it could not say. */
 const AGAIN_MS = 5000;
-/** Where it refuses, or was interrupted: the first wait doubles up to this. */
+/** Wait after a refusal or an interruption: the first wait doubles up to this. */
 const MAX_AGAIN_MS = 120_000;
-/** A server that was not heard of for so long may be gone: nobody asks it anything, so nobody would know. */
+/** Time without an answer after which a server may be gone: without requests, this would go unnoticed. */
 const QUIET_MS = 30_000;
 /** How often a refusal makes one ask whether the server is still the same. */
 const CHECK_MS = 60_000;
@@ -49,7 +49,7 @@ const CHECK_MS = 60_000;
  * known holds.
  */
 export class UpstreamServer {
-  /** With its port. */
+  /** Host with its port. */
   readonly host: string;
   readonly #options: UpstreamServerOptions;
   readonly #http: UpstreamHttp;
@@ -61,7 +61,7 @@ export class UpstreamServer {
   #checking: Promise<boolean> | null = null;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #lastError: UpstreamError | null = null;
-  /** Of a probe: until it is asked again. */
+  /** Refusal of a probe, until the next one. */
   #refusal: UpstreamError | null = null;
   #reachable = false;
   /** Whether it is to be asked what it can do, and from when on. */
@@ -86,7 +86,7 @@ export class UpstreamServer {
     return this.#dialect?.capabilities ?? null;
   }
 
-  /** Of the last request, `null` where it went well, was refused or was cancelled. */
+  /** Error of the last request, `null` if it went well, was refused or was cancelled. */
   get lastError(): UpstreamError | null {
     return this.#lastError;
   }
@@ -112,7 +112,7 @@ export class UpstreamServer {
    * @throws UpstreamError
    */
   async check(): Promise<void> {
-    this.#heardAt = this.#now(); // by the next look it may not have answered yet
+    this.#heardAt = this.#now(); // the answer may take longer than until the next look
     try {
       (await this.#http.get('/models', this.#closing.signal)).leave();
     } catch (error) {
@@ -121,8 +121,8 @@ export class UpstreamServer {
   }
 
   /**
-   * What the server can do; asks it unless that is known. Callers at the same time share one probe. What a server said
-   * that refuses the plainest question holds for a while.
+   * Capabilities of the server; probes it unless they are known. Callers at the same time share one probe. If
+   * a server refuses the simplest request, that result holds for a while.
    * @throws UpstreamError
    */
   async probe(): Promise<Capabilities> {
@@ -240,7 +240,7 @@ export class UpstreamServer {
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const refused = error.code === 'upstream_refused';
-      // Not a client's fault, so nothing that it is told.
+      // The failure is not the client's, so the client does not see the reason.
       const told = refused
         ? new UpstreamError('upstream_error', 'the upstream refuses the simplest request', {
             reason: error.reason ?? 'refused',
@@ -305,7 +305,7 @@ export class UpstreamServer {
     this.#lastError = null;
   }
 
-  /** Of a request that did not begin to be answered. */
+  /** Notes the error of a request that got no answer. */
   #note(error: unknown): unknown {
     if (!(error instanceof UpstreamError)) return error;
     if (error.code === 'upstream_refused') this.#answers();
@@ -326,7 +326,7 @@ function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): u
   return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 
-/** What a page, a whole response or a compressed one is: no stream. */
+/** Error for an answer that is not a stream: a page, a whole response or a compressed one. */
 function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError | null {
   const [type = ''] = (exchange.header('content-type') ?? '').split(';');
   const encoding = exchange.header('content-encoding') ?? 'identity';

@@ -30,17 +30,17 @@ export interface UpstreamWriterOptions {
   readonly request: UpstreamRequest;
   /** The scorer's: tokens are those of its vocabulary. `null` without a scorer: tokens are those that the server sends. */
   readonly tokenizer: Tokenizer | null;
-  /** The prompt as the server read it; `null` if nobody knows its ids. */
+  /** The prompt as the server read it; `null` if its ids are unknown. */
   readonly promptIds: readonly number[] | null;
   /** The same as text; `null` if it is not known, or would be read as other tokens. */
   readonly prompt: string | null;
   /** Tokens that the response may have, counted as `tokenizer` says. */
   readonly room: number;
-  /** Aborted when nobody wants the response any more. */
+  /** Aborted when the response is not needed any more. */
   readonly signal: AbortSignal;
 }
 
-/** What comes before the tokens that a writer draws. */
+/** Text before the tokens that a writer draws. */
 interface Past {
   /** Tokens that stay. */
   readonly keep: number;
@@ -56,7 +56,7 @@ export class UpstreamWriter implements BranchWriter {
   readonly #past: Past;
   #written = 0;
   #cut = false;
-  /** Whether it wrote something else than text, or text whose tokens nobody knows. */
+  /** Whether it wrote something else than text, or text whose tokens are unknown. */
   #hidden = false;
 
   constructor(
@@ -110,7 +110,8 @@ export class UpstreamWriter implements BranchWriter {
             this.#cut = index >= begun + left;
             if (this.#cut) break;
             const given = index < begun;
-            // Without a scorer as the server counts: to it, an insertion is part of the prompt.
+            // If there is no scorer, tokens count as on the server: to it, an insertion is part of the
+            // prompt.
             if (tokenizer || !given) this.#written += 1;
             if (tokenizer && token.id === null) {
               this.#hidden = true;
@@ -148,7 +149,10 @@ export class UpstreamWriter implements BranchWriter {
     });
   }
 
-  /** Beside what is no text, such as reasoning, nothing fits: a continuation of the text alone would not have read it. */
+  /**
+   * Nothing fits beside other parts, such as reasoning: a continuation of the text alone would not have read
+   * them.
+   */
   fits(keep: number, insert: string): boolean {
     const { request, room } = this.#options;
     return !this.#hidden && isText(request) && keep + this.#sizeOf(insert) < room;
@@ -174,7 +178,7 @@ export class UpstreamWriter implements BranchWriter {
         ...{ text, promptIds, ids: known, raw: request.prompt !== undefined },
         ...(prompt !== null && { prompt }),
       },
-      // Of the tokens that the server counts, which may be fewer.
+      // The server counts these tokens, which may be fewer.
       room: Math.max(1, maxTokens - taken),
       temperature,
       seed,
@@ -195,16 +199,19 @@ export class UpstreamWriter implements BranchWriter {
     return [...retokenizer.push(insert), ...retokenizer.end()].map(({ id, text }) => unknown(id, text));
   }
 
-  /** In tokens. Without a tokenizer they cannot be counted, and are taken for short ones. */
+  /** Tokens of an insertion. Without a tokenizer they cannot be counted, and are assumed to be short. */
   #sizeOf(insert: string): number {
     return this.#options.tokenizer ? this.#encode(insert).length : Math.ceil(insert.length / 2);
   }
 
-  /** Without a scorer as the server counts: to it, what it continues is part of the prompt. */
+  /**
+   * End of the response. If there is no scorer, usage counts as on the server: to it, the text that it
+   * continues is part of the prompt.
+   */
   #done(tokens: number): DoneEvent {
     const { keep } = this.#past;
     const end = this.#cut ? { finishReason: 'length' as const, usage: null } : this.#opened.answer.end();
-    // What the scorer counts it can only count in the text.
+    // The scorer can only count tokens of the text.
     const counted = this.#options.tokenizer && !this.#hidden ? null : end.usage;
     const usage = counted
       ? {

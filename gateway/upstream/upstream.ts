@@ -4,7 +4,7 @@ import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/e
 import type { Prompt } from '../requests/completion-request.js';
 import type { Message } from '../requests/messages.js';
 
-/** What an upstream can do: found out by asking it, never guessed from a name. */
+/** Capabilities of an upstream, which are probed and never guessed from a name. */
 export interface Capabilities {
   /**
    * Whether it says which tokens of the vocabulary it writes. `return_token_ids`: vLLM's way, ids beside the text, and
@@ -28,7 +28,7 @@ export type ResumeWay = 'tokens' | 'continueFinalMessage' | 'prompt';
 /** A text to be written, or to be continued. */
 export interface UpstreamRequest {
   readonly messages: readonly Message[];
-  /** What is continued with no chat template around it, in place of `messages`. */
+  /** Prompt that is continued with no chat template around it, in place of `messages`. */
   readonly prompt?: Prompt;
   /** Whether it is one of `/v1/responses`, with its fields; a text is not continued there. */
   readonly isResponse?: boolean;
@@ -52,7 +52,7 @@ export interface UpstreamRequest {
   readonly topLogprobs: number;
   /** No log-probabilities are asked for: the server refuses them for this request. */
   readonly untold?: true;
-  /** What of the answer is there already: the server goes on after it. Needs `resume` other than `none`. */
+  /** Beginning of the answer: the server continues it. Needs `resume` other than `none`. */
   readonly begun?: {
     readonly text: string;
     readonly promptIds: readonly number[] | null;
@@ -67,7 +67,7 @@ export interface UpstreamRequest {
 /** A token as the server describes it: what a `token.delta` says of it, and its bytes. */
 export interface UpstreamToken
   extends Pick<TokenEvent, 'id' | 'text' | 'logprob' | 'topLogprobs' | keyof PartOf> {
-  /** Of a part of a character, which has no text of its own. */
+  /** Bytes of a part of a character, which has no text of its own. */
   readonly bytes?: readonly number[];
 }
 
@@ -78,33 +78,39 @@ export interface KnownToken extends UpstreamToken {
 
 /** A part of the answer, as one event of the server brings it. */
 export interface UpstreamPiece {
-  /** Of the answer: none for tokens of another part. Never ends within a character. */
+  /** Text of the answer: none for tokens of another part. Never ends within a character. */
   readonly text: string;
-  /** Whose texts together are `text`, but for those of another part; `null` where the server does not tell them apart. */
+  /**
+   * Tokens whose texts together are `text`, but for those of another part; `null` if the server does not tell
+   * them apart.
+   */
   readonly tokens: readonly UpstreamToken[] | null;
   /**
-   * Where the server gives ids without telling which text each has, or where that did not fit. They may run ahead of
+   * Ids, if the server does not report the text of each, or if the texts did not fit. They may run ahead of
    * the text, and end with the token that ends the answer.
    */
   readonly ids: readonly number[] | null;
-  /** What the tokens spell where that is not `text`: those of another part, and marks that the server does not show. */
+  /**
+   * Text that the tokens spell, if it is not `text`: it includes tokens of another part, and marks that the
+   * server does not show.
+   */
   readonly spelt?: string;
   /** Whether the model has written tokens here that the server does not tell. */
   readonly hidden?: true;
-  /** What the server sent beside the text. */
+  /** Data that the server sent beside the text. */
   readonly beside?: Omit<UpstreamEvent, 'type' | 'at'>;
 }
 
 /** An answer under way: its first byte has come. */
 export interface UpstreamResponse {
-  /** Where the server tells them. */
+  /** Ids of the prompt, if the server reports them. */
   readonly promptIds: readonly number[] | null;
   /**
    * The pieces that have come since, at least one; `null` when the server has said why it stops.
    * @throws UpstreamError
    */
   readonly read: () => Promise<readonly UpstreamPiece[] | null>;
-  /** Once all was read. */
+  /** Call this once all was read. */
   readonly end: () => UpstreamEnd;
   /** Breaks off; the server is told by closing the connection. */
   readonly cancel: () => void;

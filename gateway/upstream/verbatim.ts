@@ -3,7 +3,7 @@ import type { DoneEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { UpstreamResponse } from './upstream.js';
 
-/** The chunks of an answer that nobody scores, as they came, and its end. */
+/** The chunks of an answer that is not scored, as they came, and its end. */
 export function chunksOf(answer: UpstreamResponse, gate: FlowGate): Observable<UpstreamEvent | DoneEvent> {
   return new Observable((subscriber) => {
     const read = async (): Promise<void> => {

@@ -42,7 +42,7 @@ export interface StreamOptions {
 
 const CLIENT_TYPES =
   'generation.create, generation.score, generation.append, generation.resume or generation.cancel';
-/** What the ids of these generations begin with: those of Server-Sent Events have frames of another kind. */
+/** Prefix of the ids of these generations: those of Server-Sent Events have frames of another kind. */
 const ID_PREFIX = 'resp-';
 /** A close frame waits behind all else that the client does not read. */
 const GOODBYE_MS = 1000;
@@ -50,11 +50,11 @@ const GOODBYE_MS = 1000;
 interface Attached {
   readonly generation: ReadGeneration;
   readonly sink: Sink;
-  /** That this connection gives it. */
+  /** Text that this connection gives it. */
   readonly given?: GivenText | undefined;
 }
 
-/** What a client asks for, whoever writes it. */
+/** Request of a client, for either a generation or a given text. */
 interface Asked {
   readonly request: GenerationFields;
   readonly requestId: string | undefined;
@@ -62,7 +62,7 @@ interface Asked {
   readonly given?: GivenText;
 }
 
-/** What an error is about: a request that was refused, or a generation. */
+/** Subject of an error: a request that was refused, or a generation. */
 interface Subject {
   readonly request_id?: string;
   readonly response_id?: string;
@@ -106,7 +106,7 @@ export class StreamConnection {
     });
     socket.on('error', (error) => {
       options.logger.debug({ err: error }, 'socket error');
-      // What ws finds wrong with the client's frames; it closes by itself.
+      // After an invalid frame, ws closes the connection by itself.
       if ('code' in error && String(error.code).startsWith('WS_ERR_')) this.#leave(true);
     });
     socket.on('close', (code) => this.#leave(isMeant(code)));
@@ -132,7 +132,7 @@ export class StreamConnection {
     }
   }
 
-  /** It was read all the same: who sends many such messages is not heard any more. */
+  /** Refuses a message. It was read all the same: a client that sends many such messages is disconnected. */
   #refuse(error: unknown, message: unknown, bytes: number): void {
     this.#sendError(error, requestIdOf(message), this.#modelOf(message));
     if (toApiError(error).status >= 500) return;
@@ -200,7 +200,7 @@ export class StreamConnection {
 
   #goOn(message: unknown): void {
     const { response_id: id, epoch, offset, request_id } = parse(resumeSchema, message);
-    // It may be one of this connection's own, of which the client wants some again.
+    // The generation may be one of this connection's own, of which the client wants some frames again.
     const own = this.#attached.get(id);
     if (own) {
       this.#attached.delete(id);
@@ -294,7 +294,7 @@ export class StreamConnection {
     this.#sendJson({ type: 'error', ...about, error: body });
   }
 
-  /** That is asked for, if it is one of those that are served. */
+  /** Model that is asked for, if it is one of those that are served. */
   #modelOf(message: unknown): string | undefined {
     if (typeof message !== 'object' || message === null || !('model' in message)) return undefined;
     return typeof message.model === 'string' ? this.#options.models.named(message.model) : undefined;
@@ -329,7 +329,7 @@ export class StreamConnection {
     }
   }
 
-  /** A sign of life for those who see no pings, such as pages. */
+  /** Sends a sign of life to clients that see no pings, such as pages. */
   #beat(): void {
     if (!this.#backlog.full) this.#sendJson({ type: 'heartbeat' });
   }

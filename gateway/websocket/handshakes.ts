@@ -21,10 +21,10 @@ import { takeUpgrades } from './upgrades.js';
 
 const PATH = '/v1/stream';
 const VERSION = '13';
-/** Of one message; clients send theirs whole. */
+/** Fragments of one message; clients send theirs whole. */
 const MAX_FRAGMENTS = 1024;
 const GOODBYE_TIMEOUT_MS = 1000;
-/** Of the largest size, that may be under way on all connections together. */
+/** Messages of the largest size that may be under way on all connections together. */
 const UNFINISHED_MESSAGES = 64;
 
 export interface StreamServerOptions {
@@ -33,22 +33,22 @@ export interface StreamServerOptions {
   readonly live: LiveGenerations;
   readonly metrics: Metrics;
   readonly maxMessageBytes: number;
-  /** For one message to arrive. */
+  /** Time for one message to arrive. */
   readonly messageSeconds: number;
   readonly logger: Logger;
   /** Takes over a connection that may be there. */
   readonly connect: (socket: WebSocket, from: Connected) => void;
 }
 
-/** Who connects. */
+/** A client that connects. */
 export interface Connected {
   readonly principal: Principal;
   readonly logger: Logger;
-  /** That of the handshake. */
+  /** Trace of the handshake. */
   readonly trace: Context;
 }
 
-/** The WebSocket side of the gateway: decides who may connect. */
+/** The WebSocket side of the gateway: decides which clients may connect. */
 export class StreamServer {
   readonly #options: StreamServerOptions;
   readonly #sockets: WebSocketServer;
@@ -68,7 +68,7 @@ export class StreamServer {
       handleProtocols: () => SUBPROTOCOL,
     });
     this.#sockets.on('headers', (headers, request) => headers.push(`X-Request-Id: ${this.#nameOf(request)}`));
-    // What is no handshake of a WebSocket; ws would answer it as plain text.
+    // The request is no handshake of a WebSocket; ws would answer it as plain text.
     this.#sockets.on('wsClientError', (error, connection, request) => {
       this.#refuse(new ApiError('invalid_http', error.message), connection, request);
     });
@@ -96,7 +96,7 @@ export class StreamServer {
   }
 
   async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer, path: string): Promise<void> {
-    // Nobody else listens to the connection yet: its end may come while others are asked.
+    // The connection has no other listener yet: its end may come while access is checked.
     const gone = (): void => void connection.destroy();
     connection.on('error', gone);
     try {
@@ -126,19 +126,19 @@ export class StreamServer {
     }
   }
 
-  /** @throws ApiError for whoever may not connect */
+  /** @throws ApiError for a client that may not connect */
   async #check(request: IncomingMessage, path: string): Promise<Client> {
     const { access, lifecycle } = this.#options;
     const { url = '', headers, socket } = request;
     checkForm(request);
     access.checkHost(headers);
     const [pathname = '', query = ''] = url.split(/\?(.*)/s);
-    // As Express has it for the paths of HTTP.
+    // Case is ignored, as in Express for the paths of HTTP.
     if (path.toLowerCase() !== PATH) {
       throw new ApiError('not_found', `there is no WebSocket at ${pathname}`);
     }
     access.checkOrigin(headers);
-    // Version 8 of the draft has another name for the Origin, which nobody would check.
+    // Version 8 of the draft has another name for the Origin, which would not be checked.
     if (headers['sec-websocket-version'] !== VERSION) {
       const header = 'Sec-WebSocket-Version';
       throw new ApiError('invalid_value', `${header}: must be ${VERSION}`, header, { status: 426 });

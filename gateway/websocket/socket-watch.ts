@@ -18,7 +18,7 @@ export class SocketWatch {
   readonly #options: SocketWatchOptions;
   readonly #pings: NodeJS.Timeout;
   #unanswered = 0;
-  /** Of the messages within a second from its begin. */
+  /** Messages within a second from its begin. */
   #messages = { since: 0, count: 0 };
   #stopped = false;
 
@@ -29,7 +29,7 @@ export class SocketWatch {
     // Each is answered: a flood of them is as much work as one of messages.
     socket.on('ping', () => this.counted());
     socket.on('pong', () => {
-      // Those that nobody asked for count, too.
+      // Unsolicited pongs count, too.
       if (this.#unanswered === 0) this.counted();
       this.heard();
     });

@@ -16,12 +16,13 @@ export interface TakeOverOptions {
   readonly logger: Logger;
 }
 
-/** What another gateway needs to go on with a generation: the message that asked for it. */
+/** Data with which another gateway can go on with a generation: the message that asked for it. */
 export const recordOf = (request: GenerationFields): string => JSON.stringify(request);
 
 /**
- * Goes on with generations whose gateway is gone, by the message that asked for each and the events that were told of it.
- * It does so only under the settings that the client was told, with a model that can go on after a text.
+ * Goes on with generations whose gateway is gone, by the message that asked for each and the events that were
+ * sent. It does so only under the settings that the client was told, with a model that can go on after a
+ * text.
  */
 export function takeOver({ models, live, logger }: TakeOverOptions): TakeOver {
   return async (lost, principal) => {
@@ -43,7 +44,7 @@ export function takeOver({ models, live, logger }: TakeOverOptions): TakeOver {
       },
       encode: (prepared, resumable) => {
         const encoding = new StreamEncoding({ id, requestId, epoch, resumable, prepared });
-        for (const token of told.settled.tokens.slice(-1)) encoding.event(token, 0); // it counts them
+        for (const token of told.settled.tokens.slice(-1)) encoding.event(token, 0); // the encoding counts it
         return encoding;
       },
     });

@@ -5,16 +5,16 @@ import type { Settled } from '../models/go-on.js';
 type ServerEvent = ReturnType<typeof readEvent>;
 type EventOf<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
 
-/** What was told of a generation. */
+/** Events of a generation that were sent. */
 export interface Told {
   readonly created: EventOf<'generation.created'>;
   readonly settled: Settled;
 }
 
 /**
- * What stays of a generation, by its frames from the first on.
- * @returns `null` where it cannot go on: it has ended, or has something else than text, or what the guard does about a
- *   step was told in part
+ * State of a generation, from all its frames.
+ * @returns `null` if it cannot go on: it has ended, or has something else than text, or an action of the
+ * guard on a step was sent in part
  * @throws ProtocolError for a frame that is not of the protocol
  */
 export function toldOf(id: string, frames: readonly string[]): Told | null {

@@ -2,12 +2,15 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 export interface UnfinishedLimits {
-  /** Of all connections together. */
+  /** Bytes of all connections together. */
   readonly bytes: number;
   readonly ms: number;
 }
 
-/** Of a frame with a mask and a payload of at most 125 bytes, as pings and pongs have. */
+/**
+ * Bytes of a frame with a mask and a payload of at most 125 bytes, as pings and pongs have, without the
+ * payload.
+ */
 const CONTROL_HEADER = 6;
 const CHECK_MS = 1000;
 
@@ -18,8 +21,8 @@ interface Unfinished {
 }
 
 /**
- * What has come of messages that are not whole, which ws keeps until they are. A connection whose message takes too long
- * is closed, and so is the one with most bytes if all have too many.
+ * Data of messages that are not whole, which ws keeps until they are. A connection whose message takes too
+ * long is closed, and so is the one with most bytes if all have too many.
  */
 export class UnfinishedMessages {
   readonly #limits: UnfinishedLimits;
@@ -44,7 +47,8 @@ export class UnfinishedMessages {
       this.#bytes += bytes - unfinished.bytes;
       unfinished.bytes = bytes;
     };
-    // Before ws reads it, which then says what is whole. What follows a message in the same packet is not counted.
+    // Runs before ws reads the data and reports whole messages. Data after a message in the same packet is
+    // not counted.
     connection.prependListener('data', (chunk: Buffer) => {
       if (unfinished.bytes === 0) unfinished.since = performance.now();
       set(unfinished.bytes + chunk.length);

@@ -10,13 +10,14 @@ export type TakeHandshake = (
   path: string,
 ) => void;
 
-/** Of each server by the paths that gateways have there. */
+/** Handlers of each server by the paths that gateways have there. */
 const takers = new WeakMap<Server, Map<string, TakeHandshake>>();
 
 /**
- * Takes a server's handshakes of WebSockets below a path. However many gateways the server has, they have one listener:
- * so it is known whether somebody else listens for upgrades, who then sees to what is below none of the paths. Where
- * nobody does, that is served as if it had not asked: what no listener takes would stay open for ever.
+ * Takes a server's handshakes of WebSockets below a path. However many gateways the server has, they have one
+ * listener: so it can be detected whether the application listens for upgrades, too; it then handles all
+ * other paths. If it does not, such requests are served without the upgrade: they would stay open for ever
+ * otherwise.
  * @param path as Express has it: in capitals or not is the same
  * @returns ends it
  * @throws TypeError for a path that does not begin with `/`, and for one that is taken

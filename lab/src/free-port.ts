@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
 /**
- * For a server that cannot say which port it was given for 0.
- * @param count how many consecutive ports have to be free
- * @returns the first of them, below those that the operating system gives to connections and for port 0: until the
- *   server listens, which can take seconds, no other process is given it
+ * A free port for a server that cannot report which port it was given for 0.
+ * @param count number of consecutive ports that have to be free
+ * @returns the first of them, below those that the operating system gives to connections and for port 0:
+ * until the server listens, which can take seconds, no other process is given it
  */
 export async function freePort(count = 1): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

@@ -1,8 +1,9 @@
 import { groupOf, LAST_OF_TIER, POSITIVE, type Ranking } from '#bench/statistics/ranking.js';
 
 /**
- * The share of positive examples at or above a threshold, the lowest at which no more than `rate` of the negative ones are:
- * what an alarm finds whose threshold is known to be the best for these examples. NaN without one of the two kinds.
+ * The share of positive examples at or above a threshold, the lowest at which no more than `rate` of the
+ * negative ones are: the findings of an alarm with the best threshold for these examples. NaN without one of
+ * the two kinds.
  * @param weights how often the examples of each group count; once unless given
  */
 export function recallAt({ examples }: Ranking, rate: number, weights?: Uint32Array): number {

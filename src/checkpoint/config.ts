@@ -16,7 +16,7 @@ export interface ModelConfig extends DecoderTraits {
   /** Query heads; a multiple of `kvHeads`. */
   readonly heads: number;
   readonly kvHeads: number;
-  /** Even. Not always hiddenSize / heads. */
+  /** Size of a head, an even number. Not always hiddenSize / heads. */
   readonly headDim: number;
   /** Rows of the embedding, often more than the tokenizer has tokens. */
   readonly vocabSize: number;
@@ -28,20 +28,20 @@ export interface ModelConfig extends DecoderTraits {
   readonly outputBias: boolean;
   readonly mlpBias: boolean;
   readonly maxPositions: number;
-  /** Those that differ, one or two. */
+  /** The distinct rotary embeddings, one or two. */
   readonly ropes: readonly Rope[];
   /** Per layer: which of them rotates its queries and keys; `null`: none. */
   readonly layerRopes: readonly (number | null)[];
-  /** What embeddings are multiplied by before the first layer. */
+  /** Factor of the embeddings before the first layer. */
   readonly embeddingScale: number;
-  /** What products of queries and keys are multiplied by. */
+  /** Factor of the products of queries and keys. */
   readonly attentionScale: number;
   /** Bound c of attention scores, and of logits: c · tanh(x / c). */
   readonly attentionCap: number | null;
   readonly logitCap: number | null;
   /** Per layer: how many positions a token attends to, itself included; `null`: all before it. */
   readonly slidingWindow: readonly (number | null)[];
-  /** What config.json says; each tensor of the files has its own. */
+  /** Type according to config.json; each tensor of the files has its own. */
   readonly storedType: StoredType | null;
   /** How matrices are quantised; `null`: they are not. */
   readonly quantization: Quantization | null;
@@ -136,7 +136,7 @@ function biasesOf(
   };
 }
 
-/** Which layers rotate queries and keys, and how. A text may be as long as the frequencies hold. */
+/** Rotary embeddings of each layer. A text may be as long as the frequencies hold. */
 function rotationOf(
   raw: RawConfig,
   model: { readonly traits: FamilyTraits; readonly headDim: number; readonly maxPositions: number },

@@ -14,7 +14,7 @@ export const CHUNK_BYTES = 1 << 24;
 export interface Conversion {
   /** The GGUF file, or the folder of a quantised checkpoint. */
   readonly file: string;
-  /** Where they go. */
+  /** Folder of the unpacked weights. */
   readonly folder: string;
   readonly written: number;
   readonly total: number;
@@ -30,9 +30,9 @@ export interface ConvertedWeight {
 }
 
 export interface ConversionPlan {
-  /** Of what is made, and how: a file of another format is made again. */
+  /** Version of the result's format: a file of another format is made again. */
   readonly format: string;
-  /** What is converted, for messages. */
+  /** The file that is converted, for messages. */
   readonly file: string;
   readonly folder: string;
   readonly weights: readonly ConvertedWeight[];
@@ -45,7 +45,7 @@ export interface ConversionPlan {
 export const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
   join(folder, 'model.safetensors');
 
-/** Where each weight is in that file. */
+/** Positions of the weights in the converted file. */
 export const planConversion = ({ format, weights }: Pick<ConversionPlan, 'format' | 'weights'>) =>
   planSafetensors(
     format,

@@ -15,7 +15,7 @@ export function decodeElements(type: StoredType, bytes: Uint8Array): Float32Arra
 
 const tables = new Map<StoredType, Float32Array>();
 
-/** Of 16-bit elements there are so few that each is converted once. */
+/** Table of all 65,536 elements of a 16-bit type, each converted once. */
 function tableOf(type: 'bf16' | 'fp16'): Float32Array {
   let table = tables.get(type);
   if (!table) {

@@ -1,20 +1,24 @@
-/** Where the norms of a layer are. `around`: before and after both the attention and the feed-forward part. */
+/**
+ * Positions of the norms in a layer. `around`: before and after both the attention and the feed-forward part.
+ */
 export type NormPlacement = 'before' | 'around' | 'after';
 
-/** What a family's decoder computes. */
+/** Traits of a family that change the computation of its decoder. */
 export interface DecoderTraits {
   readonly norms: NormPlacement;
-  /** What is added to the weight of every norm. */
+  /** Added to the weight of every norm. */
   readonly normOffset: 0 | 1;
   /** Norms of queries and keys before rotation: of each head, or of all heads together. */
   readonly qkNorm: 'head' | 'all' | null;
-  /** Of the gated feed-forward part, by the name that config.json has for it. */
+  /** Activation of the gated feed-forward part, by its name in config.json. */
   readonly activation: 'silu' | 'gelu_pytorch_tanh';
   /** Whether q, k and v are one matrix in the files, and gate and up another. */
   readonly fused: boolean;
 }
 
-/** What else tells a family from others; most of it is what transformers assumes where config.json lacks a key. */
+/**
+ * Further differences between families, mostly values that transformers assumes if config.json lacks a key.
+ */
 export interface FamilyTraits extends DecoderTraits {
   /** Whether embeddings are multiplied by √hiddenSize. */
   readonly scalesEmbeddings: boolean;
@@ -23,10 +27,10 @@ export interface FamilyTraits extends DecoderTraits {
   readonly mlpBias: 'option' | 'none';
   /** Layers with a sliding window; `option`: from `max_window_layers` on, if `use_sliding_window` is set. */
   readonly sliding: 'all' | 'option' | 'none' | { readonly butEvery: number };
-  /** So many of which one layer does not rotate. */
+  /** One layer of so many has no rotary embedding. */
   readonly noRopeInterval: number | null;
   readonly theta: number;
-  /** Of layers with a sliding window, where their frequencies differ. */
+  /** Base of the frequencies of layers with a sliding window, if it differs. */
   readonly localTheta: number | null;
   readonly partialRotary: boolean;
   /** Attention scores are divided by its root; `null`: the size of a head. */
@@ -113,7 +117,7 @@ export type Family =
   | 'smollm3'
   | 'olmo2';
 
-/** By the `model_type` of config.json. Each family is a small difference from another. */
+/** Traits by `model_type` of config.json. Each family is a small difference from another. */
 export const FAMILIES: Readonly<Record<Family, FamilyTraits>> = {
   llama: LLAMA,
   qwen2: QWEN2,

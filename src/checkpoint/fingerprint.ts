@@ -5,7 +5,7 @@ import { readNeeded } from '../files/json.js';
 import type { TensorIndex } from './safetensors.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
 
-/** Of a checkpoint. */
+/** The files of a checkpoint. */
 interface Files {
   readonly dir: string;
   readonly tensors: TensorIndex;
@@ -16,8 +16,8 @@ const SAMPLE = 2 ** 20;
 const known = new WeakMap<object, Promise<string>>();
 
 /**
- * What tells a model from another: a SHA-256 over config.json, tokenizer.json and, of each file of weights, its size,
- * its header and 1 MiB at its start, middle and end, as to read gigabytes at every start would take too long.
+ * Identity of a model: a SHA-256 over config.json, tokenizer.json and, of each file of weights, its size, its
+ * header and 1 MiB at its start, middle and end (reading gigabytes at every start would take too long).
  * Computed once for a checkpoint. Names and folders do not matter.
  *
  * @returns hexadecimal digits

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../files/json.js';
 
-/** What `generation_config.json` advises; `null` where it is silent. */
+/** Defaults of `generation_config.json`; `null` for keys that it lacks. */
 export interface GenerationDefaults {
   readonly eosTokenIds: readonly number[] | null;
   /** Whether to sample. Greedy decoding unless the file asks for it, as in transformers. */

@@ -5,7 +5,7 @@ import type { FamilyTraits } from './families.js';
 /** Rotary position embedding: how fast which part of a head turns. */
 export interface Rope {
   readonly theta: number;
-  /** So many first entries of a head are rotated; even. */
+  /** Number of entries of a head that are rotated, from the first; even. */
   readonly dimensions: number;
   readonly scaling: RopeScaling | null;
 }
@@ -35,7 +35,7 @@ export type RopeScaling =
     }
   | {
       readonly type: 'longrope';
-      /** What each frequency is divided by, in texts of at most `originalMaxPositions`. */
+      /** Divisors of the frequencies, in texts of at most `originalMaxPositions`. */
       readonly shortFactors: readonly number[];
       readonly originalMaxPositions: number;
       readonly attentionFactor: number;

@@ -14,9 +14,9 @@ export interface PlannedTensor {
 /** A safetensors file before its tensors are written. */
 export interface SafetensorsPlan {
   readonly header: Uint8Array;
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly byteLength: number;
-  /** Where each tensor goes, in bytes from the start of the file. */
+  /** Position of each tensor, in bytes from the start of the file. */
   readonly places: ReadonlyMap<string, { readonly offset: number; readonly byteLength: number }>;
 }
 

@@ -5,7 +5,7 @@ import type { StoredType } from './config.js';
 /** One tensor as the header of a safetensors file describes it. */
 export interface HeaderEntry {
   readonly name: string;
-  /** As the file names it: `F32`, `I64`, ... */
+  /** Name of the type in the file: `F32`, `I64`, ... */
   readonly dtype: string;
   /** Null for a dtype that weights cannot have. */
   readonly type: StoredType | null;
@@ -19,10 +19,10 @@ export interface HeaderEntry {
 export const PREFIX = 8;
 /** 100,000 tensors take 20 MB. The reference implementation takes 100 MB. */
 const MAX_HEADER = 2 ** 25;
-/** And names: 13 for a matrix. */
+/** Values and names in the JSON: 13 for a matrix. */
 const MAX_VALUES = 2 ** 21;
 
-/** As the file names the types of weights. */
+/** Names of the types of weights in the file. */
 export const DTYPES = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' } as const satisfies Record<
   StoredType,
   string

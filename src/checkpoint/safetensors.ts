@@ -5,7 +5,7 @@ import { isMissing, isRecord, readOptionalJson } from '../files/json.js';
 import type { StoredType } from './config.js';
 import { DTYPES, type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
 
-/** Where the bytes of one weight lie. */
+/** Location of a weight's bytes. */
 export interface StoredTensor {
   readonly name: string;
   readonly type: StoredType;
@@ -38,7 +38,7 @@ export function tensorOf(index: TensorIndex, name: string): FileTensor | undefin
 
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
-/** Of all shards together. The largest mixtures of experts have about 100,000. */
+/** Tensors of all shards together. The largest mixtures of experts have about 100,000. */
 const MAX_TENSORS = 2 ** 17;
 
 /**
@@ -102,7 +102,7 @@ export function parseWeightMap(json: unknown, file: string): ReadonlyMap<string,
 interface Shard {
   /** Name in the folder of the checkpoint. */
   readonly name: string;
-  /** As the user sees it, for messages. */
+  /** Path as the user knows it, for messages. */
   readonly file: string;
   /** Behind all links. */
   readonly path: string;

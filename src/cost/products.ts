@@ -16,9 +16,11 @@ export interface PassSize {
 
 /** Floating-point operations, two for each multiplication and addition. */
 export interface Operations {
-  /** Of products with weights. */
+  /** Operations of products with weights. */
   readonly weights: number;
-  /** Of queries with keys and of attention with values, and their gradients. Masked entries count. */
+  /**
+   * Operations of queries with keys and of attention with values, and their gradients. Masked entries count.
+   */
   readonly attention: number;
 }
 
@@ -42,8 +44,8 @@ export function weightMatrices(config: ModelConfig): Matrix[] {
 }
 
 /**
- * What a score pass has to multiply: two forward passes, and a backward pass in which weights have no gradient, nor
- * have keys and values before the window.
+ * Operations of a score pass: two forward passes, and a backward pass in which weights have no gradient, and
+ * neither have keys and values before the window.
  */
 export function passOperations(config: ModelConfig, { window, past, scored }: PassSize): Operations {
   const once = weightMatrices(config).reduce(
@@ -57,7 +59,10 @@ export function passOperations(config: ModelConfig, { window, past, scored }: Pa
   return { weights: 3 * once, attention: config.layers * perLayer };
 }
 
-/** Which products with each weight: those of the clean forward, the backward and the perturbed forward pass. */
+/**
+ * Pass whose products with each weight are run: the clean forward, the backward or the perturbed forward
+ * pass.
+ */
 type Direction = 'clean' | 'backward' | 'perturbed';
 
 /** Prepares the products of so many rows, of which `scored` go through the head; the result runs them once. */

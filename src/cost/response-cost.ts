@@ -21,9 +21,9 @@ export interface ResponseCost {
 }
 
 /**
- * What a response costs at least: products at the machine's speed, and for each token that is written one reading of
- * all weights. Attention counts masked entries; casts of half-precision weights, which overlap with reading them, do not
- * count.
+ * Lower bound of a response's cost: products at the machine's speed, and one reading of all weights for each
+ * token that is written. Attention counts masked entries; casts of half-precision weights, which overlap with
+ * reading them, do not count.
  * @param weightBytes of the weights as stored
  */
 export function responseCost(

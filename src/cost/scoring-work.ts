@@ -4,7 +4,7 @@ import type { ResponseSize } from './response-cost.js';
 
 /** Positions that go through the model, for each part of the work of a response. */
 export interface ResponseWork {
-  /** Prompt and response, once each for whoever writes and whoever scores. */
+  /** Prompt and response, once for writing and once for scoring. */
   readonly text: number;
   readonly adversarial: number;
   readonly random: number;
@@ -15,8 +15,8 @@ export interface ResponseWork {
 const DIRECTIONS = 3;
 
 /**
- * What a response takes at most: under the schedule `lazy` as if every token were doubtful. Continuations that a guard
- * draws do not count.
+ * Upper bound of a response's work: under the schedule `lazy` as if every token were doubtful. Continuations
+ * that a guard draws do not count.
  */
 export function responseWork(scoring: Scoring, { prompt, response }: ResponseSize): ResponseWork {
   const positions = prompt + response;

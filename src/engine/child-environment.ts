@@ -11,7 +11,7 @@ const PREFIXES =
 /** NVIDIA_API_KEY is none of its driver's. */
 const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH/;
 
-/** What an engine process gets of the environment: nothing that may be a secret. */
+/** Environment of an engine process, without variables that may be secrets. */
 export function childEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([variable]) => {
     const name = variable.toUpperCase(); // on Windows case does not count

@@ -16,7 +16,7 @@ export interface ChildLinkOptions<In> {
   /** The module that it runs. */
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Time without a message after which it counts as stalled; without it, nobody watches. */
+  /** Time without a message after which the process counts as stalled; if absent, it is not watched. */
   readonly stallMs: number | undefined;
   readonly receive: (message: In) => void;
   /** Told once, of whatever ends it; also where it could not be started. Never within the constructor. */
@@ -65,7 +65,7 @@ export class ChildLink<In> {
 
   /** Messages to a process that has ended are dropped. */
   send(message: object): void {
-    // With a callback, a failure is no event: the end that follows it is told.
+    // If there is a callback, a failure emits no `error` event: `ended` reports the end that follows.
     if (this.#child?.connected) this.#child.send(message, () => {});
   }
 
@@ -78,7 +78,7 @@ export class ChildLink<In> {
     clearTimeout(timer);
   }
 
-  /** That is its end, even if the system cannot end it now: a driver may hold it. */
+  /** Ends the link at once, even if the system cannot end the process now: a driver may hold it. */
   #kill(end: ChildEnd): void {
     if (this.#isOver) return;
     this.#end(end);

@@ -11,7 +11,7 @@ const LIMIT = 2 ** 30;
 
 interface Copy {
   length: number;
-  /** As {@link KvCache.past}. */
+  /** Tensors as {@link KvCache.past} returns them. */
   tensors: readonly ort.Tensor[];
 }
 
@@ -24,10 +24,10 @@ export class DeviceKeys {
   readonly #options: Pick<SessionOptions, 'threads'>;
   readonly #limit: number;
   readonly #copies = new WeakMap<KvCache, Copy>();
-  /** In the order of use. */
+  /** Copies in the order of use. */
   readonly #used = new Set<Copy>();
   readonly #ended = new FinalizationRegistry<Copy>((copy) => this.#drop(copy));
-  /** By whether what is held is cut first. */
+  /** Sessions by whether the copy is shortened first. */
   readonly #extenders = new Map<boolean, Promise<Session>>();
 
   /** @param limit bytes on the device; the copies in use may exceed it */
@@ -60,7 +60,7 @@ export class DeviceKeys {
     if (count === 0) return copy;
     const intact = Math.min(copy.length, cache.intact);
     if (copy.length !== count || intact !== count) {
-      // At least one is brought: onnxruntime dies of some operators without a row.
+      // At least one position is copied: some operators of onnxruntime crash on zero rows.
       const kept = Math.min(intact, count - 1);
       const held = kept > 0 ? copy : { length: 0, tensors: cache.past(0) };
       const tensors = await this.#extended(held, kept, cache.tensors(kept, count - kept));

@@ -15,7 +15,10 @@ import {
 export class DeviceWeights {
   readonly #options: SessionOptions;
   readonly #tensors = new Map<string, ort.Tensor>();
-  /** What brings tensors of a type and rank to the device. They live as long as it is open. */
+  /**
+   * Sessions that copy tensors of a type and rank to the device. A tensor lives as long as its session is
+   * open.
+   */
   readonly #loaders = new Map<string, Session>();
 
   constructor(options: SessionOptions) {

@@ -1,11 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { InferenceSession } from 'onnxruntime-node';
 
-/** What computes, by the name of its onnxruntime execution provider. */
+/** Devices by the names of their onnxruntime execution providers. */
 export const DEVICES = ['cpu', 'webgpu', 'cuda'] as const;
 export type Device = (typeof DEVICES)[number];
 
-/** Where a process of an engine computes: a device of this machine, or another machine (src/engine/server). */
+/**
+ * Location where an engine process computes: a device of this machine, or another machine
+ * (src/engine/server).
+ */
 export type Backend = Device | 'inference-server';
 
 /** A device, or the first of them that works. */
@@ -23,9 +26,9 @@ export function candidates(choice: DeviceChoice, { gpu, nvidia } = hardware()): 
 }
 
 /**
- * By their device files: onnxruntime-node does not say which adapter it took. Direct3D and Metal have no file to look
- * for: there a GPU is assumed, and Windows may in the worst case take its software adapter, WARP. onnxruntime-node
- * has CUDA for Linux only.
+ * Detects GPUs by their device files: onnxruntime-node does not say which adapter it took. Direct3D and Metal
+ * have no file to look for: a GPU is assumed there, and Windows may in the worst case take its software
+ * adapter, WARP. onnxruntime-node has CUDA for Linux only.
  */
 function hardware(): { readonly gpu: boolean; readonly nvidia: boolean } {
   if (process.platform !== 'linux') return { gpu: true, nvidia: false };
@@ -36,12 +39,12 @@ function hardware(): { readonly gpu: boolean; readonly nvidia: boolean } {
 }
 
 export function executionProviders(device: Device): InferenceSession.ExecutionProviderConfig[] {
-  // Without the providers' libraries this throws; a node that a provider does not have runs on the CPU.
+  // Throws if the providers' libraries are missing; a node that a provider does not have runs on the CPU.
   return device === 'cpu' ? ['cpu'] : [device, 'cpu'];
 }
 
 /**
- * What must be in the environment of an engine process before it starts.
+ * Variables that the environment of an engine process needs before it starts.
  * @param asked whether the device was asked for by name: then a software adapter will do
  */
 export function environmentOf(device: Backend, asked: boolean): NodeJS.ProcessEnv {
@@ -54,7 +57,7 @@ export function environmentOf(device: Backend, asked: boolean): NodeJS.ProcessEn
 
 const SOFTWARE_ADAPTERS = '*lvp*,*swrast*,*swiftshader*';
 
-/** What somebody can do about a device that does not open, to follow the reason. */
+/** Advice for a device that does not open, to follow the reason. */
 export function adviceFor(device: Backend): string {
   if (device === 'cuda')
     return `\nCUDA needs Linux x64, CUDA 12, cuDNN 9, and its libraries for onnxruntime: ${CUDA_SETUP}`;

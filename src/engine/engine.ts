@@ -27,11 +27,14 @@ export interface EngineOptions extends OpenCheckpointOptions {
    * cores: each is faster with all of them than with half.
    */
   readonly threads?: number;
-  /** What computes, both writing and scoring: `cpu` (default), `webgpu`, `cuda`, or `auto` for the best that works. */
+  /**
+   * Device for both writing and scoring: `cpu` (default), `webgpu`, `cuda`, or `auto` for the best that
+   * works.
+   */
   readonly device?: DeviceChoice;
   /**
-   * In which numbers the model writes: `fp32` (default), or `int8`, faster on a CPU. Its integers are made at the first
-   * start and kept in the user's cache folder. Scores are in fp32 either way.
+   * Precision in which the model writes: `fp32` (default), or `int8`, faster on a CPU. Its integers are made
+   * at the first start and kept in the user's cache folder. Scores are in fp32 either way.
    */
   readonly precision?: Precision;
   /** Responses that may be under way at once; one more is refused. Default 16. */
@@ -51,7 +54,7 @@ export interface EngineOptions extends OpenCheckpointOptions {
   readonly stallSeconds?: number;
   /** Inference servers that run the graphs of score passes, and the model's name there. What does not write needs no more. */
   readonly scoreServers?: Pick<ScoreServers, 'urls' | 'model'> | undefined;
-  /** Who has the processes, if it is not this engine; then threads, device and limits are its. */
+  /** Owner of the processes, if it is not this engine; it then determines threads, device and limits. */
   readonly host?: EngineHost;
   /** Milliseconds since any fixed moment. */
   readonly now?: () => number;
@@ -61,7 +64,7 @@ const DEFAULT_MAX_STREAMS = 16;
 const DEFAULT_CONTEXT_LIMIT = 8192;
 const DEFAULT_MEMORY_SHARE = 0.7;
 const DEFAULT_STALL_SECONDS = 60;
-/** Of the memory, in each of the two processes. */
+/** Share of the memory, in each of the two processes. */
 const PREFIX_SHARE = 0.05;
 const MAX_PREFIX_BYTES = 2 ** 29;
 
@@ -76,11 +79,11 @@ const MAX_PREFIX_BYTES = 2 ** 29;
 export class Engine {
   readonly checkpoint: Checkpoint;
   readonly contextLength: number;
-  /** Of its own processes; nothing is admitted here where a host has them. */
+  /** Memory of the engine's own processes; not used if a host owns them. */
   readonly memory: MemoryBudget;
   /** Whether inference servers run the graphs of score passes: those that are exported, and no others. */
   readonly scoresOnServers: boolean;
-  /** Where its processes are, and who else may use them. */
+  /** Owner of the processes, which other engines may share. */
   readonly host: EngineHost;
   /** Encodes texts of requests, without holding up this thread. */
   readonly text: TextWork;
@@ -200,9 +203,10 @@ export class Engine {
   }
 
   /**
-   * @param size the longest that the sequence may become, and what its passes may cover; by default all of the context
+   * @param size the longest that the sequence may become, and the range of its passes; by default all of the
+   * context
    * @param forks how many other continuations there may be at a time ({@link ScoreSequence.fork})
-   * @param client whose it is: sequences of several clients get the same time each
+   * @param client the client of the sequence: sequences of several clients get the same time each
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
   async openSequence(size: Partial<ScoreSize> = {}, forks = 0, client = ''): Promise<ScoreSequence> {
@@ -229,12 +233,12 @@ export class Engine {
     }
   }
 
-  /** Of the process that writes; scores are computed in fp32. */
+  /** Precision of the process that writes; scores are computed in fp32. */
   get precision(): Precision {
     return this.#precision;
   }
 
-  /** What predictions of time and memory go by. */
+  /** Parameters for predictions of time and memory. */
   machine(role: Role): Machine {
     const { device } = this.host[role];
     return { config: this.checkpoint.config, threads: this.#threads, ...(device && { device }) };
@@ -268,7 +272,7 @@ export class Engine {
     return () => this.#changeListeners.delete(listener);
   }
 
-  /** Of each process: while it runs its id and the device that it computes on, and what waits for it. */
+  /** State of each process: its id and device while it runs, and its waiting work. */
   status() {
     const of = ({ pid, restarts, device, waiting, servers }: ProcessStatus, precision: Precision) => ({
       ...{ pid, restarts, device, precision, waiting, servers },
@@ -282,7 +286,7 @@ export class Engine {
   }
 }
 
-/** What was found out before an engine is made. */
+/** Results of the checks before an engine is made. */
 interface Prepared {
   readonly integerFile: string | null;
   readonly recorded: RecordedScores | null;
@@ -294,9 +298,9 @@ function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): read
   throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);
 }
 
-/** Where the integers of a checkpoint are kept. */
+/** Path of the integers of a checkpoint. */
 const integerFileOf = async (checkpoint: Checkpoint): Promise<string> =>
   join(cacheFolder(), 'int8', `${await fingerprint(checkpoint)}.safetensors`);
 
-/** Of a sequence and its forks: runs come one after the other. */
+/** Memory of a sequence and its forks, which never run at the same time. */
 const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

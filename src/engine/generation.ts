@@ -19,9 +19,10 @@ const PORTIONS = 4;
 
 export interface GenerateRequest {
   /**
-   * Whose it is. Those of several clients are scored for the same time each. What was read of a prompt is used again for
-   * prompts of the same client that begin alike, such as the next turn of a conversation: the response is the same, but
-   * comes earlier. Without a client nothing is kept, as an early answer tells that somebody has asked before.
+   * Client of the request. Generations of several clients are scored for the same time each. Keys and values
+   * of a prompt are used again for prompts of the same client that begin alike, such as the next turn of a
+   * conversation: the response is the same, but comes earlier. Without a client nothing is kept, because a
+   * fast answer would reveal that someone has asked before.
    */
   readonly client?: string;
   readonly promptIds: readonly number[];
@@ -58,7 +59,7 @@ export interface GeneratedToken {
   /** Natural log, temperature 1. */
   readonly logprob: number;
   readonly topLogprobs: readonly TokenLogprob[];
-  /** Where they were asked for. */
+  /** Present if the request asks for them. */
   readonly statistics?: TokenStatistics;
   /** Given, not drawn. */
   readonly inserted?: true;
@@ -70,13 +71,13 @@ export interface GenerationEnd {
   readonly tokens: number;
 }
 
-/** Of tokens that were kept only the id is known. */
+/** Joins tokens to text. Only the id is known of tokens that were kept. */
 type Assembler = TextAssembler<Pick<SampledToken, 'id'> & Partial<SampledToken>>;
 
-/** What the decode process is asked for, beside what does not depend on the request. */
+/** Parameters of the decode process that depend on the request. */
 type Ask = Pick<GenerateMessage, 'client' | 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
 
-/** Where generations of the same text run, and what they share. */
+/** Process and settings that generations of the same text share. */
 export interface GenerationContext {
   readonly process: ProcessLink<ToDecode, FromDecode>;
   readonly tokenizer: Tokenizer;
@@ -95,10 +96,10 @@ export class Generation {
   readonly #request: GenerateRequest;
   readonly #inbox = new Inbox<FromDecode>();
   readonly #assembler: Assembler;
-  /** Of the tokens that are given. */
+  /** Text of the tokens that are given. */
   readonly #given: Assembler;
   readonly #ready: GeneratedToken[] = [];
-  /** Of the response, as far as they have been given to the reader or are ready for it. */
+  /** Ids of the response, as far as they have been read or are ready to be read. */
   readonly #ids: number[];
   /** Tokens that others wrote before this one began, and those after them that are given. */
   readonly #kept: number;
@@ -121,7 +122,7 @@ export class Generation {
   ) {
     this.#context = context;
     this.#request = request;
-    // What is given is no stop, and neither is what follows it together with what came before it.
+    // Given tokens are not searched for stop strings, and neither is text that spans their end.
     const detokenizer = new Detokenizer(context.tokenizer);
     this.#assembler = new TextAssembler(detokenizer, request.stop);
     this.#given = inserted > 0 ? new TextAssembler(detokenizer, []) : this.#assembler;
@@ -201,7 +202,7 @@ export class Generation {
       const wanted = { endIds, topLogprobs, retain, ...(statistics && { statistics }) };
       handle.send({ type: 'generate', stream, credit: this.#ahead, ...wanted, ...ask });
     } catch (error) {
-      this.#handle?.detach(); // it could not be serialised
+      this.#handle?.detach(); // the request could not be serialised
       this.#handle = null;
       this.#letGo();
       throw error;
@@ -247,7 +248,7 @@ export class Generation {
   #settle(tokens: ReturnType<Assembler['end']>): void {
     for (const { token, text } of tokens) {
       const { id, logprob, top, statistics } = token;
-      if (logprob === undefined || top === undefined) continue; // kept: whoever wrote it has given it out
+      if (logprob === undefined || top === undefined) continue; // kept: emitted by the generation that wrote it
       const index = this.#ids.length;
       const inserted = index < this.#kept + this.#inserted && { inserted: true as const };
       const more = { ...(statistics && { statistics }), ...inserted };

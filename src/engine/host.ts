@@ -4,7 +4,7 @@ import type { MemoryBudget } from './memory-budget.js';
 import type { ProcessLink } from './process.js';
 import type { FromDecode, FromScore, Role, ToDecode, ToScore } from './protocol.js';
 
-/** What an engine runs in: its processes, and the room there. Engines in several processes may share one. */
+/** Processes of an engine, and their memory. Engines in several processes may share them. */
 export interface EngineHost {
   readonly decode: ProcessLink<ToDecode, FromDecode>;
   readonly score: ProcessLink<ToScore, FromScore>;

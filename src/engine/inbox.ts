@@ -1,7 +1,7 @@
 import type { EngineError } from './errors.js';
 
 /**
- * Messages that wait for one reader, or an error that ends them. Whoever fills it bounds it: by credit, or by
+ * Queue of messages for one reader, or an error that ends it. The sender limits its length: by credit, or by
  * asking one question at a time.
  */
 export class Inbox<T> {

@@ -15,7 +15,7 @@ import { ModelError, reasonOf } from '../files/errors.js';
 import { INTEGER_BLOCK, type IntegerWeights, type ModelSource } from '../graphs/decoder.js';
 import type { ExternalTensor } from '../onnx/graph.js';
 
-/** Of the file's layout: a file of another one is made again. */
+/** Version of the file's layout: a file of another version is made again. */
 const FORMAT = 'flinch int8 1';
 /** An integer is stored as a number from 1 to 255, this one for 0. */
 const ZERO = 128;
@@ -50,7 +50,7 @@ interface Layout {
   readonly weights: IntegerWeights;
 }
 
-/** What the file holds and where, which follows from the configuration alone. */
+/** Tensors of the file and their positions, which follow from the configuration alone. */
 function layOut({ config }: Pick<ModelSource, 'config'>, file: string): Layout {
   const head = config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
   const matrices = [...expectedTensors(config)].flatMap(([name, [out, inner]]) =>

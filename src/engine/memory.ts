@@ -22,7 +22,7 @@ export interface ScoreSize {
 }
 
 /**
- * Of a sequence that is being written.
+ * Memory of a sequence that is being written.
  *
  * These are estimates by counting the tensors that are alive at once: the runtime's allocator rounds up and keeps what
  * it got.
@@ -36,7 +36,7 @@ export function decodeMemory(machine: Machine, positions: number): MemoryNeed {
   };
 }
 
-/** Of a sequence that is being scored. */
+/** Memory of a sequence that is being scored. */
 export function scoreMemory(
   machine: Machine,
   { positions, window, scored, replicas }: ScoreSize,
@@ -50,7 +50,8 @@ export function scoreMemory(
   if (fitsOneRun(machine, { rows, keys: positions, scored: tokens })) {
     return { kept, run: Math.max(fill, scoreRunBytes(config, { rows, keys: positions, scored: tokens })) };
   }
-  // In chunks: the window's keys and values as they were, their gradients before and after a run, embeddings.
+  // The pass runs in chunks. It keeps the window's clean keys and values, their gradients before and after a
+  // run, and embeddings.
   const chunk = Math.min(
     rows,
     rowsPerRun(machine, { keys: positions, passes: 2, scored: false, backward: true }),

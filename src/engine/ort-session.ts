@@ -20,7 +20,7 @@ export type OpenedGraph = GraphRunner & Pick<Session, 'endProfiling'>;
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Where it computes; `cpu` by default. */
+  /** Device of the session; `cpu` by default. */
   readonly device?: Device;
   /** Packed copies of the weights: quicker products, memory that no other session shares. Off by default. */
   readonly prepacking?: boolean;

@@ -9,9 +9,9 @@ import type { ServerStatus } from './server/score-servers.js';
 
 const ENTRY = fileURLToPath(new URL(`./child/main${extname(import.meta.url)}`, import.meta.url));
 
-/** What a process is told first, beside its device. */
+/** First message to a process, beside its device. */
 interface Opening {
-  /** For messages. */
+  /** Name in messages. */
   readonly role: string;
 }
 
@@ -32,7 +32,7 @@ export interface ProcessStatus {
   readonly pid: number | undefined;
   /** How often it had to be started again. */
   readonly restarts: number;
-  /** What it computes on, once it has opened its model there. */
+  /** Device of the process, once it has opened its model there. */
   readonly device: Backend | undefined;
   /** Streams that wait for a message of it. */
   readonly waiting: number;
@@ -49,7 +49,7 @@ export interface ProcessLoss {
   readonly reason: string;
 }
 
-/** What a stream hears of its process. */
+/** Receives the messages of a stream's process, and its end. */
 export interface StreamListener<In> {
   receive(message: In): void;
   /** Whether it waits for a message. */
@@ -80,7 +80,7 @@ interface ProcessOptions {
   readonly onLoss?: (loss: ProcessLoss) => void;
   /** Its id or device is another. */
   readonly onChange?: () => void;
-  /** What the process runs: a module that answers `ready` or `unavailable` to the opening. */
+  /** Module that the process runs; it answers `ready` or `unavailable` to the opening. */
   readonly entry?: string;
   /** Milliseconds without progress after which it is killed, by device; its module then answers `ping` with `pong`. */
   readonly stallMs?: (device: Backend) => number;
@@ -207,7 +207,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
 
   #restart(): void {
     this.#started = null;
-    this.ready().catch(() => {}); // whoever listens, or needs it next, hears why it does not start
+    this.ready().catch(() => {}); // listeners and the next caller receive the error
   }
 
   /** @returns why it could not be started */

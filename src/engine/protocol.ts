@@ -13,21 +13,23 @@ export interface OpenMessage {
   readonly type: 'open';
   readonly role: Role;
   readonly source: ModelSource;
-  /** Where the weights lie as integers, or are to be put; `null` to compute with them as they are. */
+  /**
+   * File of the weights as integers, read or to be written; `null` to compute with the weights as they are.
+   */
   readonly integerFile: string | null;
   readonly threads: number;
   readonly device: Backend;
   /** The most positions that one sequence may have. */
   readonly contextLength: number;
-  /** What the keys and values of texts that were read before may take. */
+  /** Memory for keys and values of earlier texts. */
   readonly prefixCacheBytes: number;
-  /** What runs the graphs of the score process, if they do not run in it. */
+  /** Inference servers that run the graphs of the score process, if it does not run them itself. */
   readonly servers: ScoreServers | null;
 }
 
 /**
- * Whose work it is: no client waits for all work of another. Texts of one client may begin with keys and values that were
- * read for another text of it; without a client nothing is kept.
+ * Client of the work: no client waits for all work of another. Texts of one client may begin with keys and
+ * values that were read for another text of it; without a client nothing is kept.
  */
 interface OfClient {
   readonly client?: string;
@@ -36,9 +38,9 @@ interface OfClient {
 export interface GenerateMessage extends OfClient {
   readonly type: 'generate';
   readonly stream: number;
-  /** What the model has not seen yet, at least one token. */
+  /** Tokens that the model has not seen yet, at least one. */
   readonly promptIds: readonly number[];
-  /** What it has: the first `length` positions of another stream, copied. */
+  /** Positions that are copied: the first `length` of another stream. */
   readonly past?: { readonly stream: number; readonly length: number };
   /** The first tokens, which are given instead of drawn. */
   readonly forced?: readonly number[];
@@ -67,15 +69,18 @@ export type ToDecode =
   | { readonly type: 'credit'; readonly stream: number; readonly tokens: number }
   | { readonly type: 'cancel'; readonly stream: number };
 
-/** What both kinds say when they have opened their model, or could not, and when they are asked whether they go on. */
+/**
+ * Messages of both processes: the model was opened, or could not be; replies to a ping; changes of inference
+ * servers.
+ */
 type OfProcess =
   | { readonly type: 'pong' }
-  /** With the device on which all sessions opened. */
+  /** Carries the device on which all sessions opened. */
   | { readonly type: 'ready'; readonly device: Backend }
   | { readonly type: 'unavailable'; readonly message: string }
-  /** It goes on without one of the servers that it uses. */
+  /** The process goes on without one of the servers that it uses. */
   | { readonly type: 'server_lost'; readonly message: string }
-  /** What the inference servers did, after a change. */
+  /** State of the inference servers, after a change. */
   | { readonly type: 'servers'; readonly servers: readonly ServerStatus[] };
 
 /** A token that was drawn, or given to the model. */
@@ -92,7 +97,10 @@ export interface SampledToken {
 
 export type FromDecode =
   | OfProcess
-  /** Before the first token: how many tokens of the prompt were read for an earlier text of the client. */
+  /**
+   * Sent before the first token, with the number of prompt tokens that were read for an earlier text of the
+   * client.
+   */
   | { readonly type: 'begun'; readonly stream: number; readonly cachedTokens: number }
   | SampledToken
   | { readonly type: 'end'; readonly stream: number; readonly reason: 'stop' | 'length' }
@@ -144,12 +152,12 @@ export interface NoiseOptions {
     | { readonly values: Float32Array; readonly positions: number };
 }
 
-/** What the replicas of a sequence say of tokens `from` to `to − 1`. */
+/** Asks the replicas of a sequence to score tokens `from` to `to − 1`. */
 export interface SampleMessage extends OfClient {
   readonly type: 'sample';
   readonly stream: number;
   readonly kind: ReplicaOptions['kind'];
-  /** As in {@link PassMessage}. */
+  /** See {@link PassMessage}. */
   readonly newIds: readonly number[];
   readonly from: number;
   readonly to: number;
@@ -170,7 +178,7 @@ export type ToScore =
   | SampleMessage
   /** A sequence that begins as the first `length` tokens of another one. */
   | ForkMessage
-  /** What the samples of a sequence are; before the first of them. */
+  /** Settings of a sequence's samples; sent before the first of them. */
   | { readonly type: 'replicas'; readonly stream: number; readonly options: ReplicaOptions }
   /** The sequence is done with: its cache is freed. */
   | { readonly type: 'release'; readonly stream: number };
@@ -182,7 +190,7 @@ export interface Rival {
   readonly after: number;
 }
 
-/** What a pass says of one token: natural log, temperature 1. */
+/** Statistics of one token from a pass: natural log, temperature 1. */
 export interface PassToken {
   readonly logprob: number;
   readonly entropy: number;
@@ -202,6 +210,9 @@ export type FromScore =
     }
   | { readonly type: 'read'; readonly stream: number }
   | { readonly type: 'forked'; readonly stream: number }
-  /** Per token: log P(token) of each replica, or its derivative along the replica's noise; of TokUR EU, TU and AU. */
+  /**
+   * Values per token: log P(token) of each replica, or its derivative along the replica's noise; of TokUR EU,
+   * TU and AU.
+   */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

@@ -6,7 +6,7 @@ import type { Backend } from './device.js';
  * measured), a few on others. A run cannot be interrupted: cancellation and other sequences wait for it.
  */
 const RUN_OPERATIONS = 1e11;
-/** On a GPU: a second of 10 TFLOP/s. */
+/** Operations of a run on a GPU: a second of 10 TFLOP/s. */
 const GPU_RUN_OPERATIONS = 1e13;
 /** Bytes of activations that a run may take, beside copies of the keys and values before its rows. */
 const RUN_BYTES = 2 ** 30;
@@ -16,7 +16,7 @@ const MAX_ROWS = 256;
 /** Logits that a run may hold at once: scored rows times the vocabulary. */
 const MAX_LOGITS = 2 ** 22;
 
-/** What computes, as far as time goes. */
+/** Parameters of a machine that determine the time of a run. */
 export interface Machine {
   readonly config: ModelConfig;
   /** Inside one operator. */
@@ -94,7 +94,7 @@ export function longestSilence(
 const operationsPerRun = ({ threads, device = 'cpu' }: Machine): number =>
   device === 'cpu' ? RUN_OPERATIONS * threads : GPU_RUN_OPERATIONS;
 
-/** Of a forward pass: two for each weight and row, and two products with all keys. */
+/** Operations of a forward pass: two for each weight and row, and two products with all keys. */
 function operations(config: ModelConfig, { rows, keys, scored }: RunSize): number {
   const { layers, hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   const weights = hiddenSize * (2 * heads * headDim + 2 * kvHeads * headDim + 3 * intermediateSize);
@@ -108,7 +108,7 @@ export function scoreRunBytes(config: ModelConfig, size: RunSize): number {
   return runBytes(config, size, config.layers);
 }
 
-/** Of a forward pass, which needs those of one layer at a time. */
+/** Memory of a forward pass, which needs the activations of one layer at a time. */
 export function forwardRunBytes(config: ModelConfig, size: RunSize): number {
   return runBytes(config, size, 1);
 }

@@ -14,7 +14,7 @@ export interface Sampling {
   readonly seed: number;
 }
 
-/** What generation_config.json asks for; a model that does not say to sample is greedy. */
+/** Sampling of generation_config.json; a model whose file does not set `do_sample` is greedy. */
 export function samplingDefaults({
   sample,
   temperature,

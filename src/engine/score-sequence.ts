@@ -109,7 +109,7 @@ export class ScoreSequence {
   }
 
   /**
-   * What each of the perturbed copies says of tokens `from` to `to − 1`, `[token][replica]`.
+   * Log-probability of tokens `from` to `to − 1` under each of the perturbed copies, `[token][replica]`.
    * @throws EngineError `crashed`, `failed`, `closed`
    */
   async sample(request: SampleRequest): Promise<readonly (readonly number[])[]> {

@@ -1,4 +1,4 @@
-/** What several hold together, such as an admission: it ends when the last of them has let go. */
+/** Reference count of a shared resource, such as an admission: it ends when the last holder has let go. */
 export class Share {
   readonly #onEnd: () => void;
   #holders = 0;

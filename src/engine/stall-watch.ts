@@ -2,7 +2,7 @@
 const PINGS = 4;
 
 export interface StallWatchOptions {
-  /** Without a message for this long, or up to a quarter longer, a process stands. */
+  /** Time without a message, or up to a quarter longer, after which a process counts as stalled. */
   readonly limitMs: number;
   /** Asks the process for a message. */
   readonly ping: () => void;

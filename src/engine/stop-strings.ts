@@ -1,6 +1,7 @@
 /**
- * Where the stop string begins that ends a text which is still growing: the one that is complete first, as if the text
- * came character by character, so that tokens make no difference; of several that end together the longest.
+ * Finds the start of the stop string that ends a growing text: the one that is complete first, as if the text
+ * came character by character, so that the split into tokens makes no difference; of several that end
+ * together the longest.
  * @returns `found`: the index, or `null`; `safe`: how many characters from the start can no longer become part of one
  */
 export function findStop(text: string, stops: readonly string[]): { found: number | null; safe: number } {

@@ -1,4 +1,4 @@
-/** What a distribution says of the token that was drawn from it: natural log, temperature 1. */
+/** Statistics of the distribution that a token was drawn from: natural log, temperature 1. */
 export interface TokenStatistics {
   /** −Σ p log p over the vocabulary. */
   readonly entropy: number;

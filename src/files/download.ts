@@ -19,11 +19,13 @@ import { fetchFrom } from './fetch.js';
 
 export interface DownloadOptions {
   readonly url: string;
-  /** Of the request, such as a token: not sent to other hosts that it is redirected to. */
+  /** Headers of the request, such as a token: not sent to other hosts that it is redirected to. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where the file will be; what has come so far is beside it, with the end `.part`. */
+  /** Path of the file; a partial download is beside it, with the suffix `.part`. */
   readonly path: string;
-  /** Nothing is read beyond as many bytes: what was stated of the file, or what such a file can have. */
+  /**
+   * Limit of the bytes that are read: the size stated for the file, or the largest that such a file can have.
+   */
   readonly mostBytes: number;
   /** The file is not put in its place unless this holds. @throws UsageError */
   readonly verify: (path: string) => Promise<void>;
@@ -31,11 +33,11 @@ export interface DownloadOptions {
   readonly onProgress?: (bytes: number, total: number | null) => void;
   readonly signal?: AbortSignal;
   readonly retries?: number;
-  /** Before the first retry; doubled for each further one. */
+  /** Time before the first retry; doubled for each further one. */
   readonly retryDelayMs?: number;
 }
 
-/** From where a part is, and what the server calls the version of the file that it is of. */
+/** Source of a partial download, and the server's name for the version of the file. */
 const partSchema = z.object({ url: z.string(), validator: z.string() });
 
 /**
@@ -100,7 +102,10 @@ interface Known {
   readonly validator: string;
 }
 
-/** What is there of the same address, with the name of its version; a part without is of no use. */
+/**
+ * The partial download of the same address, with the name of its version. A part without a version is of no
+ * use.
+ */
 function resumable(part: string, url: string, mostBytes: number): Known | null {
   if (!existsSync(part) || !existsSync(versionFile(part))) return null;
   const version = partSchema.safeParse(parseJson(readFileSync(versionFile(part), 'utf8')));
@@ -175,7 +180,7 @@ async function save(
   try {
     for await (const chunk of body ?? []) {
       bytes += chunk.length;
-      if (bytes > mostBytes) break; // and hangs up
+      if (bytes > mostBytes) break; // stops reading, which closes the connection
       writeFileSync(file, chunk);
       onBytes(bytes);
     }

@@ -10,7 +10,7 @@ export class ModelError extends Error {
   readonly type = 'model';
   readonly file: string;
   readonly field: string;
-  /** What is wrong there. */
+  /** Description of the problem. */
   readonly problem: string;
 
   constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
@@ -30,7 +30,7 @@ export class ModelError extends Error {
 export class TemplateError extends Error {
   readonly type = 'template';
   readonly file: string;
-  /** What the template said, word for word. */
+  /** Message of the template, word for word. */
   readonly reason: string;
 
   constructor(file: string, reason: string) {
@@ -67,14 +67,14 @@ export function show(value: unknown): string {
   return visible(shorten(text, 60));
 }
 
-/** What a file gives may be of any length: a message stays readable, and a log small. */
+/** Shortens values from a file, which may be of any length: a message stays readable, and a log small. */
 function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 3)}...` : text;
 }
 
 /**
- * Where `JSON.parse` failed, for a message. What stands there is not told: the file may be a link to one that nobody
- * should read.
+ * Position at which `JSON.parse` failed, for a message. The text there is not told: the file may be a link to
+ * a secret one.
  */
 export function placeOf(thrown: unknown): string {
   const place = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(reasonOf(thrown));

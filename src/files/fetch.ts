@@ -1,7 +1,7 @@
 import { DecoratorHandler, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** As in the Fetch Standard. */
+/** Limit of the Fetch Standard. */
 const MOST_REDIRECTS = 20;
 
 /**

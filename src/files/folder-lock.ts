@@ -15,15 +15,15 @@ const ownerSchema = z.object({
 });
 type Owner = z.output<typeof ownerSchema>;
 
-/** A lock that was not renewed for so long belongs to nobody. A long table must not make one look so. */
+/** A lock that was not renewed for so long is stale. A long table must not make one look so. */
 const STALE_MS = 120_000;
 
 export interface LockOptions {
   /** Begins the names of what is put into the folder; locks of other names do not count. */
   readonly name: string;
-  /** Another process took it over, as this one did not run for so long. */
+  /** Called when another process took it over, because this one did not run for so long. */
   readonly onLost: (cause: Error) => void;
-  /** @param who has it, such as "process 17 on host" */
+  /** @param who the process that has it, such as "process 17 on host" */
   readonly inUse: (who: string) => Error;
 }
 
@@ -45,7 +45,7 @@ export async function lockFolder(
     const owner = readOwner(ownerFile);
     if (!existsSync(ownerFile) || (owner && isGone(owner))) {
       rmSync(`${lock}.lock`, { recursive: true, force: true });
-      // Before the lock: killed in between, this one is known to be gone.
+      // The owner is written before the lock: if this process is killed in between, it is known to be gone.
       writeOwner(ownerFile, mine);
     }
     const release = await lockfile.lock(lock, {
@@ -73,7 +73,7 @@ export async function lockFolder(
   }
 }
 
-/** Whoever takes over a dead one's lock must be alone in that, or two would. */
+/** Serialises taking over the lock of a dead process, or two processes would have it. */
 const enterDoor = (folder: string): Promise<() => Promise<void>> =>
   lockfile.lock(join(folder, '.door'), {
     realpath: false,
@@ -81,7 +81,7 @@ const enterDoor = (folder: string): Promise<() => Promise<void>> =>
     retries: { retries: 100, factor: 1, minTimeout: 100 },
   });
 
-/** Who works in a folder, as far as can be told from here; `null` where nobody does. */
+/** The process that works in a folder, as far as can be told from here; `null` if there is none. */
 export function holderOf(folder: string, name: string): Pick<Owner, 'pid' | 'host'> | null {
   const held = statSync(join(folder, `${name}.lock`), { throwIfNoEntry: false });
   const owner = readOwner(ownerFileOf(folder, name));
@@ -97,7 +97,10 @@ function writeOwner(file: string, owner: Owner): void {
   renameSync(`${file}.part`, file);
 }
 
-/** `null` where nobody is named: the file is whole unless the machine broke down, and then the lock itself grows stale. */
+/**
+ * Reads the owner of a lock; `null` if the file names none: the file is whole unless the machine broke down,
+ * and then the lock itself grows stale.
+ */
 function readOwner(file: string): Owner | null {
   if (!existsSync(file)) return null;
   try {
@@ -108,10 +111,10 @@ function readOwner(file: string): Owner | null {
   }
 }
 
-/** Only of this machine can that be known. */
+/** Whether a process has ended, which is only known for this machine. */
 function isGone({ pid, host, start }: Owner): boolean {
   if (host !== hostname()) return false;
-  // In a container that begins anew all have the numbers of before.
+  // In a container that starts again, all processes have the same numbers as before.
   if (pid === process.pid) return start === null || start !== startOf(pid);
   try {
     process.kill(pid, 0);

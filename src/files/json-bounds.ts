@@ -1,4 +1,4 @@
-/** What goes into a value level by level, such as printing it, is recursive. */
+/** Levels of a JSON value: operations such as printing it are recursive. */
 export const MAX_LEVELS = 1000;
 
 const QUOTE = 0x22;
@@ -19,14 +19,15 @@ export interface JsonBounds {
 }
 
 /**
- * What a JSON text has too much of to be parsed; `null` for nothing. A string takes about as much memory as it is long.
- * Any other value takes up to 100 bytes, and so does the name of a field; both may be two characters of the text.
+ * Reason why a JSON text is too large to be parsed; `null` if it is not. A string takes about as much memory
+ * as it is long. Any other value takes up to 100 bytes, and so does the name of a field; both may be two
+ * characters of the text.
  */
 export function excessOf(
   json: string,
   { values = UNBOUNDED, fields = UNBOUNDED, lists = UNBOUNDED }: JsonBounds,
 ): string | null {
-  /** Of each object that is open. */
+  /** Number of names in each object that is open. */
   const names = new Uint32Array(MAX_LEVELS + 1);
   let [level, opened, separators] = [0, 0, 0];
   for (let at = 0; at < json.length; at++) {
@@ -51,7 +52,7 @@ export function excessOf(
   return null;
 }
 
-/** Where the string that begins at `at` ends. */
+/** End of the string that begins at `at`. */
 function endOfString(json: string, at: number): number {
   let end = at;
   do end = json.indexOf('"', end + 1);

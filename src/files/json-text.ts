@@ -5,7 +5,7 @@ import { excessOf } from './json-bounds.js';
 import { visibleLine } from './visible.js';
 
 const MAX_BYTES = 2 ** 27;
-/** And names of fields. */
+/** Values, and names of fields. */
 const MAX_VALUES = 2 ** 22;
 
 /**

@@ -4,10 +4,12 @@ import { z } from 'zod';
 import { ModelError, placeOf, reasonOf, show } from './errors.js';
 import { excessOf } from './json-bounds.js';
 
-/** What a file of a checkpoint may hold. */
+/** Limits for a file of a checkpoint. */
 interface FileLimits {
   readonly bytes: number;
-  /** And names of fields. Each takes up to 100 bytes of memory, and where a schema refuses it 300 more. */
+  /**
+   * Values, and names of fields. Each takes up to 100 bytes of memory, and 300 more if a schema refuses it.
+   */
   readonly values: number;
 }
 
@@ -15,7 +17,7 @@ const LIMITS: FileLimits = { bytes: 2 ** 24, values: 2 ** 18 };
 const LARGER = new Map<string, FileLimits>([
   // Gemma 3's has 33 MB: 262,144 tokens and 514,906 merges, which are 2.2 million names and values.
   ['tokenizer.json', { bytes: 2 ** 26, values: 3 * 2 ** 20 }],
-  // Of 100,000 tensors, as mixtures of experts have, each with the name of its file.
+  // Mixtures of experts have 100,000 tensors, each with the name of its file.
   ['model.safetensors.index.json', { bytes: 2 ** 25, values: 2 ** 19 }],
 ]);
 const limitsOf = (name: string): FileLimits => LARGER.get(name) ?? LIMITS;
@@ -93,7 +95,7 @@ export async function readJson(dir: string, name: string): Promise<unknown> {
   return decode(await readNeeded(dir, name), dir, name);
 }
 
-/** As `readJson`, for a file that a checkpoint need not have: `undefined` where it is missing. */
+/** Same as `readJson`, for an optional file of a checkpoint: `undefined` if it is missing. */
 export async function readOptionalJson(dir: string, name: string): Promise<unknown> {
   const bytes = await readOptional(dir, name);
   return bytes && decode(bytes, dir, name);

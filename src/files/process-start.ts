@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * What tells a process from a later one of the same number: the boot of the machine and the process's start since then
- * (field 22 of proc_pid_stat(5), in ticks); on systems without /proc the date of its start, as `ps` prints it.
+ * Distinguishes a process from a later one with the same number: the boot of the machine and the process's
+ * start since then (field 22 of proc_pid_stat(5), in ticks); on systems without /proc the date of its start,
+ * as `ps` prints it.
  *
- * @returns `null` if there is no such process, or if it has ended and nobody has waited for it
+ * @returns `null` if there is no such process, or if it has ended and its parent has not waited for it
  */
 export function startOf(pid: number): string | null {
   if (!existsSync('/proc/self/stat')) {

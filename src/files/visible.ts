@@ -1,6 +1,7 @@
 /**
- * What a terminal obeys instead of showing it (C0, DEL and C1), and what reorders or ends a line for its reader: bidi
- * embeddings, overrides and isolates (UAX #9), U+2028 and U+2029. Not line feeds, tabs, and line ends of Windows.
+ * Characters that a terminal obeys instead of showing (C0, DEL and C1), and those that reorder or end a line
+ * for its reader: bidi embeddings, overrides and isolates (UAX #9), U+2028 and U+2029. Line feeds, tabs, and
+ * line ends of Windows are not included.
  */
 const CONTROLS = /(?!\n|\t|\r\n)[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 

@@ -109,8 +109,8 @@ export function windowAttention(
     const weights = sizes.length === 1 ? [softmax] : g.split(softmax, 2, sizes);
     const mixed = sum(parts.map(({ value }, i) => g.op('MatMul', [weights[i]!, ofHeads(value)])));
 
-    // With O = P V:  dS = P ⊙ (dP − Σ dO ⊙ O) (FlashAttention-2, arXiv 2307.08691). The operators' own rules would
-    // also compute gradients of all the keys and values that are constant.
+    // Let O = P V:  dS = P ⊙ (dP − Σ dO ⊙ O) (FlashAttention-2, arXiv 2307.08691). The operators' own rules
+    // would also compute gradients of all the keys and values that are constant.
     g.defineGradient(mixed, {
       inputs: [queries, recent.key, recent.value],
       rule: (dy) => {
@@ -149,7 +149,7 @@ export function windowAttention(
   }
 }
 
-/** Of consecutive positions. */
+/** Concatenates keys and values of consecutive positions. */
 export function joinPositions(g: Graph, ...parts: readonly KeyValue[]): KeyValue {
   const join = (values: readonly Value[]): Value => g.op('Concat', values, { axis: 0 });
   return { key: join(parts.map(({ key }) => key)), value: join(parts.map(({ value }) => value)) };
@@ -161,13 +161,15 @@ export function joinPositions(g: Graph, ...parts: readonly KeyValue[]): KeyValue
  */
 export const NOWHERE = 2 ** 31 - 1;
 
-/** What {@link windowAttention} needs of each sequence, per layer: the same in every forward pass of a graph. */
+/**
+ * Inputs of {@link windowAttention} for each sequence, per layer: the same in every forward pass of a graph.
+ */
 export interface WindowSequences {
   /** Constants, `[1+past, kvHeads, headDim]`; nothing where all is in `inner`. */
   readonly past: readonly (readonly KeyValue[])[];
-  /** What follows them and is joined with that of the rows, `[inner, kvHeads, headDim]`, or nothing. */
+  /** Keys and values after `past`, joined with those of the rows, `[inner, kvHeads, headDim]`, or nothing. */
   readonly inner: readonly (readonly KeyValue[])[];
-  /** What is added to the attention scores, `[rows, 1+past+inner+rows]`. */
+  /** Added to the attention scores, `[rows, 1+past+inner+rows]`. */
   readonly masks: readonly (readonly Value[])[];
 }
 
@@ -207,7 +209,7 @@ export function declareWindows(
 }
 
 /**
- * Of every layer; those that see as far share one.
+ * Masks of all layers; layers with the same window share one.
  * @param known positions of the keys before those of the rows
  */
 export function causalMasks(

@@ -5,11 +5,11 @@ import { gelu, overflow, silu, softCap } from '../onnx/functions.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 
-/** What the graphs of a model are built from. */
+/** Weights and configuration that the graphs of a model are built from. */
 export interface ModelSource {
   readonly config: ModelConfig;
   readonly tensors: TensorIndex;
-  /** In place of the weights of these names; such products have no gradient. */
+  /** Integers that replace the weights of these names; such products have no gradient. */
   readonly integers?: IntegerWeights;
 }
 
@@ -178,7 +178,7 @@ export class Decoder {
   }
 }
 
-/** Of an fp32 copy: 32 MB. */
+/** Elements of an fp32 copy: 32 MB. */
 const MAX_CAST_ELEMENTS = 2 ** 23;
 
 /**

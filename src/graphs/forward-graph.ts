@@ -9,7 +9,7 @@ export interface ForwardGraphOptions {
   /** How many sequences go through in one run. */
   readonly sequences: number;
   /**
-   * What is wanted of the scored rows.
+   * Output for the scored rows.
    * - `logprobs`: of all tokens, `[scored, vocab]`
    * - `logprob`: of the target, `[scored]`
    * - `statistics`: that and its statistics, {@link outputStatistics}

@@ -9,7 +9,8 @@ export interface LayerDirections {
 }
 
 /**
- * What the noise z of W x + B z is drawn for (docs/design/evaluation.md, section 3). At one position both have the same law.
+ * Law of the noise z of W x + B z (docs/design/evaluation.md, section 3). At one position both laws are the
+ * same.
  * - `weights`: z = Eᵀ x, that is, the weights are W + B Eᵀ at every position of a sequence.
  * - `positions`: z = ‖x‖ n, with a new n at every position.
  */

@@ -12,7 +12,7 @@ export interface RotaryAngles {
  */
 export class RotaryEmbedding {
   readonly #frequencies: readonly number[];
-  /** Both are multiplied by it, and so are rotated queries and keys. */
+  /** Factor of cosine and sine, and thus of rotated queries and keys. */
   readonly #factor: number;
 
   constructor({ theta, dimensions, scaling }: Rope) {

@@ -22,9 +22,9 @@ export interface SequenceInputs {
 }
 
 export interface SequenceBatch {
-  /** Of all sequences, one after the other, `[rows]`. */
+  /** Ids of all sequences, one after the other, `[rows]`. */
   readonly ids: Value;
-  /** Of each of the configuration's ropes. */
+  /** One for each rope of the configuration. */
   readonly rotary: readonly RotaryInputs[];
   readonly sequences: readonly SequenceInputs[];
 }
@@ -57,7 +57,7 @@ export function declareKeys(
   }));
 }
 
-/** Of each rope: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`. */
+/** Declares inputs for each rope: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`. */
 export function declareRotary(g: Graph, { ropes }: ModelConfig, rows: Dim, prefix = ''): RotaryInputs[] {
   return ropes.map(({ dimensions }, r) => {
     const angles = [1, rows, dimensions / 2] as const;

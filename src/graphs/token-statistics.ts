@@ -10,7 +10,7 @@ export interface Distribution {
   readonly logprobs: Value;
   /** Their exponentials, `[scored, vocab]`. */
   readonly probabilities: Value;
-  /** Of the token that is there, `[scored]`. */
+  /** Log-probability of the token that is there, `[scored]`. */
   readonly logprob: Value;
 }
 

@@ -15,7 +15,7 @@ export interface HubFile {
   readonly hash: FileHash;
 }
 
-/** Of large files that of their content; of others that of git. */
+/** Hash of the content for large files; git's hash for others. */
 export type FileHash =
   | { readonly kind: 'sha256'; readonly value: string }
   | { readonly kind: 'git'; readonly value: string };
@@ -32,7 +32,7 @@ const path = z
   .max(1000)
   .refine((name) => /^[^\\:\p{Cc}]+$/u.test(name) && !/(^|\/)\.{0,2}(\/|$)/.test(name));
 
-/** Of a listing. A file takes about 300 bytes there, and models with many shards have some hundred. */
+/** Limits of a listing. A file takes about 300 bytes there, and models with many shards have some hundred. */
 const MOST_FILES = 20_000;
 const MOST_BYTES = 8 << 20;
 
@@ -112,7 +112,7 @@ async function ask(
   }
 }
 
-/** In the hub's words, with what to do about it. */
+/** Error in the hub's words, with advice. */
 function refusal(model: string, { status, statusText, headers }: Response, withToken: boolean): Error {
   const said = headers.get('x-error-message') ?? '';
   const words = said ? ` ("${said.slice(0, 300)}")` : '';

@@ -3,14 +3,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { UsageError } from '../files/errors.js';
 
-/** As the hub's own tools are configured (huggingface_hub, environment variables). */
+/** Settings in the environment variables of the hub's own tools (huggingface_hub). */
 export interface HubSettings {
-  /** Without a slash at its end. */
+  /** Address without a slash at its end. */
   readonly endpoint: string;
   readonly token: string | null;
   /** The folder of the cache that the hub's tools share. */
   readonly cache: string;
-  /** Nothing is asked of the hub. */
+  /** Whether requests to the hub are forbidden. */
   readonly offline: boolean;
 }
 
@@ -31,11 +31,11 @@ export function hubSettings(env: NodeJS.ProcessEnv): HubSettings {
   };
 }
 
-/** Where `hf auth login` leaves it. */
+/** Reads the token from the file that `hf auth login` writes. */
 function readToken(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim() || null;
   } catch {
-    return null; // nobody is logged in
+    return null; // not logged in
   }
 }

@@ -1,7 +1,7 @@
 import { UsageError } from '../files/errors.js';
 import type { HubFile } from './hub-files.js';
 
-/** What a checkpoint's folder is read from, beside its weights. */
+/** Files of a checkpoint's folder that are read, beside its weights. */
 const BESIDE = [
   'config.json',
   'generation_config.json',

@@ -23,7 +23,7 @@ export interface PullOptions extends Pick<DownloadOptions, 'signal' | 'retries' 
   readonly gguf?: string | undefined;
   /** Computes the hashes of the files that are there again, too, and fetches those anew that are not theirs. */
   readonly verify?: boolean | undefined;
-  /** Before the first byte: what will come. Not called where all is there. */
+  /** Called before the first byte with the files to come. Not called if all are there. */
   readonly onStart?: (need: Need) => void;
   /** Bytes of all files so far. */
   readonly onProgress?: (bytes: number) => void;
@@ -158,7 +158,7 @@ async function hashOf(file: string, kind: FileHash['kind'], bytes: number): Prom
   return hash.digest('hex');
 }
 
-/** What is there without asking. @throws UsageError where there is nothing */
+/** The snapshot in the cache, without asking the hub. @throws UsageError if there is none */
 async function kept(
   cache: HubCache,
   model: HubModel,

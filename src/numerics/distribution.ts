@@ -35,7 +35,7 @@ export function distributionOf(scores: readonly number[], levels: readonly numbe
   const ranks = levels.map((level) => rankAt(level, sorted.length));
   const below = ranks.map((rank) => lowerBound(sorted, sorted[rank - 1]!));
   const skipped = lowerBound(sorted, -Number.MAX_VALUE);
-  // Of the quantiles that were skipped nobody asks.
+  // Quantiles that were skipped are never looked up.
   const tied = ranks.some((rank, i) => rank > skipped && below[i] !== rank - 1);
   return {
     count: sorted.length,
@@ -97,7 +97,7 @@ export function thresholdAt(
   return low + Math.min(1, (needed - least) / (most - least)) * (high - low);
 }
 
-/** The first place of a sorted list whose value is not below `value`; its length where all are. */
+/** Index of the first element of a sorted list that is not below `value`; its length if there is none. */
 export function lowerBound(sorted: ArrayLike<number>, value: number, length = sorted.length): number {
   let [low, high] = [0, length];
   while (low < high) {

@@ -1,13 +1,13 @@
 import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Where noise belongs. All are 32-bit integers. */
+/** Coordinates of noise. All are 32-bit integers. */
 export interface NoiseCoordinates {
   readonly seed: number;
-  /** Which draw, of the many that one text gets. */
+  /** Index of the draw, of the many that one text gets. */
   readonly replica: number;
-  /** In the text, 0-based. */
+  /** Position in the text, 0-based. */
   readonly position: number;
-  /** What else tells two noises of one replica and position apart: a layer, say. Default 0. */
+  /** Distinguishes noises of the same replica and position: the layer, for example. Default 0. */
   readonly tag?: number;
 }
 
@@ -31,7 +31,7 @@ export function standardNormals(
   const normals = new Float32Array(length);
   let i = 0;
   while (i < length) {
-    // From the middle of 2³² equal cells of (−1, 1): symmetric, and never both zero.
+    // x and y are midpoints of 2³² equal cells of (−1, 1): symmetric, and never both zero.
     const x = (generator.next() + 0.5) * 2 ** -31;
     const y = (generator.next() + 0.5) * 2 ** -31;
     const square = x * x + y * y;

@@ -18,7 +18,7 @@ export function wilson(successes: number, trials: number, confidence: Confidence
   const centre = rate + z ** 2 / (2 * trials);
   const spread = z * Math.sqrt((rate * (1 - rate)) / trials + z ** 2 / (4 * trials ** 2));
   const scale = 1 + z ** 2 / trials;
-  // At 0 and 1 the end is the share itself, but for rounding.
+  // If the share is 0 or 1, the end is the share itself, but for rounding.
   return {
     low: successes === 0 ? 0 : (centre - spread) / scale,
     high: successes === trials ? 1 : (centre + spread) / scale,

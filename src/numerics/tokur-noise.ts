@@ -62,6 +62,6 @@ function perSample(
   return noise.map((normal) => sigma * normal);
 }
 
-/** From 1: the noise of embeddings has no tag. */
+/** Tags from 1 on: the noise of embeddings has no tag. */
 const tagOf = ({ law }: TokurSettings, { layer, name }: Projection): number =>
   1 + 2 * layer + (name === 'v' && law !== 'shared-positions' ? 1 : 0);

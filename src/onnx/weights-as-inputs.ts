@@ -2,7 +2,7 @@ import type { ExternalTensor, Graph } from './graph.js';
 import type { Node } from './operators.js';
 import type { Value } from './types.js';
 
-/** What a graph is when it is finished. */
+/** The parts of a finished graph. */
 export type FinishedGraph = Pick<Graph, 'inputs' | 'outputs' | 'nodes' | 'initializers'>;
 
 /**
@@ -14,7 +14,7 @@ export function weightsAsInputs({ inputs, outputs, nodes, initializers }: Finish
   readonly weights: readonly ExternalTensor[];
 } {
   const stored = initializers.filter((initializer) => 'external' in initializer);
-  /** What a value in bf16, or a cast of one, is replaced by; by its name. */
+  /** Replacements of values in bf16, or of casts of them, by name. */
   const replaced = new Map<string, Value>();
   const widened = (value: Value): Value => {
     if (value.type !== 'bfloat16') return value;

@@ -31,7 +31,7 @@ export class CalibratedRisk implements RiskModel {
     return conformalRank(distribution, levels, score);
   }
 
-  /** Per answer `null` also for a calibration without a whole answer. */
+  /** Rank of a step. Per answer it is `null` also for a calibration without a whole answer. */
   ofStep(
     method: Method,
     statistic: Statistic,

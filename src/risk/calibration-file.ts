@@ -7,7 +7,7 @@ import { type CalibrationFile, parseCalibration, withoutOtherRules } from './cal
 /** Its name beside the weights of a model. */
 export const CALIBRATION_FILE = 'calibration.json';
 
-/** Where the calibration of a model is looked for: of `model.gguf`, it is `model.calibration.json` beside it. */
+/** Path of a model's calibration: of `model.gguf`, it is `model.calibration.json` beside it. */
 export const calibrationFileOf = ({ dir, gguf }: Pick<Checkpoint, 'dir' | 'gguf'>): string =>
   gguf === null ? join(dir, CALIBRATION_FILE) : `${gguf.file.replace(/\.gguf$/i, '')}.${CALIBRATION_FILE}`;
 
@@ -20,7 +20,10 @@ export async function readCalibration(file: string): Promise<CalibrationFile | n
   return json === undefined ? null : parseCalibration(json, file);
 }
 
-/** As `readCalibration`, for a file that is written anew: calibrations of another rule for steps are left out. */
+/**
+ * Same as `readCalibration`, for a file that is written anew: calibrations of another rule for steps are left
+ * out.
+ */
 export async function readKeptCalibration(file: string): Promise<CalibrationFile | null> {
   const json = await readJsonOf(file);
   return json === undefined ? null : parseCalibration(withoutOtherRules(json), file);

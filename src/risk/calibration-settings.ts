@@ -5,7 +5,7 @@ import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../uncertainty/settings.js';
 import { TOKUR_METHODS } from '../uncertainty/tokur.js';
 
-/** What the scores of a calibration depend on: only what its methods use is there. */
+/** Settings that the scores of a calibration depend on; only those that its methods use are present. */
 export interface CalibrationSettings {
   readonly schedule?: Schedule | undefined;
   readonly alpha?: number | undefined;
@@ -61,5 +61,5 @@ export function differences(method: Method, made: CalibrationSettings, used: Cal
 export const sameSettings = (a: CalibrationSettings, b: CalibrationSettings): boolean =>
   isDeepStrictEqual(plain(a), plain(b));
 
-/** Without what is not set: a field that is `undefined` counts as one that is missing. */
+/** Removes settings that are not set: a field that is `undefined` counts as one that is missing. */
 const plain = (settings: CalibrationSettings): unknown => JSON.parse(JSON.stringify(settings));

@@ -48,11 +48,11 @@ const methodScores = z.strictObject({
   tokens: ordinary,
   positions: z.array(bin),
   steps: ofEach,
-  /** Of whole answers, where any was ordinary. */
+  /** Scores of whole answers, if any was ordinary. */
   answers: ofEach.optional(),
-  /** Of the highest step of each of them. */
+  /** Scores of the highest step of each of these answers. */
   peaks: ofEach.optional(),
-  /** Of all answers, where not all of them are ordinary. */
+  /** Scores of all answers, if not all of them are ordinary. */
   all: ofEach.optional(),
 });
 
@@ -110,7 +110,7 @@ const calibration = z
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
-      // Before anything is made of levels, for each of many distributions.
+      // This check comes before levels are used, for each of many distributions.
       if (quantiles.length !== levels.length) {
         refuse([...path, 'quantiles'], 'must have one entry for each of levels');
         return;
@@ -141,11 +141,11 @@ const calibrationFile = z.strictObject({
 
 export interface MethodCalibration extends TokenDistributions {
   readonly steps: Readonly<Record<Statistic, Distribution>>;
-  /** Of those answers of which all is ordinary; not there where none is. */
+  /** Scores of answers that are entirely ordinary; absent if there are none. */
   readonly answers?: Readonly<Record<Statistic, Distribution>> | undefined;
-  /** Of the highest step of each of these answers. */
+  /** Scores of the highest step of each of these answers. */
   readonly peaks?: Readonly<Record<Statistic, Distribution>> | undefined;
-  /** Of all answers, if there are others than ordinary ones. */
+  /** Scores of all answers, if not all of them are ordinary. */
   readonly all?: Readonly<Record<Statistic, Distribution>> | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** A bet on a rank of 1 gains half of this, and on a rank of 0 loses as much. */
 const STAKE = 1.5;
 
-/** What has drifted for long would else take as long to return. */
+/** Upper limit: after a long drift the statistic would otherwise take as long to return. */
 const MOST = 1e9;
 
 /**
@@ -25,7 +25,7 @@ export class DriftTest {
     this.#lower = Math.min(MOST, (1 + this.#lower) * (1 - bet));
   }
 
-  /** From 0. */
+  /** Value of the statistic, starting at 0. */
   get value(): number {
     return (this.#higher + this.#lower) / 2;
   }

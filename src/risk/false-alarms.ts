@@ -26,7 +26,7 @@ export interface FalseAlarms {
 export class FalseAlarmCheck {
   readonly #risks: RiskModel;
   readonly #methods: readonly Method[];
-  /** Of each kind the risks in each answer. */
+  /** Risks in each answer, by kind. */
   readonly #answers = new Map<`${Method} ${FalseAlarms['of']}`, number[][]>();
 
   constructor(risks: RiskModel, methods: readonly Method[]) {

@@ -1,10 +1,10 @@
 import { type Interval, wilson } from '../numerics/proportion.js';
 import { isAlarm } from './risk.js';
 
-/** An answer of which somebody has said whether it is right. */
+/** An answer with a label: right or wrong. */
 export interface LabelledAnswer {
   readonly right: boolean;
-  /** The verdict on it; `null` where nobody could say. */
+  /** Verdict on the answer; `null` if there is none. */
   readonly flagged: boolean | null;
   readonly risk: number | null;
 }
@@ -18,19 +18,19 @@ export interface Share extends Interval {
 export interface LabelCheckRow {
   /** `null` for the verdicts as they were. */
   readonly rate: number | null;
-  /** Of wrong answers, those that are flagged. */
+  /** Share of wrong answers that are flagged. */
   readonly found: Share;
-  /** Of right answers, those that are flagged. */
+  /** Share of right answers that are flagged. */
   readonly falseAlarms: Share;
-  /** Of flagged answers, those that are wrong. */
+  /** Share of flagged answers that are wrong. */
   readonly precision: Share;
 }
 
-/** What verdicts say of answers that somebody has labelled. */
+/** Verdicts on labelled answers, against their labels. */
 export interface LabelCheck {
   readonly right: number;
   readonly wrong: number;
-  /** Without a verdict; they are in no share, for that is no clean verdict. */
+  /** Answers without a verdict; they are in no share, because no verdict is not a clean verdict. */
   readonly unscored: { readonly right: number; readonly wrong: number };
   readonly rows: readonly LabelCheckRow[];
 }

@@ -14,7 +14,7 @@ export interface PositionBin extends Distribution {
 }
 
 export interface TokenDistributions {
-  /** Of the tokens that lie in none of the bins. */
+  /** Scores of the tokens that lie in none of the bins. */
   readonly tokens: Distribution;
   readonly positions: readonly PositionBin[];
 }
@@ -61,7 +61,7 @@ export function byPosition(samples: readonly TokenSample[], levels: readonly num
   for (const bin of BINS) {
     const inside = samples.filter(({ index }) => isWithin(bin, index)).map(({ score }) => score);
     if (differs(inside)) positions.push({ ...bin, ...distributionOf(inside, levels) });
-    else for (const score of inside) rest.push(score); // so many may not be arguments of one call
+    else for (const score of inside) rest.push(score); // `...inside` may be too many arguments
   }
   return { tokens: distributionOf(rest.length < MIN_BIN ? scores : rest, levels), positions };
 }

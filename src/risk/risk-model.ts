@@ -18,17 +18,18 @@ export interface RatedBy {
   readonly risks: RiskModel;
   /** The same with another running estimate, such as one for each of several users. */
   readonly with: (running: RiskModel) => RiskModel;
-  /** For people: which methods go by a running estimate, and why. */
+  /** User-visible: the methods that use a running estimate, and why. */
   readonly warnings: readonly string[];
 }
 
 const INSTEAD = 'use a running estimate';
 
 /**
- * What rates the scores of each method: a calibration of this model under these settings, else a running estimate.
+ * Rates the scores of each method: by a calibration of this model under these settings, else by a running
+ * estimate.
  *
  * @param file what `readCalibration` gave
- * @param methods those that somebody wants rated
+ * @param methods the methods to rate
  * @throws ModelError where the model's files cannot be read any more
  */
 export async function riskModel(
@@ -60,7 +61,10 @@ const ratedBy = (by: RatedBy['with'], warnings: readonly string[]): RatedBy => (
   warnings,
 });
 
-/** Those that know the method, the nearest settings first; of equal ones that with all of the settings, the larger. */
+/**
+ * Calibrations with the method, the nearest settings first; of equal ones those with all of the settings
+ * first, then the larger.
+ */
 function candidates(file: CalibrationFile, method: Method, used: CalibrationSettings): Calibration[] {
   const differing = ({ settings }: Calibration): number => differences(method, settings, used).length;
   const others = ({ settings }: Calibration): number => (sameSettings(settings, used) ? 0 : 1);

@@ -1,7 +1,7 @@
 import type { Method } from '../uncertainty/method-names.js';
 
 /**
- * What of a step's token scores stands for the step. A `sum` ranks long steps above short ones, as there is more in them
+ * Aggregate of a step's token scores. A `sum` ranks long steps above short ones, as there is more in them
  * that can be wrong; `mean` does not know their length.
  */
 export const STATISTICS = ['max', 'mean', 'sum'] as const;
@@ -15,8 +15,8 @@ export const byStatistic = <T>(of: (statistic: Statistic) => T): Readonly<Record
 });
 
 /**
- * Where a score stands among ordinary ones: its rank in [0, 1], so that a threshold of 1 − rate raises an alarm for
- * that share of them. `null` while too few are known to tell.
+ * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
+ * share of them. `null` while too few are known.
  *
  * A rate is one of all tokens, or steps: those without a score, as the schedule skipped them, are asked about with a
  * score of −∞, so that a model which learns from what it is asked hears of them.

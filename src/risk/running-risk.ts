@@ -2,7 +2,7 @@ import { lowerBound } from '../numerics/distribution.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { type RiskModel, STATISTICS, type Statistic } from './risk.js';
 
-/** With fewer a rank says next to nothing; what flags need is a rank among the rarest. */
+/** Minimum numbers of scores: with fewer a rank says next to nothing; flags need a rank among the rarest. */
 export const MIN_TOKENS = 200;
 export const MIN_STEPS = 50;
 export const MIN_ANSWERS = 50;
@@ -10,13 +10,13 @@ export const MIN_ANSWERS = 50;
 /** Scores of a kind that are remembered; at first there is room for some. */
 const REMEMBERED = 4096;
 const FIRST_ROOM = 256;
-/** Of what is remembered, the share that one answer can teach. */
+/** Share of the remembered scores that one answer can contribute. */
 const ANSWER_SHARE = 1 / 8;
 
 /**
- * The rank of a score among the last 4096 of its kind: what is left to go by where nobody calibrated the model. Right
- * and wrong steps are in it alike, and it follows whatever the model is asked. One of them serves many responses; they
- * must be scored under the same settings.
+ * The rank of a score among the last 4096 of its kind: a fallback if there is no calibration of the model.
+ * Right and wrong steps are in it alike, and it follows whatever the model is asked. One of them serves many
+ * responses; they must be scored under the same settings.
  *
  * It learns from all that it is asked about: also from candidates that a rollback rejects, and again from a step that
  * is judged again.
@@ -47,7 +47,7 @@ export class RunningRisk implements RiskModel {
     return this.#tokens.get(method)!.rank(score);
   }
 
-  /** Per answer `null`: which of its steps is the highest is known at its end. */
+  /** Rank of a step. Per answer it is `null`: the highest step of an answer is known at its end. */
   ofStep(method: Method, statistic: Statistic, score: number, per?: 'step' | 'answer'): number | null {
     return per === 'answer' ? null : this.#steps.get(`${method} ${statistic}`)!.rank(score);
   }

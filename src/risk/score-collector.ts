@@ -6,7 +6,7 @@ import { answerScore, byStatistic, STATISTICS, type Statistic, stepScore } from 
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
-  /** Of every token, in order. */
+  /** Scores of every token, in order. */
   readonly scores: readonly { readonly scores: Scores }[];
   /** Tokens `from` to `to − 1`, one after the other. */
   readonly steps: readonly { readonly from: number; readonly to: number }[];
@@ -44,7 +44,7 @@ export class ScoreCollector {
   readonly #methods: readonly Method[];
   readonly #tokens = new Map<Method, TokenSample[]>();
   readonly #steps = new Map<`${Method} ${Statistic}`, number[]>();
-  /** Of the answers that count whole. */
+  /** Scores of the answers that count whole. */
   readonly #answers = new Map<`${Method} ${Statistic}`, number[]>();
   readonly #peaks = new Map<`${Method} ${Statistic}`, number[]>();
   readonly #all = new Map<`${Method} ${Statistic}`, number[]>();
@@ -82,7 +82,7 @@ export class ScoreCollector {
     }
   }
 
-  /** What counts so far. */
+  /** Numbers of responses, tokens and steps so far. */
   get counts(): { readonly responses: number; readonly tokens: number; readonly steps: number } {
     const [method] = this.#methods;
     const tokens = method ? this.#tokens.get(method)!.length : 0;

@@ -3,14 +3,15 @@
 /** No formula within a line is longer: a lone `$` must not hold up the text behind it for good. */
 const MAX_INLINE = 400;
 
-/** With one of these all of them begin. */
+/** First characters of all of them. */
 const OPENERS = ['$', '\\', '`'];
 
 export const opensMask = (char: string): boolean => OPENERS.includes(char);
 
 /**
- * Where what opens at `at` ends: `$…$` by pandoc's rule, `\(…\)`, `$$…$$`, `\[…\]`, `\begin{x}…\end{x}`, code fences.
- * The first two stay within a line; the others run to the end of the text where they are not closed.
+ * End of the formula or code that opens at `at`: `$…$` by pandoc's rule, `\(…\)`, `$$…$$`, `\[…\]`,
+ * `\begin{x}…\end{x}`, code fences. The first two stay within a line; the others run to the end of the text
+ * if they are not closed.
  *
  * @param lineStart whether only white space stands before `at` in its line
  * @param final whether the text ends here; else more may follow

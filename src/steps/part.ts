@@ -1,10 +1,10 @@
-/** What of an answer is not its text. */
+/** Parts of an answer that are not its text. */
 export type Part = 'reasoning' | 'tool_calls';
 
-/** Which part of an answer a token belongs to; not there for its text. */
+/** Part of an answer that a token belongs to; absent for its text. */
 export interface PartOf {
   readonly part?: Part;
-  /** Which of several tool calls, as the server counts them. */
+  /** Index of the tool call, as the server counts them. */
   readonly call?: number;
 }
 

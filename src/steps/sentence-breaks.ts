@@ -1,8 +1,8 @@
-/** Where sentences end. Every rule looks only at what stands before a gap and at the first character after it. */
+/** Ends of sentences. Every rule looks only at the text before a gap and at the first character after it. */
 
-/** After these a sentence may end where white space and the beginning of another follow. */
+/** Characters after which a sentence may end if white space and the beginning of another follow. */
 const TERMINATOR = /[.?!…؟।॥]/;
-/** These end a sentence by themselves: their scripts write no space between sentences. */
+/** Characters that end a sentence by themselves: their scripts write no space between sentences. */
 const FULL_STOP = /[。！？｡]/;
 const CLOSER = /["'”’»)\]}*_`」』）】》〉]/;
 /** Letters without case begin sentences too. */
@@ -23,7 +23,7 @@ const INITIAL = /(?:^|[^\p{L}\p{N}])\p{Lu}$/u;
 /** More than the longest abbreviation. */
 const LOOK_BACK = 8;
 
-/** Of one UTF-16 unit. Most text is ASCII, which needs no regular expression. */
+/** Tests one UTF-16 unit. Most text is ASCII, which needs no regular expression. */
 export const isSpace = (char: string): boolean =>
   char > '\x7f' ? /\s/.test(char) : char === ' ' || (char >= '\t' && char <= '\r');
 export const isTerminator = (char: string): boolean => TERMINATOR.test(char);

@@ -1,9 +1,9 @@
 import { isCloser, isFullStop, isSpace, isStarter, isTerminator } from './sentence-breaks.js';
 
 /**
- * Tells which tokens may begin a step, from the text so far: all that {@link TokenSteps} lets one begin with, save
- * where a step is cut for its length, and some more (after "Dr.", or in a formula of several lines). Whoever works in
- * blocks of tokens can so end them where steps end.
+ * Tells which tokens may begin a step, from the text so far: all that {@link TokenSteps} lets one begin with,
+ * save where a step is cut for its length, and some more (after "Dr.", or in a formula of several lines). A
+ * scorer that works in blocks of tokens can so end them where steps end.
  *
  * It is not `StepSegmenter`: that says where a step ended once later text has made it certain, this one must
  * answer before the next token is scored. Both know the same characters (`sentence-breaks.ts`).
@@ -18,9 +18,9 @@ export class StepAligner {
   #first = true;
   /** A break may lie after the first character of the last token that was not white. */
   #passed = false;
-  /** What was not white last ended a sentence. */
+  /** The last character other than white space ended a sentence. */
   #ended = false;
-  /** It did so in a script that needs no space after it. */
+  /** The sentence ended in a script that needs no space after it. */
   #fullStop = false;
   /** White space has followed it, with a newline. */
   #space = false;

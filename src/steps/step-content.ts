@@ -9,9 +9,9 @@ const TOKEN = /\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\s\p{L}\p
 const SYMBOL = /^[-+*/^%=<>()[\]{}]$/;
 
 /**
- * What a step states, for comparing steps in different words: its equations and further numbers where it has an equation,
- * else its words, numbers and signs in order, without connectives, case and punctuation. A heuristic, and a coarse one;
- * whoever knows the domain can do better.
+ * Content of a step, for comparing steps in different words: its equations and further numbers if it has an
+ * equation, else its words, numbers and signs in order, without connectives, case and punctuation. This is a
+ * coarse heuristic; if you know the domain, you can do better.
  */
 export function stepContent(text: string): string {
   const tokens =

@@ -116,9 +116,9 @@ function cutLength(text: string): number {
 }
 
 interface Piece {
-  /** Where the next piece begins; `null` while that is not certain. */
+  /** Start of the next piece; `null` while that is not certain. */
   readonly end: number | null;
-  /** What certainly belongs to the piece ends here. */
+  /** End of the text that certainly belongs to the piece. */
   readonly sure: number;
 }
 
@@ -129,7 +129,7 @@ interface Scan {
   readonly lineText: number;
 }
 
-/** By where their pieces begin. Without them every push would read a long step from its beginning. */
+/** Scans by the start of their piece. Without them every push would read a long step from its beginning. */
 type Scans = Map<number, Scan>;
 
 /** The piece of text from `start` to the next break. */
@@ -137,7 +137,7 @@ function nextPiece(text: string, start: number, mode: StepMode, final: boolean, 
   const masks = mode === 'sentence';
   /** A formula may have opened: if it has, what follows is no break. */
   let open = false;
-  /** What began since the last white space may become one. */
+  /** A mark after the last white space may become a formula. */
   let marked = false;
   const known = scans.get(start);
   let line = known?.line ?? start;

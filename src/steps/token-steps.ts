@@ -17,7 +17,7 @@ export interface TokenStepsOptions {
   readonly mode?: StepMode;
 }
 
-/** Where in the text a token begins that is not white. */
+/** Position in the text of a token that is not white space. */
 interface Beginning {
   readonly token: number;
   readonly at: number;
@@ -86,7 +86,7 @@ export class TokenSteps {
     const steps: StepSpan[] = [];
     for (let step = this.#ended[0]; step; step = this.#ended[0]) {
       const { end, text } = step;
-      // Of a text that has gone on without a token for long, not all are looked at with each.
+      // If a text has gone on without a token for long, this avoids looking at all beginnings with each step.
       if ((this.#beginnings.at(-1)?.at ?? 0) < end) break;
       const next = this.#beginnings.findIndex(({ at }) => at >= end);
       this.#ended.shift();

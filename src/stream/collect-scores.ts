@@ -27,7 +27,7 @@ import { segmentSteps } from './segment-steps.js';
 
 /** An answer that was written to be looked at, not to be read. */
 export interface CollectedAnswer extends ScoredAnswer {
-  /** Of the request, from 0. */
+  /** Index of the request, from 0. */
   readonly request: number;
   readonly tokens: readonly TokenEvent[];
   readonly scores: readonly ScoreEvent[];
@@ -59,7 +59,8 @@ export function collectScores(
     mergeMap(
       (request, index) =>
         answer(engine, request, scoring).pipe(
-          // What could never fit is another error; what is overloaded fits once others have ended.
+          // A request that could never fit fails with another error; one that is overloaded fits once others
+          // have ended.
           retry({
             delay: (error: unknown) => (isOverload(error) ? timer(RETRY_MS) : throwError(() => error)),
           }),

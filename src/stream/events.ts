@@ -7,7 +7,7 @@ import type { Method, Scores } from '../uncertainty/method-names.js';
 /** A token of the vocabulary with its log-probability. An upstream may name it by its text alone. */
 export interface TopToken {
   readonly id: number | null;
-  /** Where there is no id. */
+  /** Present if there is no id. */
   readonly text?: string;
   readonly bytes?: readonly number[];
   readonly logprob: number;
@@ -20,7 +20,7 @@ export interface TokenEvent extends PartOf {
   /** `null` where neither the server that writes nor a scorer says which token of the vocabulary it is. */
   readonly id: number | null;
   readonly text: string;
-  /** Natural log, temperature 1; `null` where whoever writes does not tell. */
+  /** Natural log, temperature 1; `null` if the writer does not report it. */
   readonly logprob: number | null;
   /** Most probable first. */
   readonly topLogprobs: readonly TopToken[];
@@ -34,7 +34,7 @@ export interface TokenEvent extends PartOf {
 export interface ScoreEvent {
   readonly type: 'score.delta';
   readonly index: number;
-  /** That of the token. */
+  /** Part of the token. */
   readonly part?: Part;
   /** `stream`: under the streaming schedule, the only kind that flags may use. */
   readonly pass: 'stream' | 'final';
@@ -43,17 +43,26 @@ export interface ScoreEvent {
   readonly skipped: readonly Method[];
   /** Why they were left out: scoring was behind (`lag`), and the token stays unscored. By default the schedule did. */
   readonly reason?: 'lag';
-  /** Methods that cannot be computed for this token, as nobody tells its log-probability: it stays unscored. */
+  /**
+   * Methods that cannot be computed for this token, because its log-probability is not reported: it stays
+   * unscored.
+   */
   readonly missing?: readonly Method[];
   readonly rival: Rival | null;
   /** Once rated: the share of ordinary tokens that score lower, in [0, 1]; none for what cannot be rated yet. */
   readonly risk?: Scores;
 }
 
-/** What of an upstream's answer has no scores: it is not the text, and its tokens are not told. */
+/**
+ * Parts of an upstream's answer that have no scores: they are not the text, and their tokens are not
+ * reported.
+ */
 export type Unscored = 'audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls';
 
-/** What an upstream sent beside the text of its answer, such as a tool call: it is passed on as it came, in its place. */
+/**
+ * Data that an upstream sent beside the text of its answer, such as a tool call: it is passed on as it came,
+ * in its place.
+ */
 export interface UpstreamEvent {
   readonly type: 'upstream.delta';
   /** Tokens of the response that precede it. */
@@ -70,7 +79,7 @@ export interface DoneEvent {
   readonly type: 'generation.done';
   readonly finishReason: FinishReason;
   readonly usage: Usage;
-  /** On the answer as a whole; not there without a guard. */
+  /** Verdict on the answer as a whole; absent without a guard. */
   readonly verdict?: Verdict;
 }
 
@@ -90,13 +99,16 @@ export const VERDICT_REASONS = [
 
 /** One answer among ordinary answers. */
 export interface Verdict {
-  /** Whether the risk is at least 1 − rate, or the guard stopped the answer; `null` where nobody can say that it is not. */
+  /**
+   * Whether the risk is at least 1 − rate, or the guard stopped the answer; `null` if that cannot be ruled
+   * out.
+   */
   readonly flagged: boolean | null;
   /** Share of ordinary answers that score lower, in [0, 1]; `null` while too few are known to tell, and without a score. */
   readonly risk: number | null;
   /** Target share of ordinary answers that are flagged. */
   readonly rate: number;
-  /** Of the settled steps. */
+  /** Number of the settled steps that are flagged. */
   readonly flaggedSteps: number;
   readonly steps: number;
   /** Tokens of the model without a score that the schedule did not leave out. */
@@ -104,24 +116,27 @@ export interface Verdict {
   /** Whether ordinary answers were collected beforehand (`flinch calibrate`), or are those seen so far. */
   readonly calibrated: boolean;
   readonly reason: (typeof VERDICT_REASONS)[number] | null;
-  /** As `risk`, among all answers of a calibration, right or wrong: for a test of drift. Clients are not told. */
+  /**
+   * Rank as in `risk`, among all answers of a calibration, right or wrong: for a test of drift. Not sent to
+   * clients.
+   */
   readonly rank?: number;
 }
 
 export interface Usage {
   readonly promptTokens: number;
-  /** Of these, what was known from earlier texts; where the engine writes. */
+  /** Prompt tokens known from earlier texts; only if the engine writes. */
   readonly cachedTokens?: number;
-  /** Of the response as it stands. */
+  /** Tokens of the response as it stands. */
   readonly completionTokens: number;
   /** All that were written, also those of candidates and of what was retracted; where a guard may do so. */
   readonly generatedTokens?: number;
 }
 
-/** What an unguarded generation emits. A failure is an error of the Observable. */
+/** Events of an unguarded generation. If it fails, the Observable ends with an error. */
 export type GenerationEvent = TokenEvent | ScoreEvent | DoneEvent | UpstreamEvent;
 
-/** What whoever writes a response says. */
+/** Events of the writer of a response. */
 export type WrittenEvent = TokenEvent | DoneEvent | UpstreamEvent;
 
 /** A score and where it stands among ordinary ones. */
@@ -143,7 +158,7 @@ export interface SpikeEvent extends Rating {
 
 /** A step, and the part of the answer that it lies in: no step is of two. */
 interface StepOfPart extends StepSpan {
-  /** Not there for the text. */
+  /** Absent for the text. */
   readonly part?: Part;
 }
 
@@ -214,14 +229,14 @@ export interface RollbackDoneEvent {
  */
 export interface ScorerMismatchEvent {
   readonly type: 'scorer.mismatch';
-  /** That were compared. */
+  /** Number of tokens that were compared. */
   readonly tokens: number;
   /** Mean absolute difference of the log-probabilities, and the most that passes for rounding. In nats. */
   readonly difference: number;
   readonly tolerance: number;
 }
 
-/** What a guarded generation emits. */
+/** Events of a guarded generation. */
 export type GuardEvent =
   | GenerationEvent
   | ScorerMismatchEvent

@@ -6,7 +6,7 @@ import { staged } from './stage.js';
 
 export interface FlagOptions {
   readonly method: Method;
-  /** What of its tokens' scores is the step's. */
+  /** Aggregate of the step's token scores. */
   readonly statistic: Statistic;
   /**
    * `token`: a step is flagged by the largest risk of its tokens. `step`: by the risk of its own score. `answer`: by the
@@ -47,7 +47,7 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
   });
 }
 
-/** Of a token: nothing where the schedule skipped it, or where it is unscored. */
+/** Rating of a token: no score and no risk if the schedule skipped it, or if it is unscored. */
 interface TokenRating {
   readonly score: number | null;
   readonly risk: number | null;
@@ -128,7 +128,7 @@ class Verdicts {
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
     if (per !== 'token') return { method, score, risk, calibrated };
     const known = tokens.map((token) => token.risk).filter((each) => each !== null);
-    // Of as many tokens as a call has: more than a function takes as arguments.
+    // `Math.max(...known)` could exceed the limit of arguments.
     const largest = known.length > 0 ? known.reduce((a, b) => Math.max(a, b)) : null;
     return { method, score, risk: largest, calibrated };
   }

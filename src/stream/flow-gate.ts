@@ -1,6 +1,6 @@
 /**
- * Backpressure for Observables, which have none: stages that cannot keep up hold the gate, and the source waits
- * until nobody holds it.
+ * Backpressure for Observables, which have none: stages that cannot keep up hold the gate, and the source
+ * waits until it is released.
  *
  * @example
  * const release = gate.hold();
@@ -32,7 +32,7 @@ export class FlowGate {
     return this.#holds === 0 && (this.#outer?.open ?? true);
   }
 
-  /** Resolves once nobody holds the gate. */
+  /** Resolves once the gate is open. */
   async opened(): Promise<void> {
     while (!this.open) {
       if (this.#holds > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -64,7 +64,7 @@ class Held {
         this.#arrive(event);
         break;
       case 'upstream.delta':
-        // What follows a step that is not settled waits for it.
+        // Events after a step that is not settled wait for it.
         if (event.at <= this.#released && !this.#stopped) return [event];
         break;
       case 'step.flagged':

@@ -4,7 +4,7 @@ import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
-/** As the steps of the answer are judged. */
+/** Options of the answer's steps. */
 export type JudgeOptions = Omit<FlagOptions, 'per'>;
 
 /**
@@ -43,7 +43,7 @@ class JudgedAnswer {
   /** The first that the model wrote, and one after the last of all that came. */
   #first: number | null = null;
   #next = 0;
-  /** Of those that have one. */
+  /** Scores of the tokens that have one. */
   readonly #scores: number[] = [];
   #steps = 0;
   #flagged = 0;
@@ -144,7 +144,7 @@ class JudgedAnswer {
     return isAlarm(risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY), rate);
   }
 
-  /** What the schedule leaves out needs no score; what was passed over because scoring is behind does. */
+  /** Tokens that the schedule leaves out need no score; tokens passed over because scoring is behind do. */
   #isScored({ scores, skipped, reason }: ScoreEvent): boolean {
     const { method } = this.#options;
     return scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');

@@ -5,8 +5,8 @@ import type { FlowGate } from './flow-gate.js';
 const AT_ONCE = 256;
 
 /**
- * Passes on events that come all at once, such as those of a step that was held back, in several turns of the event loop.
- * Those that wait hold the gate, so that whoever writes does not go on meanwhile.
+ * Passes on events that come all at once, such as those of a step that was held back, in several turns of the
+ * event loop. Waiting events hold the gate, so that the source is paused meanwhile.
  *
  * @example
  * guarded.pipe(holdBack({ now }), paced(gate));

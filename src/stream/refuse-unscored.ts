@@ -21,10 +21,10 @@ export interface RefuseOptions {
 }
 
 /**
- * Passes tokens on once they have a score of `method`, or the schedule leaves them out, and errors at the first one
- * that has none: because nobody tells its log-probability, or because scoring is behind. The same for parts of an
- * upstream's answer whose tokens are not told. What was inserted by the guard needs no score. After
- * {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
+ * Passes tokens on once they have a score of `method`, or the schedule leaves them out, and errors at the
+ * first one that has none: because its log-probability is not reported, or because scoring is behind. The
+ * same for parts of an upstream's answer whose tokens are not reported. Tokens inserted by the guard need no
+ * score. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
  *
  * Errors with an {@link UnscoredError}.
  *
@@ -71,7 +71,7 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
             if (event.index >= next) early.add(event.index);
             else waiting.delete(event.index);
             release();
-            // Not behind tokens that came since.
+            // This event passes at once, before tokens that came since.
             if (event.index < passed) return pass(event);
             break;
           case 'upstream.delta':
@@ -80,7 +80,7 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
           case 'token.retracted':
             retract(event.from);
             if (event.from >= passed) return release();
-            // Those that wait were told to nobody.
+            // Held tokens were never sent to the client.
             held.push({ ...event, tokens: passed - event.from });
             return release();
           case 'generation.done':

@@ -20,7 +20,7 @@ export function scoreBy(
       const { index, part } = event;
       const { scores, missing } = scoresOf(event);
       const score = { type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null } as const;
-      // Of most tokens: further fields, put in between, are what costs most.
+      // Most tokens take the first branch: spreading further fields is what costs most.
       if (!part && missing.length === 0) emit(score);
       else emit({ ...score, ...(part && { part }), ...(missing.length > 0 && { missing }) });
     },

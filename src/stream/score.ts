@@ -12,7 +12,7 @@ import type {
 import type { FlowGate } from './flow-gate.js';
 import { WaitingBlocks } from './waiting-blocks.js';
 
-/** What scores one response, such as a `SequenceScorer`. */
+/** Scores one response, such as a `SequenceScorer`. */
 export interface TokenScorer {
   /** Takes the next tokens of the response and scores those that are due. */
   push(tokens: readonly ScorableToken[]): Promise<readonly Scored[]>;
@@ -23,16 +23,16 @@ export interface TokenScorer {
   close(): void;
 }
 
-/** A token, `null` for one of which nobody knows which it is: few scorers take that. */
+/** A token; its id is `null` if it is unknown, which few scorers accept. */
 export interface ScorableToken extends Omit<NewToken, 'id'> {
   readonly id: number | null;
 }
 
-/** What the scorer tells of a token; the event adds which pass it was. */
+/** A token's scores; the event adds the pass. */
 export type Scored = Pick<ScoreEvent, 'index' | 'scores' | 'skipped' | 'reason' | 'missing' | 'rival'>;
 
 /**
- * The id of a token whose vocabulary is known, as those are that an engine writes.
+ * The id of a token of a known vocabulary, such as one that an engine writes.
  * @throws RangeError for another
  */
 export function modelId({ id, index }: Pick<TokenEvent, 'id' | 'index'>): number {
@@ -93,7 +93,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
       let scored = from;
       let done: DoneEvent | null = null;
       let deadline = Number.POSITIVE_INFINITY;
-      /** Of tokens that are not of the text and whose scores have not come. */
+      /** Parts of the tokens that are not of the text and whose scores have not come. */
       const parts = new Map<number, Part>();
       let release: (() => void) | null = null;
 
@@ -177,13 +177,13 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
         release?.();
         opened.then(
           (scorer) => scorer.close(),
-          () => {}, // it never opened; the subscriber was told
+          () => {}, // the scorer never opened; the subscriber got the error
         );
       };
     });
 }
 
-/** What is beside the text waits with the tokens before it. */
+/** Events beside the text wait with the tokens before them. */
 const indexOf = (event: TokenEvent | UpstreamEvent): number =>
   event.type === 'token.delta' ? event.index : event.at - 1;
 

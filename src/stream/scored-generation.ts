@@ -39,7 +39,7 @@ export function scoredGeneration(
       finalize(() => {
         opened.then(
           (scorer) => scorer.close(),
-          () => {}, // it never opened; the subscriber was told
+          () => {}, // the scorer never opened; the subscriber got the error
         );
       }),
     );

@@ -1,9 +1,9 @@
 import { Observable, type OperatorFunction, pipe } from 'rxjs';
 
-/** What becomes of the events of one subscription. */
+/** Handlers for the events of one subscription. */
 export interface Stage<In> {
   next(event: In): void;
-  /** After the last event. */
+  /** Called after the last event. */
   end?(): void;
 }
 
@@ -15,8 +15,9 @@ interface StagedOperator<In, Out> extends OperatorFunction<In, Out> {
 }
 
 /**
- * An operator whose stage is called for each event. `concatMap` with a list says the same, and subscribes to one more
- * Observable for each event, which is most of its cost. What the stage throws is an error of the stream.
+ * An operator whose stage is called for each event. `concatMap` with a list does the same, and subscribes to
+ * one more Observable for each event, which is most of its cost. If the stage throws, the stream ends with
+ * the error.
  *
  * @example
  * const twice = staged<number, number>((emit) => ({ next: (n) => [n, n].forEach(emit) }));

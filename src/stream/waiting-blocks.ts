@@ -1,8 +1,8 @@
-/** What decides about a token. */
+/** Properties of a token that decide whether its block is passed over. */
 interface WaitingToken {
   /** No pass scores it together with the token before it. */
   readonly begins?: boolean;
-  /** Natural log; not there where nobody tells it. */
+  /** Natural log; absent if it is not reported. */
   readonly logprob?: number;
 }
 

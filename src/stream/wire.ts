@@ -1,13 +1,13 @@
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken, Verdict } from './events.js';
 
-/** What tokens are, by their ids; `null` where nobody knows the vocabulary: then tokens come with their texts. */
+/** Texts of tokens by their ids; `null` if the vocabulary is unknown: then tokens come with their texts. */
 export type Vocabulary = Pick<Tokenizer, 'tokenText' | 'tokenBytes'> | null;
 
 /** Events as JSON carries them (gateway/PROTOCOL.md): `snake_case`, with texts beside ids. */
 
 export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
-  // Of all others the fields have the same names on the wire, which are single words; the type comes first.
+  // Fields of all other events have the same names on the wire, which are single words; the type comes first.
   const { type, ...fields } = event;
   if (event.type === 'token.delta') {
     const { topLogprobs } = event;
@@ -31,9 +31,9 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
 }
 
 export function tokenFields({ index, part, call, id, text, logprob, inserted }: TokenEvent) {
-  // Of most tokens: further fields, put in between, are what costs most.
+  // Most tokens take this branch: spreading further fields is what costs most.
   if (!part && !inserted) return { index, id, text, logprob };
-  // Whoever joins the texts of all tokens has the answer, also who knows of no parts.
+  // The joined texts of all tokens are the answer, also for a client that does not know parts.
   const of = part && { part, part_text: text, ...(call !== undefined && { call }) };
   return { index, id, text: part ? '' : text, ...of, logprob, ...(inserted && { inserted }) };
 }
@@ -93,7 +93,7 @@ function topLogprobFields(top: readonly TopToken[], vocabulary: Vocabulary) {
   return top.map((token) => ({ id: token.id, text: topText(token, vocabulary), logprob: token.logprob }));
 }
 
-/** Of a single token, apart from its neighbours. */
+/** Text of a single token, apart from its neighbours. */
 export function topText({ id, text }: Pick<TopToken, 'id' | 'text'>, vocabulary: Vocabulary): string {
   return text ?? (id === null ? '' : (vocabulary?.tokenText(id) ?? ''));
 }

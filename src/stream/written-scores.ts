@@ -29,7 +29,7 @@ export function writtenScores(methods: readonly Method[]): OperatorFunction<Writ
 }
 
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {
-  // Where they are not told no method needs them.
+  // If they are not reported, no method needs them.
   const { entropy, margin } = statistics ?? { entropy: 0, margin: 0 };
   const token = {
     ...{ logprob: logprob ?? Number.NaN, entropy, margin },

@@ -1,9 +1,9 @@
 import { statedIn } from './solution.js';
 
-/** From, and up to but without; in UTF-16 code units, as `slice` counts. */
+/** Range of UTF-16 code units, with the start and without the end, as in `slice`. */
 export type Span = readonly [start: number, end: number];
 
-/** What a line of a response states, and where the line is. */
+/** Statement of a line of a response, and the position of the line. */
 export interface Fact {
   readonly text: string;
   readonly span: Span;
@@ -13,7 +13,7 @@ export interface Extraction {
   readonly facts: readonly Fact[];
   /** `null` where the response ends without one. */
   readonly answer: string | null;
-  /** To the end of the response, with the newlines that it may end in. */
+  /** Reaches to the end of the response, including trailing newlines. */
   readonly lastLine: Span;
 }
 

@@ -14,9 +14,12 @@ const Library: new (
   run(program: unknown): Value;
 } = Interpreter;
 
-/** What a template may make of nothing. Templates with instructions for tools write some thousand characters. */
+/**
+ * Characters that a template may make of nothing. Templates with instructions for tools write some thousand
+ * characters.
+ */
 const FREE_CHARACTERS = 2 ** 18;
-/** What it may make of each character that it is given. */
+/** Characters that a template may make of each character that it is given. */
 const GROWTH = 16;
 
 /** Runs a chat template until a time, and as long as none of its values becomes too large. */
@@ -48,7 +51,10 @@ export class BoundedInterpreter extends Library {
     return value;
   }
 
-  /** In characters, at least one for each value within; lists that hold a list many times count it as often. */
+  /**
+   * Size in characters, at least one for each value within; lists that hold a list many times count it as
+   * often.
+   */
   #size(value: Value): number {
     if (value.type === 'StringValue') return String(value.value).length;
     if (!Array.isArray(value.value) && !(value.value instanceof Map)) return 1;

@@ -7,7 +7,7 @@ export interface ByteDecoder {
   bytes(token: string): Uint8Array;
   /** The same for a token that was added to the vocabulary, which is spelt plainly. */
   addedBytes(content: string): Uint8Array;
-  /** So many spaces are dropped from the start of a text: SentencePiece puts one before it when encoding. */
+  /** Spaces that are dropped from the start of a text: SentencePiece puts one before it when encoding. */
   readonly leadingSpaces: number;
 }
 

@@ -13,7 +13,7 @@ export interface ChatMessage {
   readonly [field: string]: unknown;
 }
 
-/** What a template may read besides the messages: `tools`, `documents`, and whatever else its model knows. */
+/** Variables of a template besides the messages: `tools`, `documents`, and others that its model defines. */
 export type TemplateVariables = Readonly<Record<string, unknown>>;
 
 export interface RenderOptions {
@@ -24,7 +24,7 @@ export interface RenderOptions {
   readonly limitMs?: number;
 }
 
-/** Where a template comes from and what it sees besides the messages. */
+/** Origin of a template, and its variables besides the messages. */
 export interface TemplateContext {
   /** The file that holds it, for messages. */
   readonly file: string;
@@ -34,7 +34,10 @@ export interface TemplateContext {
   readonly now?: () => Date;
 }
 
-/** Of a template, which becomes a tree of some hundred bytes a word: those of models have some thousand characters. */
+/**
+ * Characters of a template, which becomes a tree of some hundred bytes a word: those of models have some
+ * thousand characters.
+ */
 const MAX_SOURCE = 2 ** 20;
 /** More than any conversation has messages; a template cannot make a longer list out of a number. */
 const MAX_RANGE = 10_000;
@@ -46,7 +49,7 @@ const MAX_RANGE = 10_000;
 export class ChatTemplate {
   /** Jinja, or null for a checkpoint without a template (a base model). */
   readonly source: string | null;
-  /** That holds it. */
+  /** File of the template. */
   readonly file: string;
   readonly #program: ReturnType<typeof parseTemplate> | null;
   readonly #context: TemplateContext;
@@ -64,9 +67,9 @@ export class ChatTemplate {
   }
 
   /**
-   * @throws TemplateError where the template refuses the messages
+   * @throws TemplateError if the template refuses the messages
    * @throws ModelError for a checkpoint without a template, or one whose template fails
-   * @throws TextLimitError where it takes longer than it may
+   * @throws TextLimitError if it takes longer than the limit
    */
   render(
     messages: readonly ChatMessage[],

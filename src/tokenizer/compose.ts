@@ -1,4 +1,4 @@
-/** Of combining marks in a row, so many are sorted fast by `String.prototype.normalize`. */
+/** Number of combining marks in a row that `String.prototype.normalize` sorts fast. */
 const FEW = 32;
 const LONG_RUN = /\p{M}{33,}/gu;
 
@@ -50,7 +50,10 @@ function sorted(run: string): string {
 
 let classes: ReadonlyMap<string, number> | null = null;
 
-/** In the order of Unicode's Canonical_Combining_Class; 0 for marks that nothing passes, and for what is no mark. */
+/**
+ * Rank in the order of Unicode's Canonical_Combining_Class; 0 for marks that do not reorder, and for other
+ * characters.
+ */
 function classOf(mark: string): number {
   classes ??= combiningClasses();
   return classes.get(mark) ?? 0;

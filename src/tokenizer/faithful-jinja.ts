@@ -53,7 +53,7 @@ export function runTemplate(
 
 const EMPTY = parse(tokenize('{{ [] }}')).body[0];
 
-/** What a `for` goes over, without its condition. */
+/** The list of a `for` loop, without its condition. */
 function iterableOf(node: unknown): object | null {
   if (!isRecord(node) || node.type !== 'For' || !isRecord(node.iterable)) return null;
   const { iterable } = node;

@@ -3,10 +3,10 @@ import { isRecord } from '../files/json.js';
 import { inCanonicalOrder } from './compose.js';
 import type { AddedToken } from './tokenizer-config.js';
 
-/** By which GPT-2 splits a text, as `ByteLevel` does unless told otherwise. */
+/** Pattern that splits a text in GPT-2, and in `ByteLevel` by default. */
 const GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-/** What of a tokenizer.json takes part in encoding. */
+/** Parts of a tokenizer.json that take part in encoding. */
 export interface EncodingParts {
   readonly normalizer: unknown;
   readonly pre_tokenizer: unknown;
@@ -37,7 +37,7 @@ export function faithfulLibrary(
   return library;
 }
 
-/** In a `Split` it has digits and white space right. */
+/** Replaces pre-tokenizers by `Split`, which the library implements correctly for digits and white space. */
 function faithfulSteps(json: unknown): unknown {
   if (!isRecord(json)) return json;
   if (!Array.isArray(json.pretokenizers)) {
@@ -71,7 +71,10 @@ function dropUnknownFirst({ model }: Library): void {
   model.encode = (spellings: string[]) => encode(spellings.map(known));
 }
 
-/** Those that know no Unicode do not mind the order, and a `Replace` may. */
+/**
+ * Normalisers that get marks in canonical order. Other steps do not depend on the order, or, like `Replace`, may
+ * need the text as it is.
+ */
 const UNICODE = new Set(['NFC', 'NFD', 'NFKC', 'NFKD', 'BertNormalizer', 'Precompiled']);
 
 function orderMarksFirst(step: Library['normalizer']): void {

@@ -14,7 +14,7 @@ export interface PromptModel {
   readonly tokenizer: Tokenizer;
 }
 
-/** What encoding a prompt may take. */
+/** Limits of encoding a prompt. */
 export interface PromptLimits {
   /** Milliseconds for the chat template. */
   readonly renderMs: number;
@@ -89,7 +89,7 @@ function unusedIn(messages: readonly ChatMessage[]): string {
   throw new TemplateError('messages', 'contain the whole private use area and names of special tokens');
 }
 
-/** With the mark inside each name of a special token, so that the template's own can be told from them. */
+/** Puts the mark inside each name of a special token, so that the template's own can be told from them. */
 function breakSpecials(text: string, mark: string, tokenizer: Tokenizer): string {
   const found = tokenizer.specialsIn(text);
   if (found.length === 0) return text;
@@ -98,7 +98,7 @@ function breakSpecials(text: string, mark: string, tokenizer: Tokenizer): string
   return breakSpecials(parts.join(mark), mark, tokenizer); // names may overlap
 }
 
-/** What lies between two special tokens of the template, and holds the mark, is encoded without any. */
+/** Text between two special tokens of the template that holds the mark is encoded without special tokens. */
 function encodeMarked(text: string, mark: string, tokenizer: Tokenizer): number[] {
   const ids: number[] = [];
   let run = '';

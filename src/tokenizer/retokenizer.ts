@@ -9,7 +9,7 @@ export interface RetokenizedToken {
   readonly text: string;
 }
 
-/** From so many waiting characters on a text is only looked at again when an eighth more of it is there. */
+/** Above this many waiting characters, a text is only looked at again when it has grown by an eighth. */
 const PATIENT_FROM = 1024;
 
 /**
@@ -30,7 +30,7 @@ export class Retokenizer {
   readonly #tokenizer: Tokenizer;
   readonly #added: readonly AddedToken[];
   #waiting = '';
-  /** Where `#waiting` begins: with the text, after an added token, or within a text. */
+  /** Start of `#waiting`: the text's start, after an added token, or within a text. */
   #at: 'start' | 'section' | 'inside';
   #lookAgain = 0;
 
@@ -82,7 +82,7 @@ export class Retokenizer {
   }
 
   /**
-   * Of a text without added tokens.
+   * Tokens of a text without added tokens.
    * @param open from where on it may be that it goes on with one; `null` for a text that has ended
    */
   #section(text: string, open: number | null): RetokenizedToken[] {
@@ -134,7 +134,7 @@ export class Retokenizer {
     return ids.map((id, i) => ({ id, text: same ? texts[i]! : i === last ? text : '' }));
   }
 
-  /** For a tokenizer of which it is not known where later text has no effect. */
+  /** Encodes the whole text, for a tokenizer without {@link StableUnits}. */
   #all(): RetokenizedToken[] {
     const text = this.#waiting;
     this.#waiting = '';
@@ -144,8 +144,8 @@ export class Retokenizer {
 }
 
 /**
- * Of a text that composing changes: how much of it makes the first characters of the composed one. Where a unit ends
- * among characters that were composed together, no part of the text does.
+ * Maps lengths of a composed text to lengths of the original. Lengths that end among characters that were
+ * composed together are absent.
  */
 function endsOf(text: string): ReadonlyMap<number, number> {
   const ends = new Map<number, number>();

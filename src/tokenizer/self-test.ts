@@ -2,17 +2,20 @@ import { ModelError, TextLimitError } from '../files/errors.js';
 import { type EncodingParts, faithfulLibrary } from './faithful-library.js';
 import { within } from './time-limit.js';
 
-/** For texts that take some milliseconds together. */
+/** Time for all texts, which take some milliseconds together. */
 const LIMIT_MS = 1000;
-/** A machine may stand for a while: only who overruns each time is refused. */
+/**
+ * Number of tries, as a machine may pause for a while: a tokenizer is refused only if all of them take too
+ * long.
+ */
 const ATTEMPTS = 2;
 
-/** What regular expressions treat alike; those that a pattern names are added. */
+/** Characters that regular expressions treat alike; those that a pattern names are added. */
 const CHARACTERS = ['a', 'A', '0', ' ', '\n', '.', '_', 'é', '中', '\u0301'];
 const MAX_CHARACTERS = 64;
 /** Exponential patterns stand at the shorter, cubic ones at the longer. */
 const LENGTHS = [40, 1000];
-/** What a normaliser may make of a character. */
+/** Characters that a normaliser may make of one. */
 const MAX_GROWTH = 300;
 
 /**

@@ -10,7 +10,9 @@ export interface StableUnits {
   readonly composes: boolean;
   /** Spaces are spelt ▁ (SentencePiece). */
   readonly metaspace: boolean;
-  /** Where a space is put before the text: nowhere, at its start, or also after each added token. */
+  /**
+   * Position of the space that is put before the text: nowhere, at its start, or also after each added token.
+   */
   readonly prefix: 'none' | 'first' | 'sections';
   /**
    * `cut`: between any two characters that stand beside each other in no merge. `split`: by the pre-tokenizer, whose
@@ -95,7 +97,7 @@ export function stableUnits(
   const normalizer = normalizerSchema.safeParse(tokenizer.normalizer).data;
   const splitter = preTokenizerSchema.safeParse(tokenizer.pre_tokenizer).data;
   if (!normalizer || splitter === undefined) return null;
-  // They take white space around them away, or are found in the composed text alone.
+  // Such tokens strip white space around them, or are found in the composed text alone.
   if (
     added.some(
       ({ lstrip, rstrip, normalized, content }) => lstrip || rstrip || (normalized && !isAscii(content)),
@@ -134,7 +136,7 @@ function isKnown(steps: readonly z.output<typeof step>[]): boolean {
   );
 }
 
-/** Of a regular expression, those that are in no group. */
+/** Top-level alternatives of a regular expression, outside of groups. */
 function alternatives(pattern: string): string[] {
   const found = [''];
   let depth = 0;

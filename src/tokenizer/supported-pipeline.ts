@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { ModelError, show } from '../files/errors.js';
 import { fieldName, isRecord, parseJson } from '../files/json.js';
 
-/** Those of models have 500 characters. A class such as `\\w`, or `\\p{L}` under `u`, takes some kilobytes. */
+/**
+ * Patterns of models have 500 characters. A class such as `\\w`, or `\\p{L}` under `u`, takes some kilobytes.
+ */
 const pattern = z.string().max(4096);
 const patternSchema = z.object({
   pattern: z.union([z.object({ String: pattern }), z.object({ Regex: pattern })], {
@@ -65,11 +67,11 @@ export function checkTextSteps(json: unknown, file: string, at: readonly Propert
 /** Models have five steps at most. */
 const MAX_STEPS = 16;
 
-/** What steps write into a text: `Replace`, `Prepend`, `Metaspace`. */
+/** Fields whose text a step writes: those of `Replace`, `Prepend`, `Metaspace`. */
 const WRITTEN = ['content', 'prepend', 'replacement', 'str_rep'];
 /** Models write one character. */
 const MAX_WRITTEN = 16;
-/** What a character may become by all replacements together. */
+/** Characters that one may become by all replacements together. */
 const MAX_GROWTH = 256;
 
 /**
@@ -90,7 +92,10 @@ function checkSteps(steps: readonly unknown[], file: string, field: string): voi
   }
 }
 
-/** What a pattern that matches nothing puts between characters is beside them, and so is what is put before a text. */
+/**
+ * Growth of a text by one step. Text that an empty match puts between characters, or that is put before a
+ * text, adds to it.
+ */
 function growthOf(step: unknown): number {
   if (!isRecord(step)) return 1;
   const written = Math.max(...WRITTEN.map((key) => (typeof step[key] === 'string' ? step[key].length : 0)));

@@ -12,7 +12,7 @@ export interface AddedToken {
   readonly rstrip: boolean;
 }
 
-/** What flinch reads of tokenizer_config.json. */
+/** The fields of tokenizer_config.json that flinch reads. */
 export interface TokenizerConfig {
   /** `bos_token`, `eos_token`, ... → content; those that are null or absent are not in it. */
   readonly namedTokens: ReadonlyMap<string, string>;

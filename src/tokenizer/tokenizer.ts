@@ -28,7 +28,7 @@ export class Tokenizer {
   readonly leadingSpaces: number;
   /** Added tokens that show in a text, as tags of tool calls do. */
   readonly visibleAdded: readonly AddedToken[];
-  /** Ids before a text that no chat template surrounds; `null` where nobody knows which. */
+  /** Ids before a text that no chat template surrounds; `null` if they are unknown. */
   readonly prefix: readonly number[] | null;
   /** Encodes a text that is being written part by part; `null` where it is not known how. */
   readonly units: UnitEncoder | null;
@@ -37,7 +37,9 @@ export class Tokenizer {
   /** Takes the text of special tokens for what it says; made when a text first holds one. */
   readonly #plain: () => Library;
   readonly #decoder: ByteDecoder;
-  /** By id. No array: a file may name one id of millions, and walking the holes would take a second. */
+  /**
+   * Tokens by id. No array: a file may name one id of millions, and walking the holes would take a second.
+   */
   readonly #tokens = new Map<number, string>();
   readonly #ids: Map<string, number>;
   readonly #added = new Set<number>();
@@ -113,7 +115,10 @@ export class Tokenizer {
     return this.#encode(this.#plain(), text);
   }
 
-  /** Where the names of special tokens stand in a text, longer ones before those that they begin with; in order. */
+  /**
+   * Matches of the names of special tokens in a text, in order; a longer name takes precedence over its
+   * beginning.
+   */
   specialsIn(text: string): RegExpExecArray[] {
     return this.#specials === null ? [] : [...text.matchAll(this.#specials)];
   }
@@ -132,7 +137,7 @@ export class Tokenizer {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start));
   }
 
-  /** What a token adds to the text; nothing for special tokens and for ids without a token. */
+  /** Bytes that a token adds to the text; none for special tokens and for ids without a token. */
   tokenBytes(id: number): Uint8Array {
     const token = this.#tokens.get(id);
     if (token === undefined || this.#special.has(id)) return NONE;

@@ -3,7 +3,7 @@ import { LONGEST_LOOK, type StableUnits } from './stable-units.js';
 
 /** A part of a text that is encoded by itself. */
 export interface EncodedUnit {
-  /** Where it ends in the text, in UTF-16 code units. */
+  /** End in the text, in UTF-16 code units. */
   readonly end: number;
   readonly ids: readonly number[];
 }
@@ -11,7 +11,7 @@ export interface EncodedUnit {
 interface Unit {
   readonly start: number;
   readonly end: number;
-  /** As the vocabulary spells it. */
+  /** Text in the spelling of the vocabulary. */
   readonly spelling: string;
 }
 
@@ -91,7 +91,7 @@ function lastSettled(text: string): number {
   return Math.max(0, text.search(/[^\p{White_Space}\p{M}][\p{White_Space}\p{M}]*$/u));
 }
 
-/** Of all merges, the characters that they bring together: two others are never in one token. */
+/** Pairs of characters that some merge joins: two others are never in one token. */
 function joinedPairs(merges: readonly unknown[]): ReadonlySet<string> {
   const pairs = new Set<string>();
   for (const merge of merges) {

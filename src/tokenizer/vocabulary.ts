@@ -17,9 +17,9 @@ const MAX_TOKENS = 2 ** 19;
 const MAX_MERGES = 2 ** 20;
 /** Each is a node of the tree by which a text is searched for them, of 200 bytes. */
 const MAX_ADDED_CHARACTERS = 2 ** 18;
-/** Everything but the model, whose values are as many as its tokens and merges. */
+/** All parts but the model, whose values are as many as its tokens and merges. */
 const PARTS = ['added_tokens', 'normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;
-/** Of each part: zod keeps what is wrong with every one. */
+/** Values of each part: zod keeps an error for every one. */
 const MAX_VALUES = 2 ** 18;
 
 const empty = z.literal('').nullish();

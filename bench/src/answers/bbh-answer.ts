@@ -1,6 +1,6 @@
 import { lastBoxed } from './boxed.js';
 
-/** What an answer to a task of BBH looks like. */
+/** Form of an answer to a task of BBH. */
 export type BbhKind = 'option' | 'yes_no' | 'valid_invalid';
 
 export interface BbhOption {
@@ -8,7 +8,7 @@ export interface BbhOption {
   readonly text: string;
 }
 
-/** By the form of the reference; `null` for one that is none of the three. */
+/** Kind of an answer by its reference; `null` if it is none of the three. */
 export function bbhKind(target: string): BbhKind | null {
   if (/^\([A-R]\)$/.test(target)) return 'option';
   if (/^(yes|no)$/i.test(target)) return 'yes_no';
@@ -63,7 +63,7 @@ function readOption(text: string, options: readonly BbhOption[]): string[] {
   return namedOptions(text, options);
 }
 
-/** Options whose text stands in this text, in the order in which they do; of two at one place the longer. */
+/** Options whose text is in this text, in the order of their positions; of two at one position the longer. */
 function namedOptions(text: string, options: readonly BbhOption[]): string[] {
   const words = (given: string): string =>
     ` ${given

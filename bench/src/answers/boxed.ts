@@ -23,7 +23,10 @@ function lastOf(text: string, command: string): string | null {
   return null;
 }
 
-/** Where each opening brace is closed, of those that are; escaped braces do not count. One look at a text however long. */
+/**
+ * Position of the closing brace for each opening brace that is closed; escaped braces do not count. Linear in
+ * the length of the text.
+ */
 function closingBraces(text: string): Map<number, number> {
   const closing = new Map<number, number>();
   const open: number[] = [];

@@ -5,7 +5,7 @@ import { compact, plainForm } from './plain-form.js';
 import { sameEquation, sameValue } from './same-value.js';
 import { parseStructure, type Structure, splitTop } from './structure.js';
 
-/** By what two answers can be found the same; the further ones ask for `text`, which tidies answers up. */
+/** Comparisons of two answers, in order; those after `text` use its normalised form. */
 export const EQUIVALENCE_STAGES = [
   'normal_form',
   'text',
@@ -15,7 +15,7 @@ export const EQUIVALENCE_STAGES = [
   'values',
 ] as const;
 
-/** Choices that nobody prescribes; a run records them. */
+/** Settings that no source prescribes; a run records them. */
 export const equivalenceSchema = z.strictObject({
   stages: z.array(z.enum(EQUIVALENCE_STAGES)).default([...EQUIVALENCE_STAGES]),
   /** Relative, between a decimal and another number. */
@@ -136,17 +136,17 @@ function inAnyOrder(
   });
 }
 
-/** Both sides of what is one equation. */
+/** Both sides of a single equation; `null` for a chain, or for no equation. */
 function sides([left, right, ...more]: readonly string[]): readonly [string, string] | null {
   return left && right && more.length === 0 ? [left, right] : null;
 }
 
 /** A name, with an index or arguments, or several in brackets. */
 const NAME = /^(?:\\?[A-Za-z]{1,7}(?:_\{?\w+\}?)?'?(?:\([A-Za-z, ]+\))?|\([A-Za-z](?:, ?[A-Za-z])+\))$/;
-/** Of a name; those of commands, such as \frac and \pi, are none. */
+/** Letter of a name, not of a command such as \frac or \pi. */
 const LETTER = /(?<!\\[A-Za-z]*)[A-Za-z]/;
 
-/** What the parts of an equation end in: `x = 5`, `f(x) = 5` and `x = 10/2 = 5` are 5, and so is `10/2 = 5`. */
+/** Value of an equation with names: `x = 5`, `f(x) = 5` and `x = 10/2 = 5` are 5, and so is `10/2 = 5`. */
 function named(parts: readonly string[]): string | null {
   const [first = '', last = ''] = [parts.at(0), parts.at(-1)];
   if (parts.slice(1, -1).some((part) => part.includes(','))) return null; // x = 1, y = 2

@@ -13,7 +13,7 @@ import {
 } from './complex.js';
 import type { MathJson } from './latex.js';
 
-/** What is no number: it never equals anything. */
+/** Result that is no number: it never equals anything. */
 const UNDEFINED: Complex = [Number.NaN, Number.NaN];
 
 const CONSTANTS: Readonly<Record<string, Complex>> = {

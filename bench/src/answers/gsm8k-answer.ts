@@ -2,7 +2,7 @@ import { lastBoxed } from './boxed.js';
 import { afterAnswerIs, numberIn } from './math-answer.js';
 import { parseNumber, sameNumber } from './number.js';
 
-/** What stands after the last "####", which is how the solutions of GSM8K end. */
+/** Text after the last "####", which ends the solutions of GSM8K. */
 const afterMark = (text: string): string | null => {
   const at = text.lastIndexOf('####');
   return at < 0 ? null : text.slice(at + 4);

@@ -14,7 +14,10 @@ const TOKEN = new RegExp(
   String.raw`\s+|\d+(?:\.\d*)?|\.\d+|[A-Za-z]|[-+*/^_!|(){}[\]]|\\(?:frac|sqrt|cdot|times|div|pi|overline|${FUNCTIONS}|${GREEK})(?![A-Za-z])`,
   'y',
 );
-/** Where the parser would search long, or find what is not meant: operators without operands, functions of nothing, words. */
+/**
+ * Inputs on which the parser would search long or misread the text: operators without operands, functions of
+ * nothing, words.
+ */
 const SENSELESS = new RegExp(
   String.raw`(?<![\\A-Za-z])[A-Za-z]{4}|[-+]\s*[-+*/^_!)}\]]|[*/^_]\s*[-+*/^_!)}\]]|[({[]\s*[*/^_!)}\]]|(?:^|[^\s\w)}\]|!])\s*[*/!^_]|\\(?:${FUNCTIONS})\s*(?:[-+*/!)}\]]|$)|[-+*/^_]\s*$|!\s*!\s*!`,
 );

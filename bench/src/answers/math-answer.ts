@@ -1,6 +1,6 @@
 import { lastBoxed } from './boxed.js';
 
-/** Where a response says its answer in words. */
+/** Phrase that introduces an answer in words. */
 const ANSWER_IS = /\b(?:final\s+)?answer\s+is\b\s*:?\s*/gi;
 const NUMBER = /-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|-?\.\d+/g;
 
@@ -12,13 +12,14 @@ export function extractMathAnswer(response: string): string | null {
   return lastBoxed(response) ?? afterAnswerIs(response) ?? response.match(NUMBER)?.at(-1) ?? null;
 }
 
-/** What follows the last "answer is": a formula, or the rest of the sentence. */
+/** Answer after the last "answer is": a formula, or the rest of the sentence. */
 export function afterAnswerIs(response: string): string | null {
   const last = [...response.matchAll(ANSWER_IS)].at(-1);
   if (!last) return null;
   const rest = response.slice(last.index + last[0].length).replace(/^[*_`]+/, '');
   const formula = /^(?:\$\$?([^$]+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\])/s.exec(rest);
-  // Not `segmentText`: an answer ends at its full stop, even before a lower-case word or after a list number.
+  // `segmentText` is not used here: an answer ends at its full stop, even before a lower-case word or after a
+  // list number.
   const sentence = rest.split(/\n|\.(?=\s|$)/, 1)[0] ?? '';
   const text = formula?.[1] ?? formula?.[2] ?? formula?.[3] ?? sentence;
   return text.replace(/[*_`.,;:!\s]+$/, '').trim() || null;

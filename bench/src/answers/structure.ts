@@ -8,9 +8,9 @@ export type Structure =
       readonly close: string;
       readonly items: readonly string[];
     }
-  /** In any order: `1, 2`, `\{1, 2\}`. */
+  /** Items in any order: `1, 2`, `\{1, 2\}`. */
   | { readonly kind: 'list'; readonly items: readonly string[] }
-  /** Of intervals, in any order. */
+  /** Union of intervals, in any order. */
   | { readonly kind: 'union'; readonly items: readonly string[] }
   | { readonly kind: 'matrix'; readonly determinant: boolean; readonly rows: readonly (readonly string[])[] };
 

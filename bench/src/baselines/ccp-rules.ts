@@ -1,9 +1,9 @@
 import { isFunctional, type Relation, wordOf } from './ccp.js';
 
 /**
- * What two tokens say about each other by rules alone: the light substitute where there is no NLI model (`ccp-rules`).
- * It knows numbers, operators and common opposites, which is where a step of mathematics or logic goes wrong, and takes
- * all other words for unrelated.
+ * Relation of two tokens by rules alone: the light substitute if there is no NLI model (`ccp-rules`). The
+ * rules know numbers, operators and common opposites, in which a step of mathematics or logic goes wrong, and
+ * treat all other words as unrelated.
  */
 
 /** Operators and relations; those of one line mean the same. */
@@ -63,18 +63,21 @@ const HAVE_OPPOSITES: ReadonlySet<string> = new Set([...OPPOSITES].flatMap((pair
 const NUMBER = /^[^\d\p{L}+−-]*([+−-]?\d[\d,]*(?:\.\d+)?)(%?)[^\d\p{L}%]*$/u;
 const COMMAND = /^\\\p{L}+$/u;
 
-/** As {@link isFunctional}, but operators have a meaning here, and so have words with an opposite: a "no" can be wrong. */
+/**
+ * Same as {@link isFunctional}, but operators have a meaning here, and so have words with an opposite: a "no"
+ * can be wrong.
+ */
 export function isFunctionalByRules(text: string): boolean {
   const word = wordOf(text);
   return !MEANING.has(text.trim()) && !HAVE_OPPOSITES.has(word.toLowerCase()) && isFunctional(word);
 }
 
 /**
- * In this order: the same text → entail; numbers, by value; operators, LaTeX commands: different → contra; opposites →
- * contra; all else neutral.
- * @param text of the token that is there, with its white space
- * @param other of an alternative
- * @param before the text before both: what goes on with a word, a piece of it, means nothing alone
+ * Rules in this order: the same text → entail; numbers, by value; operators, LaTeX commands: different →
+ * contra; opposites → contra; all else neutral.
+ * @param text the token that is there, with its white space
+ * @param other an alternative
+ * @param before the text before both: a token that continues a word, a piece of it, means nothing alone
  */
 export function relateByRules(text: string, other: string, before: string): Relation {
   const [a, b] = [text, other].map((one) => one.normalize('NFKC').trim());

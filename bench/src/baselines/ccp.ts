@@ -7,7 +7,7 @@ import { isStopWord } from './stop-words.js';
  * what means the same. What the token could have said about something else counts for nothing.
  */
 
-/** What one text says about another one; of words alone, without what stands around them. */
+/** Relation of one text to another; of words alone, without their context. */
 export type Relation = 'entail' | 'contra' | 'neutral';
 
 export interface Alternative extends TokenLogprob {
@@ -40,7 +40,7 @@ export function alternativesOf(
   return [token, ...others.slice(0, k - 1)];
 }
 
-/** What two words mean to each other, by what each says about the other. */
+/** Relation of two words from the relations in both directions. */
 export function combineRelations(there: Relation, back: Relation): Relation {
   if (there === back) return there;
   if (there === 'neutral') return back;

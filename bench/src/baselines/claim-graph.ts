@@ -5,11 +5,11 @@ import { claimCloseness } from './graph.js';
  * Response 0 is the one that is scored.
  */
 export interface ClaimGraph {
-  /** Of each claim the first response that it was taken from, ascending. */
+  /** First response that each claim was taken from, ascending. */
   readonly statedBy: readonly number[];
   /** Whether the response supports the claim, `[response][claim]`. */
   readonly edges: readonly (readonly boolean[])[];
-  /** Of each claim that is scored its place among all. */
+  /** Index of each scored claim among all claims. */
   readonly scored: readonly number[];
 }
 

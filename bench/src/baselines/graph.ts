@@ -14,7 +14,7 @@ export interface GraphOptions {
   readonly seed?: number;
 }
 
-/** Which clusters the responses' steps are in. */
+/** Clusters of the responses' steps. */
 export interface StepGraph {
   /** The cluster of each step of the first response. */
   readonly clusters: readonly number[];
@@ -62,8 +62,9 @@ export function clusterCount(embeddings: readonly (readonly (readonly number[])[
 }
 
 /**
- * Closeness centrality (Wasserman and Faust) of each claim in the undirected graph of responses and claims: with r nodes
- * in reach, D the sum of their distances and N all nodes, (r / D) · (r / (N − 1)); 0 for a claim of nobody.
+ * Closeness centrality (Wasserman and Faust) of each claim in the undirected graph of responses and claims:
+ * with r nodes in reach, D the sum of their distances and N all nodes, (r / D) · (r / (N − 1)); 0 for a claim
+ * that no response supports.
  * @param edges whether response i supports claim j, `[response][claim]`
  */
 export function claimCloseness(edges: readonly (readonly boolean[])[]): number[] {

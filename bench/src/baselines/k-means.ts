@@ -5,7 +5,7 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { mean, variance } from 'simple-statistics';
 
-/** As scikit-learn's KMeans: the best of so many starts, and so many iterations at most. */
+/** Number of starts, and limit of iterations, as in scikit-learn's KMeans: the best start counts. */
 const STARTS = 10;
 const MAX_ITERATIONS = 300;
 /** A centre rests when the square of its move is below this share of the mean variance of a coordinate. */

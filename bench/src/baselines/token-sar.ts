@@ -12,7 +12,7 @@ export interface TokenSar {
   readonly sum: number;
 }
 
-/** Of a text that has one token only: without it nothing is left to compare. */
+/** Similarity for a text that has one token only: without it nothing is left to compare. */
 export const SIMILARITY_OF_ONE = 0.5;
 
 /**

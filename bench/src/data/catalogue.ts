@@ -2,18 +2,21 @@ import type { SuiteName } from '../suites/suite.js';
 
 /** A file of a data set, and how to know that it is the right one. */
 export interface DataFile {
-  /** In the folder of its suite. */
+  /** Name in the folder of its suite. */
   readonly name: string;
-  /** At its origin, at a pinned revision. */
+  /** Address at its origin, at a pinned revision. */
   readonly url: string;
   /** `null` where it is not known in advance. */
   readonly bytes: number | null;
   readonly sha256: string | null;
-  /** For a file without a known checksum: @throws UsageError where its contents are not those of the data set. */
+  /**
+   * Check of a file without a known checksum: @throws UsageError if its contents are not those of the data
+   * set.
+   */
   readonly check?: (text: string) => Promise<void>;
 }
 
-/** For a file of which the size is not known. The largest that is, has 3 MB. */
+/** Limit for a file of unknown size. The largest known file has 3 MB. */
 export const MOST_BYTES = 64 << 20;
 
 export interface DataSet {
@@ -37,7 +40,7 @@ const PRM800K =
 /** Read late: a list of the data sets needs no parser of answers. */
 const contents = () => import('./contents.js');
 
-/** A file whose name is that of its origin. */
+/** A file with the same name as at its origin. */
 const from =
   (folder: string) =>
   (name: string, bytes: number, sha256: string): DataFile => ({

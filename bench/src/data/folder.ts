@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { SuiteName } from '../suites/suite.js';
 
-/** Where data sets are kept unless `--data` says otherwise: as the XDG specification wants it. */
+/** Default folder of data sets, without `--data`, according to the XDG specification. */
 export function defaultDataFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'flinch');
 }

@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import { type DataFile, type DataSet, MOST_BYTES } from './catalogue.js';
 
-/** Beside the files of a suite: what was downloaded from where. */
+/** Record of the downloads and their addresses, beside the files of a suite. */
 const LOCK_FILE = 'flinch-data.json';
 
 const recordSchema = z.object({
@@ -140,7 +140,7 @@ function writeRecords(folder: string, records: Records): void {
   renameSync(`${path}.new`, path);
 }
 
-/** What is in a folder of the files of a data set: how many are those that were published, and how many are not. */
+/** Numbers of files in the folder of a data set: those that were published, and others. */
 export async function filesPresent(
   set: DataSet,
   folder: string,

@@ -13,7 +13,7 @@ const CHUNK = 512;
 export interface EncoderOptions {
   readonly threads?: number;
   readonly device?: DeviceChoice;
-  /** Of the graph inside the folder, such as `onnx/model_int8.onnx`; by default the usual names. */
+  /** Path of the graph inside the folder, such as `onnx/model_int8.onnx`; by default the usual names. */
   readonly file?: string;
 }
 

@@ -5,7 +5,7 @@ export type TextPair = readonly [string, string];
 
 /** Models of language that measures ask beside the one that writes; `null` where none is given. */
 export interface Encoders {
-  /** What the first text of each pair says about the second: natural language inference. */
+  /** Relation of the first text of each pair to the second: natural language inference. */
   readonly relate: ((pairs: readonly TextPair[]) => Promise<Relation[]>) | null;
   /** How alike the texts of each pair are in meaning, 0 to 1: a cross-encoder. */
   readonly compare: ((pairs: readonly TextPair[]) => Promise<number[]>) | null;
@@ -30,12 +30,12 @@ export interface OpenEncoders extends Encoders {
 }
 
 export interface OpenOptions extends Omit<EncoderOptions, 'file'> {
-  /** What is thrown instead of an error of one model: it may say where that was named. */
+  /** Error to throw instead of one of a model: it may say which option named the model. */
   readonly fault?: (use: keyof EncoderFolders, error: unknown) => unknown;
 }
 
 /**
- * Opens the models that are given, each in a process of its own, and starts them: what is wrong with one is told now.
+ * Opens the given models, each in a process of its own, and starts them, so that errors are reported at once.
  * @throws ModelError that names file and field; EngineError `unavailable`, whose message does
  */
 export async function openEncoders(

@@ -16,19 +16,24 @@ import { z } from 'zod';
 import type { Relation } from '../baselines/ccp.js';
 import type { OpenEncoder } from './protocol.js';
 
-/** What an encoder is for: classes of inference, likeness of two texts, vectors of sentences. */
+/** Purposes of an encoder: classes of inference, similarity of two texts, vectors of sentences. */
 export type EncoderUse = 'nli' | 'similarity' | 'sentence';
 
 export interface EncoderFolder extends Pick<OpenEncoder, 'file' | 'folder' | 'maxTokens' | 'head'> {
-  /** Of the folder and the file in it, for reports. */
+  /** Name of the folder and the file in it, for reports. */
   readonly name: string;
-  /** What tells it from a model in a folder of the same name: of its graph, weights beside that, configuration and tokenizer. */
+  /**
+   * Identity of the model, also among folders of the same name: from its graph, external weights,
+   * configuration and tokenizer.
+   */
   readonly fingerprint: string;
-  /** Of each logit, for `nli`. */
+  /** Relation of each logit, for `nli`. */
   readonly relations: readonly Relation[];
 }
 
-/** As Transformers.js and sentence-transformers lay a folder out; the first that is there. */
+/**
+ * Names of the graph in folders of Transformers.js and sentence-transformers; the first that exists is used.
+ */
 const FILES = ['onnx/model.onnx', 'model.onnx', 'onnx/model_quantized.onnx', 'model_quantized.onnx'];
 
 /** Word pieces of an input; of a sentence as all-MiniLM-L6-v2 was trained. */
@@ -75,7 +80,7 @@ export async function readEncoderFolder(dir: string, use: EncoderUse, file?: str
   };
   if (use === 'sentence') return { ...given, head: { kind: 'sentence' }, relations: [] };
   if (use === 'similarity') {
-    // Without id2label a model of one label is meant to have it all the same.
+    // A model without id2label is taken to have one label.
     if (labels.length <= 1) return { ...given, head: { kind: 'logits', labels: 1 }, relations: [] };
     const problem = `has ${labels.length} labels; a similarity cross-encoder has one`;
     throw new ModelError(configFile, 'id2label', problem);
@@ -99,7 +104,7 @@ function positionsOf(config: z.output<typeof configSchema>): number {
   return /roberta|camembert|mpnet/.test(type ?? '') ? positions - (padding ?? 1) - 1 : positions;
 }
 
-/** By what the labels say, in any case: their order differs from model to model. */
+/** Relations by the names of the labels, in any case: their order differs from model to model. */
 function relationsOf(labels: readonly (readonly [string, string])[], file: string): Relation[] {
   const relations: Relation[] = [];
   for (const [id, label] of labels) {

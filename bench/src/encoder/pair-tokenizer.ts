@@ -51,7 +51,8 @@ export class PairTokenizer {
   }
 
   /**
-   * What is too long loses tokens from its end, of a pair the longer text first (`longest_first`).
+   * Encodes one text or a pair. An input that is too long is truncated at its end, of a pair the longer text
+   * first (`longest_first`).
    * @throws ModelError where the tokenizer's rules fail on a text
    */
   encode([first, second]: EncoderInput): EncodedInput {

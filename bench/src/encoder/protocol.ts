@@ -4,7 +4,7 @@ import type { Device } from 'flinch';
 
 export interface OpenEncoder {
   readonly type: 'open';
-  /** For messages: what the model is for. */
+  /** Purpose of the model, for messages. */
   readonly role: string;
   readonly device: Device;
   readonly threads: number;

@@ -5,13 +5,13 @@ import type { Known } from './case.js';
 
 type CaseStudy = Evaluation['cases'][number];
 
-/** Of each subset, the first in the problems' order: nobody has chosen them. */
+/** Cases that are shown of each subset: the first in the order of the problems, not selected by hand. */
 const WRONG = 2;
 const RIGHT = 1;
 
 /**
- * Which responses are shown.
- * @param wrong in which is known what is wrong
+ * Ids of the responses that are shown.
+ * @param wrong ids of the responses that are known to be wrong, with what is wrong in them
  */
 export function studied(
   problems: readonly BenchProblem[],

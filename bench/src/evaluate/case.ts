@@ -9,7 +9,7 @@ import { chancesOf, hitsOf, type TokenRankings, tokenRankings } from './token-ra
 /** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
 export type Aggregated = (typeof AGGREGATIONS)[number] | 'own';
 
-/** What is known of a problem's response. */
+/** Records of a problem's response. */
 export interface Known {
   readonly subset: string;
   readonly response: ResponseRecord;
@@ -18,7 +18,10 @@ export interface Known {
   readonly steps: readonly ResponseStep[];
 }
 
-/** What the tables need of a measure's scores of one response: all of these together would not fit in memory. */
+/**
+ * Numbers from a measure's scores of one response that the tables need: all scores together would not fit in
+ * memory.
+ */
 export interface MeasureDigest {
   /** Whether the first wrong step holds one of the highest tokens, for each of HIT_KS; of wrong responses. */
   readonly hits: readonly boolean[] | null;
@@ -32,7 +35,7 @@ export interface ScoredCase {
   readonly id: string;
   readonly subset: string;
   readonly correct: boolean;
-  /** It counts for tables of hits: it is wrong, and its first wrong step is known. */
+  /** Whether the response counts for tables of hits: it is wrong, and its first wrong step is known. */
   readonly wrong: boolean;
   readonly firstWrong: number | null;
   readonly steps: number;

@@ -17,7 +17,7 @@ import type { EvaluationRule, Records, Tables } from './evaluate.js';
 import { mainMeasure, pairedAreas } from './paired.js';
 import { scoped, written } from './table.js';
 
-/** All that a run found out whose suite is judged by claims. */
+/** All records of a run whose suite is judged by claims. */
 export type ClaimRecords = Pick<Records, 'problems' | 'responses' | 'scores' | 'times'> & ClaimsKnown;
 
 /** A claim of which is known whether it is supported, and what each measure makes of its tokens. */
@@ -33,7 +33,8 @@ interface ClaimedCase {
 }
 
 /**
- * All tables of a run whose suite is judged by claims: is a claim unsupported? (docs/design/evaluation.md, section 9)
+ * All tables of a run whose suite is judged by claims: is a claim unsupported? (docs/design/evaluation.md,
+ * section 9)
  * @throws RangeError where a scored response has not the scores of all measures
  */
 export async function evaluateClaims(

@@ -12,7 +12,7 @@ export interface Counted {
   /** The tokenizer did not give it back. */
   readonly rejected: boolean;
   readonly check: CheckRecord | null;
-  /** Of wrong responses that were looked at. */
+  /** Result for a wrong response whose first wrong step was looked for. */
   readonly located: LocatedRecord | null;
   readonly steps: readonly ResponseStep[];
 }

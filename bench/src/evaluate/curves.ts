@@ -20,7 +20,7 @@ export function curveOf(scores: readonly (number | null)[]): Float64Array {
   return curve;
 }
 
-/** What the curves need of a scored response. */
+/** Data of a scored response that the curves need. */
 interface CurveCase {
   readonly correct: boolean;
   readonly measures: ReadonlyMap<string, { readonly curve: Float64Array | null }>;

@@ -10,7 +10,7 @@ import { rank } from '../statistics/ranking.js';
 import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
 import { type Row, type ScopedRow, type Scopes, scoped, written } from './table.js';
 
-/** What tells positive examples from negative ones. */
+/** Detection of positive examples among negative ones by a measure. */
 export interface Detector {
   readonly measure: string;
   readonly aggregation: Aggregated;
@@ -109,7 +109,10 @@ export function stepDetectors(
   return detectors(pooledSteps(cases), cases.length, [...scorers, chance], options);
 }
 
-/** What follows from an error is neither right nor wrong of itself: steps after it are left out. */
+/**
+ * Steps after the first wrong one are left out: a step that follows from an error is neither right nor wrong
+ * by itself.
+ */
 function pooledSteps(cases: readonly ScoredCase[]): Example<Step>[] {
   return cases.flatMap((one, group) =>
     Array.from({ length: (one.firstWrong ?? one.steps - 1) + 1 }, (_, step) => ({
@@ -133,7 +136,10 @@ export function responseTable(
   ).map(detectionRow);
 }
 
-/** @param row of a table whose counts are examples and positive ones, its estimates {@link areaRow}'s */
+/**
+ * @param row a row of a table whose counts are examples and positive ones, with the estimates of {@link
+ * areaRow}
+ */
 export function detectionRow({
   scope,
   measure,

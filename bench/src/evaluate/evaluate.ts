@@ -17,15 +17,15 @@ import { rivalTable } from './rival-table.js';
 
 /** All that a run found out. */
 export interface Records extends Progressed {
-  /** In their order, which decides everything that records do not. */
+  /** Problems in their order, which decides everything that records do not. */
   readonly problems: readonly BenchProblem[];
-  /** In any order. There may be more than memory holds. */
+  /** Scores in any order. There may be more than memory holds. */
   readonly scores: AsyncIterable<ScoreRecord>;
   readonly times: readonly TimeRecord[];
 }
 
 export interface EvaluationRule extends SelectionRule {
-  /** In the order of the tables. */
+  /** Measures in the order of the tables. */
   readonly measures: readonly string[];
   readonly leaveOneOut: boolean;
   readonly stepsOf: (problem: BenchProblem, response: ResponseRecord) => readonly ResponseStep[];
@@ -68,7 +68,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   const steps = stepTable(wrong, ranked, scopes);
   await setImmediate();
 
-  // Only where all are scored their classes are in the ratio in which they come.
+  // The ratio of the classes is only correct if all responses are scored.
   const answers = rule.scored === 'all' ? cases : [];
   const ofResponses = responseDetectors(answers, ranked, bootstrap);
   const responses = responseTable(answers, scopes, (mine) =>

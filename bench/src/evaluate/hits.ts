@@ -7,11 +7,11 @@ import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
 import { type Row, type Scopes, scoped, written } from './table.js';
 import { HIT_KS } from './token-rankings.js';
 
-/** What is tested in pairs: one number for each case, in their order. */
+/** Numbers for a paired test: one for each case, in their order. */
 export interface Hits {
   readonly measure: string;
   readonly aggregation: Aggregated | null;
-  /** By metric: 0 or 1, or between where ties are broken at random. */
+  /** Hits by metric: 0 or 1, or between if ties are broken at random. */
   readonly metrics: Readonly<Record<string, readonly number[]>>;
 }
 

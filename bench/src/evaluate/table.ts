@@ -18,9 +18,11 @@ export interface ScopedRow extends Row {
 }
 
 export interface Scopes {
-  /** In the problems' order. */
+  /** Subsets in the order of the problems. */
   readonly subsets: readonly string[];
-  /** Also the means over all subsets but one: the paper evaluates 10 subsets of BBH and lists 11. */
+  /**
+   * Whether to add the means over all subsets but one: the paper evaluates 10 subsets of BBH and lists 11.
+   */
   readonly leaveOneOut: boolean;
 }
 
@@ -69,7 +71,7 @@ function meanRow({ measure, aggregation, counts, estimates }: Row, rows: readonl
   };
 }
 
-/** As JSON has it: what is not defined is `null`. */
+/** Estimate as JSON: values that are not defined are `null`. */
 export function written({ value, interval }: Estimate): Evaluation['counts'][number]['accuracy'] {
   return {
     value: Number.isFinite(value) ? value : null,

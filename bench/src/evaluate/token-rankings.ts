@@ -15,14 +15,14 @@ export const HIT_KS = [
 
 /** Tokens of a wrong response that are ranked, and which of them its first wrong step has. */
 interface Ranking {
-  /** Of all of the response. */
+  /** Whether each token of the response is ranked. */
   readonly ranked: readonly boolean[];
-  /** Within those that are ranked. */
+  /** Range of the first wrong step among the ranked tokens. */
   readonly wrong: TokenRange;
   readonly ks: readonly number[];
 }
 
-/** As {@link HIT_KS} has them. */
+/** Rankings in the order of {@link HIT_KS}. */
 export type TokenRankings = readonly Ranking[];
 
 export function tokenRankings(

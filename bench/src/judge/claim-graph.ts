@@ -38,7 +38,7 @@ export async function buildClaimGraph(
   let read = 0;
   for (const text of responses) {
     const row: boolean[] = [];
-    // In turn: what comes twice is asked once.
+    // The requests are sequential, so that a repeated one is answered from the cache.
     for (const { claim } of claims) {
       const answer = isEmpty(text) ? null : await endpoint.json(entailPrompt(text, claim), supportedSchema);
       if (answer) read += 1;
@@ -54,7 +54,7 @@ export async function buildClaimGraph(
 
 const isEmpty = (text: string): boolean => text.trim() === '';
 
-/** What a text states beside what is known; `null` where an answer could not be read. */
+/** Statements of a text that are not among the known ones; `null` if an answer could not be read. */
 async function newClaims(
   endpoint: Endpoint,
   known: readonly string[],

@@ -9,7 +9,7 @@ import { claimsPrompt, supportPrompt } from './prompts.js';
 /** A statement of a response, and where its words are. */
 export interface Claim {
   readonly claim: string;
-  /** Of each of its words that was found, in their order; the whole sentence where none was. */
+  /** Positions of the words that were found, in their order; the whole sentence if none was. */
   readonly spans: readonly Span[];
 }
 
@@ -55,7 +55,7 @@ export async function judgeClaims(
   const claims = await splitClaims(endpoint, text);
   if (claims === null) return null;
   const judged: ClaimsRecord['claims'] = [];
-  // In turn: a statement that comes twice is asked about once.
+  // The requests are sequential, so that a repeated statement is answered from the cache.
   for (const { claim, spans } of claims) {
     const passages = bestPassages(evidence, `${topic} ${claim}`);
     const supported = await judgeSupport(endpoint, topic, claim, passages);
@@ -65,8 +65,8 @@ export async function judgeClaims(
 }
 
 /**
- * Where the words are in a sentence: each at its first place after the one before it; words that are not there are left
- * out (greedy matching in order, as lm-polygraph's).
+ * Positions of the words in a sentence: each at its first place after the one before it; words that are not
+ * there are left out (greedy matching in order, as lm-polygraph's).
  */
 export function alignWords(words: readonly string[], sentence: string): Span[] {
   const spans: Span[] = [];

@@ -15,13 +15,13 @@ export interface EndpointOptions {
   readonly apiKey: string | null;
   /** `null` leaves it to the server: some models refuse another than theirs. */
   readonly temperature: number | null;
-  /** Of one request. */
+  /** Timeout of one request. */
   readonly timeoutMs: number;
-  /** Of a request that found the server overloaded, failing or gone. */
+  /** Number of retries if the server is overloaded, failing or gone. */
   readonly retries: number;
 }
 
-/** What was asked of the server, and what came out of the cache instead. */
+/** Requests to the server, and answers from the cache instead. */
 export interface JudgeUsage {
   readonly requests: number;
   readonly cached: number;
@@ -31,7 +31,7 @@ export interface JudgeUsage {
   readonly unreadable: number;
 }
 
-/** Of an answer: a judge writes some thousand tokens. */
+/** Bytes of an answer: a judge writes some thousand tokens. */
 const MOST_BYTES = 16 << 20;
 
 /** How often an answer that cannot be read is asked for. */

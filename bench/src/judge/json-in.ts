@@ -28,7 +28,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // not from here to there
+    return undefined; // the text from here to there is not JSON
   }
 }
 

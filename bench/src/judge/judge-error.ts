@@ -1,4 +1,4 @@
 import { UsageError } from 'flinch/internals';
 
-/** The judge cannot be asked at all: whoever runs the benchmark has to do something about it. */
+/** The judge cannot be asked at all: you have to fix this to go on. */
 export class JudgeError extends UsageError {}

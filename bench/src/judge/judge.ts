@@ -9,7 +9,7 @@ import { judgeAnswer, judgeStep } from './llm-judge.js';
 export interface Judge {
   /** Whether the final answer is right; `null` where the judge's word could not be read. */
   check(problem: BenchProblem, response: string): Promise<boolean | null>;
-  /** Where the first wrong step of a wrong response is, or why that is not known. */
+  /** Position of the first wrong step of a wrong response, or why it is not known. */
   locate(problem: BenchProblem, response: string): Promise<Omit<LocatedRecord, 'id' | 'by'>>;
   /**
    * The claims of a response, and which are supported; `null` where the judge's words could not be read.
@@ -20,7 +20,9 @@ export interface Judge {
     response: string,
     evidence: readonly string[],
   ): Promise<ClaimsRecord['claims'] | null>;
-  /** Which of several responses to one question, the first of which has these claims, supports which claims. */
+  /**
+   * Support of each claim by each of several responses to one question, the first of which has these claims.
+   */
   graph(claims: readonly string[], responses: readonly string[]): Promise<Omit<ClaimGraphRecord, 'id'>>;
 }
 

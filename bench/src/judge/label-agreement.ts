@@ -3,7 +3,7 @@ import { table } from '../markdown-table.js';
 import { type Estimate, formatEstimate } from '../statistics/estimate.js';
 import { wilson } from '../statistics/wilson.js';
 
-/** What the judge made of a response whose first wrong step people have labelled. */
+/** Result of the judge for a response whose first wrong step people have labelled. */
 export const comparedSchema = z.object({
   id: z.string(),
   subset: z.string(),
@@ -19,7 +19,7 @@ export interface AgreementRow {
   readonly scope: string;
   readonly n: number;
   readonly agrees: Estimate;
-  /** Where it differs: steps before the label, after it, or none. */
+  /** Numbers of disagreements: steps before the label, after it, or none. */
   readonly earlier: number;
   readonly later: number;
   readonly none: number;
@@ -28,7 +28,7 @@ export interface AgreementRow {
 /** Agreement of the paper's judge with people, on responses of its own. */
 export const AGREEMENT_OF_PAPER = 0.91;
 
-/** For all, and for each subset; a step that was not found does not agree. */
+/** Agreement over all, and for each subset; a step that was not found does not agree. */
 export function labelAgreement(compared: readonly Compared[]): AgreementRow[] {
   const subsets = [...new Set(compared.map(({ subset }) => subset))];
   return ['all', ...(subsets.length > 1 ? subsets : [])].map((scope) => {
@@ -48,7 +48,7 @@ export function labelAgreement(compared: readonly Compared[]): AgreementRow[] {
   });
 }
 
-/** For people; ends without a newline. */
+/** Table in text form; ends without a newline. */
 export function formatAgreement(rows: readonly AgreementRow[]): string {
   const cells = rows.map(({ scope, n, agrees, earlier, later, none }) => [
     scope,

@@ -1,6 +1,6 @@
 import type { Span } from 'flinch/internals';
 
-/** Where in a response a text is that somebody quoted from it. */
+/** Position in a response of a text that a judge quoted from it. */
 export interface StepMatch {
   readonly span: Span;
   /** 1 for the very text, or the same but for spaces and markup; else 1 − edits / length of the quoted text. */

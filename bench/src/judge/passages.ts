@@ -1,4 +1,4 @@
-/** As FActScore gives its judge (arXiv 2305.14251). */
+/** Number of passages for the judge, as in FActScore (arXiv 2305.14251). */
 const PASSAGES = 5;
 /** Saturation of a word's count, and how much a passage's length counts: those of rank_bm25, which FActScore uses. */
 const [K1, B] = [1.5, 0.75];

@@ -5,8 +5,9 @@ import { alignWords } from './claims.js';
 import { matchStep } from './match-step.js';
 
 /**
- * Where a claim is in a response that somebody else took it from: its words in the sentence that has most of them, the
- * first of equals (docs/design/evaluation.md, section 9); else the whole sentence that is most like the claim.
+ * Position of a claim in a response that it was not taken from: its words in the sentence that has most of
+ * them, the first of equals (docs/design/evaluation.md, section 9); else the whole sentence that is most like
+ * the claim.
  * @param words of the response, in their order; may be none
  * @param accepted how many of the words a sentence must have, or how alike it must be, 0 to 1
  * @returns no span where no sentence is like it

@@ -107,7 +107,10 @@ Break the text down into the smallest statements of fact that can be understood,
 
 Reply with JSON alone: {"claims": ["...", "..."]}. A text that states no fact has no claims.`;
 
-/** Which statements of a list does another not contain? Answered as `{"new": number[]}`, their numbers. */
+/**
+ * Prompt for the statements of one list that another does not contain. The answer is `{"new": number[]}`,
+ * their numbers.
+ */
 export const unionPrompt = (known: readonly string[], others: readonly string[]): string => `\
 Here are two lists of statements.
 

@@ -73,7 +73,7 @@ export async function ccpByModel(
   });
 }
 
-/** What needs no model. */
+/** Relations that need no model. */
 function known(first: string, other: string): Relation | null {
   if (other === '') return 'neutral';
   return other.toLowerCase() === first.toLowerCase() ? 'entail' : null;

@@ -9,20 +9,23 @@ export type MeasureName = string;
 /** Tokens of a response, from and up to but without. */
 export type TokenSpan = readonly [number, number];
 
-/** What a measure says of one response; what it cannot say of a whole is derived: a step's sum and maximum, and so on. */
+/**
+ * Scores of one response by a measure; scores of a whole that it lacks are derived: a step's sum and maximum,
+ * and so on.
+ */
 export interface MeasureScores {
   /** One for each token of the response; `null` for a token that a schedule did not attack. */
   readonly tokens?: readonly (number | null)[];
   /** One for each step, of measures that score steps of themselves (CCP, TokenSAR, Graph Uncertainty). */
   readonly steps?: readonly number[];
-  /** Of measures that score whole responses of themselves (CCP, TokenSAR, Self-Consistency). */
+  /** Score of measures that score whole responses directly (CCP, TokenSAR, Self-Consistency). */
   readonly response?: number;
   /** One for each claim of the response, of measures that score claims of themselves (Graph Uncertainty of claims). */
   readonly claims?: readonly number[];
 }
 
 /**
- * Of what the scores of steps come: `alone`, each step is a text of its own, and its tokens are weighed among
+ * Source of the scores of steps: `alone`, each step is a text of its own, and its tokens are weighed among
  * themselves; `share`, a step has its tokens' part of the whole response's score.
  */
 export const STEP_RELEVANCE = ['alone', 'share'] as const;
@@ -51,10 +54,10 @@ export type MeasureKind =
   /** A control: the longest step, in tokens, is the least certain. */
   | { readonly kind: 'longest' };
 
-/** What a measure needs of passes through the model; one scoring may serve several. */
+/** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {
   readonly adversary?: Pick<Scoring, 'schedule' | 'alpha'>;
-  /** Of the adversary, and of noise on embeddings. */
+  /** Form of the adversary, and of noise on embeddings. */
   readonly form?: 'perturb' | 'derivative';
   readonly random?: NonNullable<Scoring['random']>;
   readonly tokur?: NonNullable<Scoring['tokur']>;
@@ -62,7 +65,7 @@ export interface PassNeeds {
   readonly top?: number;
 }
 
-/** Further responses to the same prompt that the measures ask for, the most that one does. */
+/** Number of further responses to the same prompt, the most that one of the measures asks for. */
 export function samplesNeeded(measures: readonly Measure[]): number {
   return Math.max(0, ...measures.map((measure) => ('samples' in measure ? measure.samples : 0)));
 }

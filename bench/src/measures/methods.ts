@@ -49,7 +49,7 @@ function define<S extends z.ZodObject>(schema: S, make: (settings: z.output<S>) 
   };
 }
 
-/** As a name spells them. */
+/** Settings in the spelling of a measure's name. */
 const print = (settings: Readonly<Record<string, unknown>>): Map<string, string> =>
   new Map(
     Object.entries(settings).map(([key, value]) => [

@@ -24,7 +24,7 @@ export function sharedPasses(measures: readonly Measure[]): SharedPass[] {
     const needs = needsOf(measure);
     return needs ? [{ measure, needs }] : [];
   });
-  // Whoever attacks the whole response first: all others may join its pass.
+  // Measures that attack the whole response come first: all others may join their pass.
   for (const { measure, needs } of wanted.toSorted((a, b) => order(a.needs) - order(b.needs))) {
     const at = passes.findIndex((pass) => fit(pass, needs));
     const pass = passes[at] ?? { methods: new Set<Method>(), serves: [] };
@@ -36,7 +36,7 @@ export function sharedPasses(measures: readonly Measure[]): SharedPass[] {
   return passes.map(({ serves, ...pass }) => ({ serves, scoring: scoringOf(pass) }));
 }
 
-/** What passes a measure needs; `null` where none. */
+/** Passes that a measure needs; `null` if none. */
 function needsOf(measure: Measure): PassNeeds | null {
   switch (measure.kind) {
     case 'engine':

@@ -27,43 +27,45 @@ export interface ScorableSample {
   readonly text: string;
   /** Whether its final answer is equivalent to that of the response; not so where it has none. */
   readonly agrees: boolean;
-  /** That it took to generate: part of what Graph Uncertainty and Self-Consistency cost. */
+  /** Time of the generation: part of what Graph Uncertainty and Self-Consistency cost. */
   readonly seconds: number;
 }
 
 export interface Scorable {
   readonly promptIds: readonly number[];
-  /** As the suite words it: the context of TokenSAR. */
+  /** Question as the suite words it: the context of TokenSAR. */
   readonly question: string;
-  /** Without the end token. */
+  /** Ids without the end token. */
   readonly tokenIds: readonly number[];
   /** Joined they are the response. */
   readonly tokenTexts: readonly string[];
-  /** Together all of its tokens. */
+  /** Steps, which together cover all of its tokens. */
   readonly steps: readonly TokenSpan[];
   /** How the steps were found; those of the samples are found alike. */
   readonly stepMode: StepMode;
-  /** As many as `samplesNeeded` says; a measure takes the first of them. */
+  /** Samples, as many as `samplesNeeded` says; a measure takes the first of them. */
   readonly samples: readonly ScorableSample[];
-  /** Of the response and its samples, where a judge made it. */
+  /** Graph of the response and its samples, if a judge made it. */
   readonly claimGraph?: ClaimGraph;
 }
 
-/** By the names of the measures, as `scoreSchema` of run/records.ts has them. */
+/** Scores by the names of the measures, as in `scoreSchema` of run/records.ts. */
 export interface ResponseScores {
   readonly tokens: Readonly<Record<string, (number | null)[]>>;
   readonly stepScores: Readonly<Record<string, number[]>>;
   readonly response: Readonly<Record<string, number>>;
   readonly claimScores: Readonly<Record<string, number[]>>;
-  /** Of the tokens, as the engine has them; `null` where no measure needs a pass. */
+  /** Log-probabilities of the tokens under the engine; `null` if no measure needs a pass. */
   readonly logprobs: readonly number[] | null;
-  /** Of the tokens, as the adversary of the first measure that has one names them; `null` without an adversary. */
+  /**
+   * Rivals of the tokens from the adversary of the first measure that has one; `null` without an adversary.
+   */
   readonly rivals: { readonly measure: string; readonly tokens: readonly (Rival | null)[] } | null;
 }
 
 /**
- * All that the measures say of a response, in as few passes as can be. Many responses may be under way at once: the
- * engine takes passes that are alike together, and a response waits while there is no memory for it.
+ * Scores of a response by all measures, in as few passes as possible. Many responses may be under way at
+ * once: the engine batches passes of the same kind, and a response waits while there is no memory for it.
  * @param measures whose models are there: see `withSubstitutes`
  * @throws EngineError, `too_long` when prompt and response exceed the context; SettingsError for a measure without its
  *   model, or with fewer samples than it takes or without its graph of claims
@@ -152,7 +154,7 @@ interface Context {
   readonly encoders: Encoders;
 }
 
-/** Of measures that go by what a pass says of the tokens. */
+/** Scores of measures that use the statistics of tokens from a pass. */
 async function ofTokens(
   measure: Measure,
   tokens: readonly TokenScore[],
@@ -179,7 +181,7 @@ async function ofTokens(
   return tokenSarScores(response, logprobs, measure.steps, compare);
 }
 
-/** Of measures that need no pass. */
+/** Scores of measures that need no pass. */
 async function ofSteps(
   measure: Measure,
   { tokenTexts, steps, stepMode, samples, claimGraph }: Scorable,

@@ -65,15 +65,15 @@ const pairedRow = z.object({
   metric: z.string(),
   a: measure,
   b: measure,
-  /** Of both; where b scores steps itself, `own`, a is summed. `null` at the level of tokens. */
+  /** Aggregation of both; if b scores steps itself, `own`, a is summed. `null` at the level of tokens. */
   aggregation: z.enum(['sum', 'max', 'mean', 'own']).nullable(),
   n: z.int(),
   difference: estimateSchema,
   test: z.enum(['mcnemar', 'bootstrap']),
   p: z.number(),
   /**
-   * By Holm's method, for as many tests as a has comparisons by this metric and aggregation with measures at their usual
-   * settings; those with measures at other settings are apart.
+   * p-value adjusted by Holm's method, for as many tests as a has comparisons by this metric and aggregation
+   * with measures at their usual settings; those with measures at other settings are apart.
    */
   adjusted: z.number(),
   tests: z.int(),
@@ -106,9 +106,12 @@ const curve = z.object({
   measure,
   correct: z.boolean(),
   n: z.int(),
-  /** What is 1: the highest score of each response, as in earlier versions; or the highest of both curves. */
+  /**
+   * Score that is scaled to 1: the highest of each response, as in earlier versions; or the highest of both
+   * curves.
+   */
   scale: z.enum(['response', 'curves']).default('response'),
-  /** At even places from the first token to the last. */
+  /** Values at even places from the first token to the last. */
   mean: z.array(z.number().nullable()),
 });
 
@@ -153,12 +156,15 @@ const claimCount = z.object({
   scope,
   problems: z.int(),
   truncated: z.int(),
-  /** With a claim that counts; why others have none. */
+  /** Number of responses with a claim that counts, and reasons why others have none. */
   responses: z.int(),
   rejected: z.record(z.string(), z.int()),
   supported: z.int(),
   unsupported: z.int(),
-  /** Left out: nobody can tell whether they are supported, or their words are not in the response. */
+  /**
+   * Claims that are left out: it cannot be told whether they are supported, or their words are not in the
+   * response.
+   */
   unlabelled: z.int(),
   unplaced: z.int(),
   /** Mean over the responses of the share of supported claims: FActScore without its penalty of short responses. */
@@ -193,7 +199,7 @@ export const evaluationSchema = z.object({
       accuracy: estimateSchema,
     }),
   ),
-  /** Of suites that are judged by claims, which have no counts of answers. Runs of before this was written have none. */
+  /** Counts of suites that are judged by claims, which have no counts of answers. Older runs have none. */
   claimCounts: z.array(claimCount).default([]),
   tokens: z.array(tokenRow),
   steps: z.array(stepRow),

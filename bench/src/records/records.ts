@@ -25,7 +25,7 @@ export const problemSchema = z.object({
   facts: z.array(z.string()).exactOptional(),
 }) satisfies z.ZodType<BenchProblem>;
 
-/** From, and up to but without; in UTF-16 code units. */
+/** Range of UTF-16 code units, with the start and without the end. */
 export const spanSchema = z.tuple([z.int().min(0), z.int().min(0)]);
 
 /** A response, generated or given. Its text is its tokens' texts joined. */
@@ -35,14 +35,17 @@ export const responseSchema = z.object({
   promptTokens: z.int(),
   tokenIds: z.array(z.int()),
   tokenTexts: z.array(z.string()),
-  /** Of the tokens at temperature 1, as another writer than the engine told them; `null` where it did not. */
+  /**
+   * Log-probabilities of the tokens at temperature 1, as reported by a writer other than the engine; `null`
+   * if not reported.
+   */
   logprobs: z.array(z.number().nullable()).exactOptional(),
   /**
    * `length`: cut off; `rejected`: given, and the tokenizer does not give its text back, so that no step could be found in
    * it. Both are left out of every table.
    */
   finish: z.enum(['stop', 'length', 'given', 'rejected']),
-  /** That it took to generate; 0 where it was given. */
+  /** Time of the generation; 0 for a given response. */
   seconds: z.number(),
 });
 export type ResponseRecord = z.output<typeof responseSchema>;
@@ -75,9 +78,12 @@ export const claimsSchema = z.object({
   claims: z.array(
     z.object({
       claim: z.string(),
-      /** Where its words are; none where they are not in the response, which leaves it out of every table. */
+      /**
+       * Positions of the claim's words; none if they are not in the response, which leaves the claim out of
+       * every table.
+       */
       spans: z.array(spanSchema),
-      /** `null`, which leaves it out too: an opinion, or nobody can tell. */
+      /** Label; `null`, for an opinion or if it cannot be told, also leaves the claim out. */
       supported: z.boolean().nullable(),
     }),
   ),
@@ -89,7 +95,7 @@ export type ClaimsRecord = z.output<typeof claimsSchema>;
 /** A further response to the problem, for Graph Uncertainty and Self-Consistency. */
 export const sampleSchema = z.object({
   id: z.string(),
-  /** From 1. */
+  /** Index of the sample, from 1. */
   sample: z.int(),
   text: z.string(),
   tokens: z.int(),
@@ -99,7 +105,7 @@ export const sampleSchema = z.object({
 });
 export type SampleRecord = z.output<typeof sampleSchema>;
 
-/** Which responses support which claims, for Graph Uncertainty of claims. Response 0 is the one that is scored. */
+/** Support of claims by responses, for Graph Uncertainty of claims. Response 0 is the one that is scored. */
 export const claimGraphSchema = z.object({
   id: z.string(),
   /** Each with the first response that it was taken from, those of response 0 first. */
@@ -111,27 +117,29 @@ export const claimGraphSchema = z.object({
 });
 export type ClaimGraphRecord = z.output<typeof claimGraphSchema>;
 
-/** The other token whose probability grew most under the perturbation, with that before and after. */
+/**
+ * The other token whose probability grew most under the perturbation, with its probability before and after.
+ */
 const rivalSchema = z.object({ text: z.string(), before: z.number(), after: z.number() });
-/** Of each token of a response, and the measure whose adversary named them. */
+/** Rivals of each token of a response, and the measure whose adversary named them. */
 export const rivalsSchema = z.object({ measure: z.string(), tokens: z.array(rivalSchema.nullable()) });
 
 /** All that the measures say of a response, by their names. */
 export const scoreSchema = z.object({
   id: z.string(),
-  /** Where each step is: tokens from, and up to but without. */
+  /** Tokens of each step: from, and up to but without. */
   steps: z.array(z.tuple([z.int(), z.int()])),
   tokens: z.record(z.string(), z.array(z.number().nullable())),
   stepScores: z.record(z.string(), z.array(z.number())),
   response: z.record(z.string(), z.number()),
-  /** Of each claim of claims.jsonl; not there where no measure scores claims of itself. */
+  /** Scores of each claim of claims.jsonl; absent if no measure scores claims directly. */
   claimScores: z.record(z.string(), z.array(z.number())).exactOptional(),
-  /** Not there where no measure has an adversary. */
+  /** Absent if no measure has an adversary. */
   rivals: rivalsSchema.exactOptional(),
 });
 export type ScoreRecord = z.output<typeof scoreSchema>;
 
-/** What a response takes, one thing after the other on an idle machine, in one process. */
+/** Times of a response, sequentially on an idle machine, in one process. */
 export const timeSchema = z.object({
   id: z.string(),
   tokens: z.int(),

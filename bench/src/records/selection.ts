@@ -2,7 +2,10 @@ import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from './records.js';
 import type { RunSettings } from './settings.js';
 
-/** Which responses are scored: wrong ones with a first wrong step, all, or besides the wrong ones so many right ones of each subset. */
+/**
+ * Responses that are scored: wrong ones with a first wrong step, all, or besides the wrong ones so many right
+ * ones of each subset.
+ */
 export type WhichScored = 'wrong' | 'all' | number;
 
 export interface SelectionRule {
@@ -10,8 +13,8 @@ export interface SelectionRule {
   /** The most wrong responses of each subset, the first ones; `null` for all. */
   readonly perSubset: number | null;
   /**
-   * Of a shard: problems of others, of which what is not known yet counts for nothing. It then asks and scores what is
-   * needed whatever comes out of those.
+   * For a shard: problems of other shards, whose unknown results do not count. The shard then asks and scores
+   * what is needed whatever their results are.
    */
   readonly ignored?: (id: string) => boolean;
 }
@@ -21,7 +24,7 @@ export const ruleOf = ({ score, perSubset }: Pick<RunSettings, 'score' | 'perSub
   perSubset,
 });
 
-/** What is known so far, by problem. */
+/** Results so far, by problem. */
 export interface Progressed {
   readonly responses: Pick<ReadonlyMap<string, ResponseRecord>, 'get'>;
   readonly checks: Pick<ReadonlyMap<string, CheckRecord>, 'get'>;
@@ -39,9 +42,9 @@ export interface Selection {
 }
 
 /**
- * The problems that are asked: all, or with a limit of wrong responses the first ones of each subset, up to the response
- * that completes it, and the right ones that are scored. What is not known yet counts as if it could complete the subset,
- * so that a problem that is asked now is asked whatever comes out.
+ * The problems that are asked: all, or with a limit of wrong responses the first ones of each subset, up to
+ * the response that completes it, and the right ones that are scored. A result that is not known yet counts
+ * as if it could complete the subset, so that a problem that is asked now is asked whatever the results are.
  */
 export function asked(
   problems: readonly BenchProblem[],
@@ -122,12 +125,12 @@ export function select(
   return { wrong, examined, next, scored: chosen };
 }
 
-/** What is known so far of the claims, by problem. */
+/** Known claims so far, by problem. */
 export interface ClaimsKnown {
   readonly claims: Pick<ReadonlyMap<string, ClaimsRecord>, 'get'>;
 }
 
-/** Of suites that are judged by claims: responses with a claim that counts. */
+/** Ids of responses with a claim that counts, for suites that are judged by claims. */
 export function selectClaimed(problems: readonly BenchProblem[], { claims }: ClaimsKnown): Set<string> {
   return new Set(problems.map(({ id }) => id).filter((id) => claims.get(id)?.claims.some(isLabelled)));
 }

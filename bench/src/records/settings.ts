@@ -24,7 +24,7 @@ export const settingsSchema = z.object({
   suite: z.enum(SUITES),
   suiteSettings: suiteSettingsSchema,
   subsets: z.array(z.string()).nullable(),
-  /** Of suites whose responses are given: who wrote them; all of them without it. */
+  /** Models that wrote the given responses of a suite; all of them if absent. */
   generators: z.array(z.string()).exactOptional(),
   limit: z.int().nullable(),
   /** How often a question may be asked; once without it. */
@@ -34,9 +34,9 @@ export const settingsSchema = z.object({
   problems: z.string(),
   /** Fingerprint of its files. */
   model: z.string(),
-  /** That was taken. */
+  /** Device that was chosen. */
   device: z.string(),
-  /** Who writes, if it is not the engine that scores. */
+  /** Writer of the responses, if it is not the engine that scores. */
   writer: z
     .discriminatedUnion('by', [
       z.object({ by: z.literal('upstream'), model: z.string() }),
@@ -66,8 +66,8 @@ export const settingsSchema = z.object({
     })
     .nullable(),
   /**
-   * Of suites that are judged by claims: who tells these, files by their SHA-256. It may be said once the responses are
-   * there, as a file of their claims cannot be before.
+   * Source of the claims, for suites that are judged by claims; files by their SHA-256. It may be set once
+   * the responses are there, because a file of their claims cannot exist before.
    */
   claims: z
     .discriminatedUnion('by', [
@@ -80,7 +80,7 @@ export const settingsSchema = z.object({
 });
 export type RunSettings = z.output<typeof settingsSchema>;
 
-/** What a report says of a run beside its settings: about.json. */
+/** Facts for the report of a run beside its settings: about.json. */
 export const aboutSchema = z.object({
   model: z.object({ name: z.string(), parameters: z.int(), embeddingRms: z.number() }),
   command: z.string(),

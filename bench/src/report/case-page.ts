@@ -92,7 +92,7 @@ function renderToken(text: string, heat: TokenHeat | undefined): Html {
 }
 
 function shadeOf({ quantile, rank }: TokenHeat): number {
-  // In a short response even the highest is not above 99 of 100.
+  // Even the highest token of a short response is not above 99 of 100.
   if (rank === 1) return SHADES.length;
   return SHADES.findLastIndex(({ from }) => quantile >= from) + 1;
 }

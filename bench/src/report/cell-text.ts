@@ -30,7 +30,7 @@ function estimateText({ value, interval, digits, signed, best, n, paper }: Estim
   };
 }
 
-/** With a true minus sign, and no −0. */
+/** Number with a true minus sign, and no −0. */
 export function fixed(value: number, digits: number, signed = false): string {
   const text = value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, '');
   return text.startsWith('-') ? `−${text.slice(1)}` : signed ? `+${text}` : text;

@@ -14,7 +14,7 @@ export interface ModelColumns {
   readonly label: string;
   readonly accuracy: number | null;
   readonly n: number | null;
-  /** Of a mean over subsets: how many. */
+  /** Number of subsets in a mean over subsets. */
   readonly subsets: string | null;
   readonly rows: readonly MeasuredRow[];
   /** The paper's numbers for the same, which stand beside. */
@@ -47,7 +47,7 @@ export function comparisonTable(
   return fill(layout, columns, [main, furtherLines(main, columns).filter(isUsual)], options);
 }
 
-/** What {@link comparisonTable} leaves out: other ways to put tokens together, other settings; `null` without any. */
+/** Rows that {@link comparisonTable} leaves out: other aggregations, other settings; `null` without any. */
 export function variantsTable(
   layout: Layout,
   columns: readonly ModelColumns[],
@@ -109,7 +109,10 @@ const group = ({ metrics }: Layout, { label, accuracy, n, subsets }: ModelColumn
   columns: metrics.map(metricLabel),
 });
 
-/** A method's line; where only its substitute was run, that, by its own name. Nothing where nobody has either. */
+/**
+ * A method's line; if only its substitute was run, the substitute's, by its own name. Empty if neither is
+ * known.
+ */
 function paperLine({ measure, label }: PaperMethod, columns: readonly ModelColumns[]): Line[] {
   const substitute = [...SUBSTITUTES].find(([, { method }]) => method === measure)?.[0];
   const ours = columns.some(({ rows }) => rows.some((row) => row.measure === measure && row.main));
@@ -121,7 +124,7 @@ function paperLine({ measure, label }: PaperMethod, columns: readonly ModelColum
   return known ? [{ measure, aggregation: null, label }] : [];
 }
 
-/** What is not in the paper's lines: other measures, and other ways to put tokens together. */
+/** Lines that are not in the paper: other measures, and other aggregations. */
 function furtherLines(main: readonly Line[], columns: readonly ModelColumns[]): Line[] {
   const lines = new Map<string, Line>();
   for (const row of columns.flatMap(({ rows }) => rows)) {
@@ -146,7 +149,7 @@ const find = (rows: readonly MeasuredRow[], { measure, aggregation }: Line): Mea
     (row) => row.measure === measure && (aggregation === null ? row.main : row.aggregation === aggregation),
   );
 
-/** By metric, where one stands out. */
+/** Highest value by metric, if one stands out. */
 type Highest = ReadonlyMap<string, number | null>;
 
 function highest({ metrics }: Layout, lines: readonly Line[], rows: readonly MeasuredRow[]): Highest {

@@ -9,7 +9,7 @@ export interface ReportDocument {
 }
 
 export interface Section {
-  /** Of the link to it. */
+  /** Id for links to the section. */
   readonly id: string;
   readonly title: string;
   readonly blocks: readonly Block[];
@@ -30,7 +30,7 @@ export type Inline = string | readonly (string | { readonly text: string; readon
 export interface TableBlock {
   readonly kind: 'table';
   readonly caption: string;
-  /** What the rows' labels are. */
+  /** Heading of the rows' labels. */
   readonly stub: string;
   readonly groups: readonly ColumnGroup[];
   /** Parts are divided by a line. */
@@ -42,7 +42,7 @@ export interface TableBlock {
 
 export interface ColumnGroup {
   readonly label: string | null;
-  /** Of all its columns: how many cases, the accuracy. */
+  /** Detail of all columns of the group: number of cases, accuracy. */
   readonly detail: string | null;
   readonly columns: readonly string[];
 }
@@ -68,19 +68,19 @@ export interface EstimateCell {
   readonly best?: boolean;
   /** Cases, where they are not the column group's. */
   readonly n?: number | null;
-  /** What the paper has for the same model, data and temperature. */
+  /** Value of the paper for the same model, data and temperature. */
   readonly paper?: { readonly value: number; readonly digits: number; readonly best: boolean } | null;
 }
 
 export interface FigureBlock {
   readonly kind: 'figure';
   readonly title: string;
-  /** What is to be seen, for those who cannot see it. */
+  /** Description of the figure, for screen readers. */
   readonly description: string;
   readonly spec: TopLevelSpec;
   /** The numbers stand beside it and are seen at once. */
   readonly open?: boolean;
-  /** What is drawn, in numbers. */
+  /** Numbers of the figure. */
   readonly data: TableBlock;
 }
 
@@ -96,7 +96,7 @@ export interface CaseBlock {
   readonly verdict: Evaluation['cases'][number]['verdict'];
   readonly tokens: readonly CaseToken[];
   readonly measures: readonly CaseMeasure[];
-  /** What the model would have written instead of the most perturbed tokens, and how probable that was. */
+  /** Tokens that the model would have written instead of the most perturbed ones, and their probabilities. */
   readonly rivals: readonly string[];
 }
 
@@ -105,7 +105,7 @@ export interface WhatIsWrong {
   readonly noun: string;
 }
 
-/** What is marked in a response, by what was judged of it. */
+/** Marked part of a response, by what was judged of it. */
 export const WHAT_IS_WRONG: Readonly<Record<CaseBlock['verdict']['of'], WhatIsWrong>> = {
   answer: { article: 'the', noun: 'first wrong step' },
   claims: { article: 'an', noun: 'unsupported statement' },
@@ -113,7 +113,7 @@ export const WHAT_IS_WRONG: Readonly<Record<CaseBlock['verdict']['of'], WhatIsWr
 
 export interface CaseToken {
   readonly text: string;
-  /** It belongs to {@link WHAT_IS_WRONG}. */
+  /** Whether the token is part of {@link WHAT_IS_WRONG}. */
   readonly wrong: boolean;
 }
 
@@ -134,7 +134,7 @@ export interface TokenHeat {
   readonly rank: number | null;
 }
 
-/** A table whose columns have no common heading. */
+/** A table without headings of groups of columns. */
 export function plainTable(
   caption: string,
   columns: readonly [stub: string, ...columns: string[]],

@@ -1,4 +1,4 @@
-/** In the order of the first of each group. (`Map.groupBy` is not in Node 20.) */
+/** Groups of items in the order of their first items. (`Map.groupBy` is not in Node 20.) */
 export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

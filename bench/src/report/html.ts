@@ -33,6 +33,6 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["'", '&#39;'],
 ]);
 
-/** For the text of an element and for a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 const escapeHtml = (text: string): string =>
   visible(text).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? character);

@@ -2,7 +2,10 @@ import type { Evaluation } from '../records/evaluation.js';
 import { comesLabelled } from '../suites/suite.js';
 import type { Interval } from './document.js';
 
-/** What is looked for: a token or a step of the first wrong step, a wrong final answer, an unsupported statement. */
+/**
+ * Unit of detection: a token or a step of the first wrong step, a wrong final answer, an unsupported
+ * statement.
+ */
 export type Level = 'token' | 'step' | 'response' | 'claim';
 export const LEVELS: readonly Level[] = ['token', 'step', 'response', 'claim'];
 
@@ -17,11 +20,11 @@ export interface MeasuredRow {
   readonly measure: string;
   /** How tokens became a step or a whole; `null` where there is nothing to put together. */
   readonly aggregation: string | null;
-  /** Of the ways to put tokens together the measure's usual one: its own, else the sum, as in the paper. */
+  /** Whether this is the measure's usual aggregation: its own, else the sum, as in the paper. */
   readonly main: boolean;
   /** Cases; `null` where the paper does not say. */
   readonly n: number | null;
-  /** By metric, in the order of the columns. */
+  /** Estimates by metric, in the order of the columns. */
   readonly metrics: ReadonlyMap<string, Estimate>;
 }
 
@@ -120,7 +123,7 @@ const METRIC_LABELS: ReadonlyMap<string, string> = new Map([
 
 export const metricLabel = (metric: string): string => METRIC_LABELS.get(metric) ?? metric;
 
-/** In the middle of a sentence. */
+/** Names in the middle of a sentence. */
 export const LEVEL_NAMES = {
   token: 'token level',
   step: 'sentence level',
@@ -136,7 +139,9 @@ const LEVEL_LABELS: Readonly<Record<Level, string>> = {
   claim: 'Statements: does the score tell unsupported ones from supported ones?',
 };
 
-/** Of a response that came with labels it is asked whether a step is wrong; its final answer may be right all the same. */
+/**
+ * Name of a level. A response with labels is judged by its steps; its final answer may be right all the same.
+ */
 export const levelName = (level: Level | 'pooled', suite: string): string =>
   level === 'response' && comesLabelled(suite) ? 'whole response' : LEVEL_NAMES[level];
 

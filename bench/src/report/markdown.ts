@@ -135,7 +135,7 @@ function verdictText(verdict: CaseBlock['verdict']): string {
   return `Reference: ${escapeMarkdown(reference ?? 'none')}. Answer: ${escapeMarkdown(extracted ?? 'none found')}, ${correct ? 'right' : 'wrong'}.`;
 }
 
-/** As it is, whatever it holds: the fence is longer than any run of backticks inside. */
+/** Code block with any content: the fence is longer than any run of backticks inside. */
 function fence(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const line = '`'.repeat(longest + 1);
@@ -149,6 +149,6 @@ export const escapeMarkdown = (text: string): string =>
     .replace(/[\\`*<|~$]|\](?=[([:])|&(?=[\w#])/g, '\\$&')
     // Inside a word it is no emphasis.
     .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
-    // At the start of a line: a list, a heading, a quotation.
+    // These start a list, a heading or a quotation at the start of a line.
     .replace(/^(\s*)([-+=>#])/, '$1\\$2')
     .replace(/^(\s*\d+)([.)])(?=\s|$)/, '$1\\$2');

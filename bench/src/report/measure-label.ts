@@ -50,13 +50,13 @@ export function settingText(method: string, setting: string, value: string): str
   return `${label}${label === setting ? ' ' : '='}${settingValue(value)}`;
 }
 
-/** As a person reads it: `adversarial:block=8,window=64` is Adv. Pert. (block 8, window 64). */
+/** Label for the report: `adversarial:block=8,window=64` is Adv. Pert. (block 8, window 64). */
 export function measureLabel(name: string): string {
   const { method, settings } = parseMeasure(name);
   const parts = [...settings].map(([key, value]) => (value === '' ? key : settingText(method, key, value)));
   return parts.length === 0 ? methodLabel(method) : `${methodLabel(method)} (${parts.join(', ')})`;
 }
 
-/** What no measure should be below. */
+/** Measures that no other should be below. */
 export const isControl = (measure: string): boolean =>
   ['chance', 'longest'].includes(parseMeasure(measure).method);

@@ -4,7 +4,7 @@ export interface ParsedMeasure {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Of a name such as `adversarial:block=8,window=64`. */
+/** Parses a name such as `adversarial:block=8,window=64`. */
 export function parseMeasure(name: string): ParsedMeasure {
   const [method = '', ...rest] = name.split(':');
   const pairs = rest

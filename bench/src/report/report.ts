@@ -6,7 +6,7 @@ import { readPaper } from './paper/paper-tables.js';
 import { toSvg } from './plots/svg.js';
 import { readRuns } from './runs.js';
 
-/** Of the runs in these folders; without any, the paper's tables. */
+/** Report of the runs in these folders; without any, the paper's tables. */
 export const reportOf = (folders: readonly string[]): ReportDocument =>
   folders.length === 0 ? buildPaper(readPaper()) : buildReport(readRuns(folders), readPaper());
 

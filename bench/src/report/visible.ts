@@ -1,9 +1,12 @@
 /** Control characters, which would vanish or break a file; line breaks and tabs are kept. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f]/g;
-/** What no XML or HTML text may hold: C1 controls, noncharacters, halves of a pair. */
+/** Characters that no XML or HTML text may hold: C1 controls, noncharacters, halves of a pair. */
 const FORBIDDEN = /[\x80-\x9f\ufffe\uffff\ufdd0-\ufdef]|\p{Surrogate}/gu;
-/** They turn the text around them, a trick to hide what it says (CVE-2021-42574). Marks of direction are harmless. */
+/**
+ * Characters that turn the text around them, a trick to hide what it says (CVE-2021-42574). Marks of
+ * direction are harmless.
+ */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** A text with nothing in it that is not seen: a model may write anything. */

@@ -7,7 +7,7 @@ import type { RunSettings } from '../records/settings.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import { namedMeasures, type RunOptions } from './run-options.js';
 
-/** Who takes a response apart into claims, and tells which are supported. */
+/** Source of a response's claims and of their support. */
 export type ClaimSource =
   | {
       readonly by: 'file';
@@ -22,7 +22,7 @@ const listedSchema = z.object({
   claims: z.array(
     z.object({
       claim: z.string().min(1),
-      /** Of the response, in their order. */
+      /** Words of the response, in their order. */
       words: z.array(z.string()).default([]),
       supported: z.boolean().nullable(),
     }),
@@ -33,7 +33,8 @@ type ListedClaims = z.output<typeof listedSchema>['claims'];
 const evidenceSchema = z.object({ id: z.string(), passages: z.array(z.string()) });
 
 /**
- * What was asked for, and how settings.json tells it; `null` for suites without claims, and where the stage is left out.
+ * Source of claims according to the options, and its entry for settings.json; `null` for suites without
+ * claims, and if the stage is left out.
  * @throws UsageError for options that do not go together, and files that do not fit
  */
 export function readClaimSource(
@@ -51,7 +52,7 @@ export function readClaimSource(
     if (odd !== null) throw new UsageError(`${odd}: ${suite.name} is judged by final answers, not by claims`);
     return null;
   }
-  // By default that measure is one of them.
+  // The default measures include it.
   if (claims !== undefined && judge !== undefined && measures && !needsClaimGraph(measures))
     throw new UsageError(
       '--claims: already contains labels and cannot be used with --judge, except for the measure graph-claims',

@@ -1,8 +1,8 @@
 import { basename, resolve } from 'node:path';
 
-/** What belongs to this machine, or to how the work was cut. */
+/** Options that depend on this machine, or on the division into shards. */
 const LEFT_OUT = ['--out', '--shard', '--stages', '--upstream', '--upstream-key-env', '--responses'];
-/** Without a value, and of no consequence. */
+/** Options without a value that do not affect the results. */
 const SWITCHES = ['--json', '--yes'];
 /** Folders of this machine, which others have elsewhere. */
 const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder', '--probe'];

@@ -21,5 +21,5 @@ export const lockFolder = (
     inUse: (who) => new UsageError(`${option}: ${folder} is in use by ${who}; wait for it or stop it`),
   });
 
-/** Who works in a folder of results; `null` where nobody does. */
+/** The process that works in a folder of results; `null` if there is none. */
 export const workerIn = (folder: string): ReturnType<typeof holderOf> => holderOf(folder, NAME);

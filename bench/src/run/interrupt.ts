@@ -25,7 +25,7 @@ export async function interruptible(
   } catch (error) {
     if (!(interrupt.signal.reason instanceof Interrupted)) throw error;
     remark(`interrupted; ${hint}`);
-    // Whatever a judge is still asked nobody waits for.
+    // Outstanding requests to a judge are abandoned.
     process.exit(130);
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal);

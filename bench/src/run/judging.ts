@@ -14,7 +14,7 @@ import { needsJudge as needsJudgeOfGraph } from './stages/graph.js';
 import { needsJudge } from './stages/locate.js';
 
 /**
- * What a run keeps of its judge; `null` without one.
+ * Settings of the judge that a run records; `null` without one.
  * @throws UsageError for options that do not go together, or a stage that a judge is missing for
  */
 export function judgeSettings(options: RunOptions): RunSettings['judge'] {
@@ -54,7 +54,7 @@ export function asksJudge(
   );
 }
 
-/** The judge that was asked for, whose answers are kept in the folder of the run; `null` without one. */
+/** The judge of the options, whose answers are kept in the folder of the run; `null` without one. */
 export function openJudge(
   options: RunOptions,
   answers: RunRecords['judge'],
@@ -64,7 +64,7 @@ export function openJudge(
   return judgeAt(options.judge, options.suite, settings, answers);
 }
 
-/** A judge, whose answers are kept. */
+/** A judge whose answers are kept. */
 export function judgeAt(
   baseUrl: string,
   suite: SuiteName,

@@ -131,7 +131,7 @@ async function joinShards(folder: string, shards: readonly ShardRun[]): Promise<
   }
 }
 
-/** Of a shard that was joined before, only what is new. */
+/** Lines without duplicates: of a shard that was joined before, only new lines. */
 async function* distinctLines(files: readonly string[]): AsyncGenerator<string> {
   const known = new Set<string>();
   for (const file of files) {
@@ -145,7 +145,7 @@ async function* distinctLines(files: readonly string[]): AsyncGenerator<string> 
   }
 }
 
-/** What later stages say of judge, claims and writer holds; the device is that of scoring. */
+/** Settings of the whole: later stages determine judge, claims and writer; the device is that of scoring. */
 function joinedSettings(shards: readonly ShardRun[]): RunSettings {
   const all = shards.map(({ settings }) => settings);
   const { device, measures } = (shards.find(({ isScored }) => isScored) ?? shards[0]!).settings;
@@ -168,7 +168,7 @@ async function finish(folder: string, json: boolean): Promise<void> {
   const records = await openRecords(folder);
   const suite = suites[settings.suite];
   const left = leftToDo({ suite, problems, isMine: () => true, settings, records, timed: 0 }, []);
-  // Where all are scored, first wrong steps may be left out.
+  // If all responses are scored, first wrong steps are optional.
   if (settings.score === 'all' && records.located.size === 0) left.locate = 0;
   if (records.scored.size === 0 || left.generate + left.check + left.locate + left.claims > 0) {
     printJoined(folder, records.responses.size, left, json);

@@ -75,7 +75,7 @@ export async function withPrepared(
   });
 }
 
-/** What has to do with the folder of a run. */
+/** Parts of a run that depend on its folder. */
 export interface Opened extends Pick<Run, 'refresh' | 'judge' | 'signal'> {
   readonly records: RunRecords;
 }
@@ -123,7 +123,7 @@ const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
     ? new UsageError(`${ENCODER_OPTIONS[use]}: ${cause.message}`, { cause })
     : cause;
 
-/** Who writes: this engine, a server, or somebody whose responses are in a file. */
+/** Writer of the responses: this engine, a server, or a file of responses. */
 function openWriter(
   engine: Engine,
   { upstream, upstreamModel, upstreamKeyEnv, responses }: RunOptions,
@@ -157,7 +157,7 @@ function writerSettings(options: RunOptions): Pick<RunSettings, 'writer'> {
   return {};
 }
 
-/** What can be told before a model is opened. @throws UsageError */
+/** Checks that need no model. @throws UsageError */
 function checkStages(options: RunOptions): void {
   const { suite, stages, score, out, repeat, perSubset } = options;
   if (repeat > 1 && (comesLabelled(suite) || suites[suite].judged === 'claims'))
@@ -239,8 +239,8 @@ async function prepare(
 const TASKS = 1000;
 
 /**
- * Without `--measures` those that make a table. Further responses are drawn for no other, and none to responses that
- * others wrote.
+ * Measures of the run; without `--measures` those that make a table. Further responses are drawn for no
+ * other, and none if the responses are given.
  * @throws UsageError for a measure of final answers, or of claims, where there are none
  */
 function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {

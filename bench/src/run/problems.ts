@@ -1,7 +1,10 @@
 import { UsageError } from 'flinch/internals';
 import type { BenchProblem } from '../suites/suite.js';
 
-/** So many problems, evenly of all subsets: the first of each, then the second of each, and so on; in their own order. */
+/**
+ * So many problems, evenly of all subsets: the first of each, then the second of each, and so on; in their
+ * own order.
+ */
 export function limited(problems: readonly BenchProblem[], limit: number | null): readonly BenchProblem[] {
   if (limit === null || limit >= problems.length) return problems;
   const place = new Map<BenchProblem, number>();

@@ -13,8 +13,8 @@ const completionOf = (
 ): Completion | undefined => (chatTemplate.source === null ? completion : undefined);
 
 /**
- * What the model is told before the question. Templates that have no place for it refuse a system message, or leave it
- * out: by default these models are then told nothing.
+ * System message. Templates without a place for it refuse a system message, or leave it out: by default these
+ * models get none.
  * @param asked `undefined` for the default, empty for none
  * @throws UsageError where a message was asked for and there is no place for it
  * @throws ModelError for a model that can be asked neither by messages nor by a text
@@ -44,7 +44,7 @@ export function systemMessage(
   throw new UsageError("--system: the model's chat template does not support system messages");
 }
 
-/** What the model is told and asked. */
+/** Messages to the model: system message and question. */
 export const messagesOf = (
   suite: Pick<Suite, 'messages'>,
   problem: BenchProblem,
@@ -67,7 +67,7 @@ export const promptOf = (
     : encodePrompt(checkpoint, messagesOf(suite, problem, system));
 };
 
-/** What ends a response beside the model's own end tokens. */
+/** Strings that end a response, beside the model's own end tokens. */
 export const stopOf = (checkpoint: Checkpoint, suite: Pick<Suite, 'completion'>): readonly string[] =>
   completionOf(checkpoint, suite)?.stop ?? [];
 
@@ -88,7 +88,7 @@ export function encodeResponse(
   return tokenTexts.join('') === text ? { tokenIds, tokenTexts } : null;
 }
 
-/** What each token adds to the text. */
+/** Text that each token adds. */
 export function textsOf(tokenizer: Checkpoint['tokenizer'], tokenIds: readonly number[]): string[] {
   const detokenizer = new Detokenizer(tokenizer);
   const tokenTexts = tokenIds.map((token) => detokenizer.push(token));

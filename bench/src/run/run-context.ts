@@ -11,7 +11,7 @@ import type { ClaimSource } from './claim-source.js';
 import type { RunRecords } from './run-folder.js';
 import type { Writer } from './writer/writer.js';
 
-/** What the stages of a run work with. */
+/** Context of the stages of a run. */
 export interface Run {
   readonly engine: Engine;
   readonly suite: Suite;
@@ -28,7 +28,7 @@ export interface Run {
   readonly encoders: Encoders;
   readonly writer: Writer;
   readonly judge: Judge | null;
-  /** Of suites that are judged by claims. */
+  /** Source of claims, for suites that are judged by claims. */
   readonly claims: ClaimSource | null;
   /** Responses that are written at once. */
   readonly streams: number;

@@ -48,12 +48,12 @@ export const EVALUATION = 'evaluation.json';
 const byId = ({ id }: { readonly id: string }): string => id;
 export const sampleKey = ({ id, sample }: Pick<SampleRecord, 'id' | 'sample'>): string => `${sample} ${id}`;
 
-/** Which responses are scored is all that is remembered: the scores of all may not fit in memory. */
+/** Record of a scored response. Only ids are kept in memory: the scores of all may not fit. */
 const scoredSchema = z.object({ id: z.string() });
 /** An answer of the judge, and what it answers. */
 export const judgedSchema = answerSchema.extend({ key: z.string() });
 
-/** What a run has found out so far, each in a file of the folder. */
+/** Results of a run so far, each in a file of the folder. */
 export type RunRecords = Awaited<ReturnType<typeof records>>;
 
 export const openRecords = (folder: string) => records((...ledger) => Ledger.open(...ledger), folder);
@@ -108,8 +108,8 @@ export function claimRun(
 }
 
 /**
- * The same without writing anything. Judge and claims may come late, and who writes does not change what is
- * to be written: they are not compared.
+ * Same as {@link claimRun} without writing anything. Judge and claims may be added later, and the writer does
+ * not change the work: they are not compared.
  * @throws UsageError as {@link claimRun}
  */
 export function settingsIn(folder: string, asked: RunSettings): RunSettings {

@@ -57,7 +57,7 @@ export interface RunOptions {
   readonly json?: boolean;
 }
 
-/** Those of the paper's tables. */
+/** Measures of the paper's tables. */
 export const DEFAULT_MEASURES =
   'adversarial,random,tokur_eu,nll,entropy,margin,ccp,token_sar,graph,self_consistency';
 
@@ -181,7 +181,7 @@ export function addRunOptions(command: Command): Command {
     );
 }
 
-/** Those that were asked for by their names. */
+/** Measures that were requested by name. */
 export const namedMeasures = ({
   measures,
   methods,

@@ -32,7 +32,7 @@ export interface ShardFolder {
   readonly shard: Shard;
 }
 
-/** Those that have begun, in their order. */
+/** Shards that have begun, in their order. */
 export function shardFolders(folder: string): ShardFolder[] {
   const all = join(folder, SHARDS);
   const names = existsSync(all) ? readdirSync(all) : [];
@@ -105,7 +105,10 @@ export function checkShard(folder: string, settings: RunSettings, isScored: bool
   throw new UsageError(`--out: ${folder} contains a run with another ${differing}`);
 }
 
-/** Until something is scored, a shard can go on on another machine: the device that counts is that of scoring. */
+/**
+ * Adopts the device of this machine if nothing is scored yet: a shard can then go on on another machine, as
+ * the device that counts is that of scoring.
+ */
 export function adoptDevice(folder: string, { device }: RunSettings): void {
   if (!isRun(folder) || hasRecords(folder, 'scores')) return;
   const settings = { ...readSettings(folder), device };
@@ -119,8 +122,8 @@ export interface ShardSettings {
 }
 
 /**
- * The first setting that keeps two shards from being of one run. Stages can run on different machines: who writes, who
- * judges and what scores are computed on only counts where both have it.
+ * The first setting that keeps two shards from being of one run. Stages can run on different machines:
+ * writer, judge and device only count if both have them.
  */
 export function differingOfShards(a: ShardSettings, b: ShardSettings): string | null {
   const [one, other] = [a, b].map(({ settings, isScored }): Partial<RunSettings> => {

@@ -30,13 +30,13 @@ Example:
     .action(status);
 }
 
-/** What a shard has found out by itself. */
+/** State of a shard, from its own folder. */
 interface ShardStatus {
   readonly shard: Shard;
   readonly state: 'not begun' | 'running' | 'finished' | 'stopped';
-  /** Who runs it, as `process on host`. */
+  /** Process that runs it, as `process on host`. */
   readonly by?: string;
-  /** Of its last run, once it is finished. */
+  /** Stages of its last run, once it is finished. */
   readonly stages?: readonly string[];
   readonly done: Readonly<Record<string, number>>;
 }

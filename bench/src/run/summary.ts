@@ -7,7 +7,7 @@ import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
 import { EVALUATION } from './run-folder.js';
 
-/** That a shard is done: what it came to only the whole can tell. */
+/** Reports that a shard is done: results need all shards. */
 export function printShard(folder: string, { index, of }: Shard, json: boolean): void {
   const text = json
     ? JSON.stringify({ folder, shard: index + 1, of })
@@ -15,7 +15,7 @@ export function printShard(folder: string, { index, of }: Shard, json: boolean):
   say(`${text}\n`);
 }
 
-/** What was joined of the shards of a stage, and what is left to do for others. */
+/** Prints the number of joined responses, and the work that is left for the stages. */
 export function printJoined(
   folder: string,
   responses: number,
@@ -31,7 +31,7 @@ export function printJoined(
   say(`${text}\n`);
 }
 
-/** What a run came to, for all subsets together; all else is in its folder. */
+/** Prints the result of a run, for all subsets together; all else is in its folder. */
 export function printSummary(folder: string, evaluation: Evaluation, json: boolean): void {
   const [counts] = evaluation.counts;
   const [claimCounts] = evaluation.claimCounts;
@@ -100,7 +100,7 @@ const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): st
 
 function answersLine(counts: Evaluation['counts'][number], suite: string): string {
   const { problems, correct, wrong, truncated, located, accuracy } = counts;
-  // Others wrote what is labelled: it says nothing of this model.
+  // Labelled responses come from other models, and say nothing of this one.
   const share = comesLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
   return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps`;
 }

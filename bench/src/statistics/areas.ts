@@ -22,7 +22,7 @@ export function areas({ examples }: Ranking, weights?: Uint32Array): Areas {
   let below = 0;
   let won = 0;
   let precision = 0;
-  // Of the tier so far.
+  // Weights of the examples of the current tier, so far.
   let positives = 0;
   let negatives = 0;
   for (let i = 0; i < examples.length; i += 1) {

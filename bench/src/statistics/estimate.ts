@@ -4,7 +4,7 @@ export interface Estimate {
   readonly interval: readonly [low: number, high: number] | null;
 }
 
-/** As `0.87 [0.81, 0.92]`. */
+/** Formats an estimate as `0.87 [0.81, 0.92]`. */
 export function formatEstimate({ value, interval }: Estimate, digits = 3): string {
   if (!Number.isFinite(value)) return '–';
   const [low, high] = interval?.map((end) => end.toFixed(digits)) ?? [];

@@ -29,7 +29,7 @@ function reach(successes: number, trials: number): { readonly down: number; read
   return { down: value - low, up: high - value };
 }
 
-/** Between the two ways; a positive one is corrected for continuity, one that is not defined is 0. */
+/** Correlation of the two measures; a positive one is corrected for continuity, an undefined one is 0. */
 function correlation({ both, onlyFirst, onlySecond, neither }: PairedCounts, pairs: number): number {
   const product = (both + onlyFirst) * (onlySecond + neither) * (both + onlySecond) * (onlyFirst + neither);
   if (product === 0) return 0;

@@ -3,7 +3,7 @@
  * in groups, which weigh alike.
  */
 export interface Ranking {
-  /** Of each example 4 · its group, + 2 for a positive one, + 1 where the next one scores less: one number is read fastest. */
+  /** 4 · group, + 2 for a positive example, + 1 if the next one scores less: one number is read fastest. */
   readonly examples: Int32Array;
 }
 

@@ -42,7 +42,7 @@ export function responseSteps(
   return token === 0 ? [] : steps;
 }
 
-/** Where each step ends, and the blank line after it. */
+/** End of each step, and of the blank line after it. */
 function endsOf(steps: readonly string[]): number[] {
   let end = 0;
   return steps.map((step, i) => {
@@ -51,10 +51,10 @@ function endsOf(steps: readonly string[]): number[] {
   });
 }
 
-/** Between the steps of a response that came in steps. */
+/** Separator of the steps of a response that came in steps. */
 export const GIVEN_SEPARATOR = '\n\n';
 
-/** Of each token, where the character is that tells its step. */
+/** Position of the character of each token that determines its step. */
 function placesOf(tokenTexts: readonly string[]): number[] {
   const places: number[] = [];
   let length = 0;
@@ -72,8 +72,8 @@ function placesOf(tokenTexts: readonly string[]): number[] {
 const FIRST_WORD = /^\s*(?:[\p{L}\p{M}\p{N}]+|\S)/u;
 
 /**
- * Of each token whether it is none of the first word of a step: that tells how a step is begun, which any measure of
- * likelihood takes for hesitation where there are many ways to begin one.
+ * Whether each token is not in the first word of a step: first words show how a step is begun, which any
+ * measure of likelihood takes for hesitation if there are many ways to begin one.
  */
 export function innerTokens(tokenTexts: readonly string[], steps: readonly ResponseStep[]): boolean[] {
   const text = tokenTexts.join('');

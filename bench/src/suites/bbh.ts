@@ -4,7 +4,7 @@ import { chosenSubsets, neededFolder, readJson } from './data-files.js';
 import { bbhPrompt } from './prompts.js';
 import type { BenchProblem, Suite } from './suite.js';
 
-/** Those that the paper names; its captions count ten, and which one it left out is unknown. */
+/** Subsets that the paper names; its captions count ten, and it is unknown which one it left out. */
 export const BBH_SUBSETS = [
   'formal_fallacies',
   'logical_deduction_five_objects',
@@ -54,5 +54,5 @@ export const bbhSuite: Suite = {
   locate: () => null,
 };
 
-/** Of a problem that was loaded, whose reference is of one of the kinds. */
+/** Kind of a problem that was loaded: its reference is of one of the kinds. */
 const kindOf = ({ reference }: BenchProblem) => bbhKind(reference ?? '') ?? 'option';

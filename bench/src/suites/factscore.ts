@@ -8,7 +8,7 @@ import type { Suite } from './suite.js';
 
 /** Names of the list: one entity a line. */
 const FILES = ['prompt_entities.txt', 'entities_500_from_graph_uncertainty.txt'] as const;
-/** With it the paper's example is the first of the 500. */
+/** Seed with which the paper's example is the first of the 500. */
 const SHUFFLE_SEED = 10;
 
 /**

@@ -9,7 +9,7 @@ import { chosenSubsets, neededFolder, readJson, readRows, refuseRepeated } from 
 import { mathPrompt } from './prompts.js';
 import type { BenchProblem, Suite, SuiteSource } from './suite.js';
 
-/** The paper leaves geometry out, whose problems need their drawings. */
+/** Subsets of the paper. It leaves geometry out, whose problems need their drawings. */
 export const MATH_SUBSETS = [
   'algebra',
   'counting_and_probability',

@@ -23,7 +23,7 @@ const rowSchema = z
 /** The text of a given response. */
 export const responseText = ({ steps }: GivenResponse): string => steps.join(GIVEN_SEPARATOR);
 
-/** Where a step stands in {@link responseText}. */
+/** Position of a step in {@link responseText}. */
 export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
   const start = steps
     .slice(0, index)
@@ -32,9 +32,9 @@ export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
 }
 
 /**
- * ProcessBench, from `<subset>.json`: responses of other models whose first wrong step people have labelled. A response
- * is right here where no step is wrong, as in the benchmark's own metrics; its final answer can be right all the same
- * (`given.finalAnswerCorrect`). Only the given responses can be checked.
+ * ProcessBench, from `<subset>.json`: responses of other models whose first wrong step people have labelled.
+ * A response is right here if no step is wrong, as in the benchmark's own metrics; its final answer can be
+ * right all the same (`given.finalAnswerCorrect`). Only the given responses can be checked.
  */
 export const processbenchSuite: Suite = {
   name: 'processbench',

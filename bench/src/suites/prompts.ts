@@ -20,5 +20,7 @@ const BBH_ANSWERS: Readonly<Record<BbhKind, string>> = {
 export const bbhPrompt = (input: string, kind: BbhKind): string =>
   `${input}\n\nLet's think step by step, and finish with ${BBH_ANSWERS[kind]}.`;
 
-/** That of the Graph-based Uncertainty repository, whose order of the entities the paper's example follows. */
+/**
+ * Prompt of the Graph-based Uncertainty repository; the paper's example follows its order of the entities.
+ */
 export const biographyPrompt = (entity: string): string => `Tell me a paragraph bio of ${entity}.\n`;

@@ -1,5 +1,5 @@
 /**
- * What `random.Random(seed).shuffle(items)` does in Python 3: orders that others have published can be had again.
+ * Same as `random.Random(seed).shuffle(items)` in Python 3, to reproduce published orders.
  *
  * @param seed a whole number from 0 to 2³² − 1
  */

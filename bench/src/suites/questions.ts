@@ -21,7 +21,7 @@ export const containsAnswer = (text: string, answers: readonly string[]): boolea
 
 const SEPARATOR = ' | ';
 
-/** For a base model, which goes on with them. */
+/** Examples for a base model, which continues them. */
 const EXAMPLES = `Question: What is the capital of Belgium?
 Answer: The capital of Belgium is Brussels.
 

@@ -17,7 +17,7 @@ export interface BenchProblem {
   readonly reference: string | null;
   /** A response that comes with the problem instead of being generated, in its own steps. */
   readonly given: GivenResponse | null;
-  /** What the right steps state, in order, where a program checks them. */
+  /** Statements of the right steps, in order, if a program checks them. */
   readonly facts?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface GivenResponse {
   readonly finalAnswerCorrect: boolean;
 }
 
-/** What a response's final answer is worth. */
+/** Result of the check of a response's final answer. */
 export interface Checked {
   /** The answer that was found; `null` where there is none, which is never right. */
   readonly extracted: string | null;
@@ -41,15 +41,15 @@ export interface Checked {
 export interface Suite {
   readonly name: SuiteName;
   /**
-   * What is right or wrong of a response: its final answer, and its steps; or each of its claims, which a judge or a
-   * file tells. The id of a problem is then what the claims are about.
+   * Unit that is right or wrong in a response: its final answer, and its steps; or each of its claims, judged
+   * by a judge or a file. The id of a problem is then the topic of the claims.
    */
   readonly judged: 'answer' | 'claims';
-  /** Who tells the first wrong step, or which claims are wrong. */
+  /** Source of the first wrong step, or of the wrong claims. */
   readonly toldBy: 'judge' | 'labels' | 'program';
-  /** In the order of the files, all of them. */
+  /** All problems, in the order of the files. */
   load(source: SuiteSource): Promise<readonly BenchProblem[]>;
-  /** What the model is asked, without a system message. */
+  /** Messages to the model, without a system message. */
   messages(problem: BenchProblem): readonly ChatMessage[];
   /** How a model without a chat template is asked; suites without it need one. */
   readonly completion?: Completion;
@@ -63,7 +63,7 @@ export interface Suite {
 export interface Completion {
   /** Worked examples, then the question. */
   prompt(problem: BenchProblem): string;
-  /** What ends a response. */
+  /** Strings that end a response. */
   readonly stop: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export interface SuiteSource {
   /** The folder with the suite's files; `null` for suites that make their problems. */
   readonly folder: string | null;
   readonly subsets: readonly string[] | null;
-  /** For suites that make their problems: from which seed, and how many. */
+  /** For suites that generate their problems: the seed, and the number. */
   readonly seed: number;
   readonly count: number;
 }

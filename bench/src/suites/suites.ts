@@ -10,7 +10,7 @@ import { questionsSuite } from './questions.js';
 import type { Suite, SuiteName } from './suite.js';
 import { tasksSuite } from './tasks.js';
 
-/** What the suites do that nobody prescribes; a run records it whole. */
+/** Settings of the suites that no source prescribes; a run records them all. */
 export const suiteSettingsSchema = z.strictObject({
   prompts: z.literal(PROMPTS_VERSION).default(PROMPTS_VERSION),
   math: z
@@ -34,5 +34,5 @@ export const createSuites = (settings: SuiteSettings): Readonly<Record<SuiteName
   questions: questionsSuite,
 });
 
-/** With the settings that are the default. */
+/** Suites with the default settings. */
 export const suites: Readonly<Record<SuiteName, Suite>> = createSuites(DEFAULT_SUITE_SETTINGS);

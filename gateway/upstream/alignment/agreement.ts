@@ -2,11 +2,11 @@ import type { ScorerMismatchEvent } from '../../../src/stream/events.js';
 
 /** Tokens that are compared before anything is said. */
 const LEAST_TOKENS = 16;
-/** Of the latest generations: what answers that are each too short to be judged come to. */
+/** Latest generations, for the total of answers that are each too short to be judged. */
 const WINDOW = 200;
 /** A token that one side holds for all but impossible says no more than this. In nats. */
 const MOST_PER_TOKEN = 2;
-/** In nats: see docs/upstreams.md for what rounding and quantisation come to. */
+/** Difference in nats: see docs/upstreams.md for the effect of rounding and quantisation. */
 export const TOLERANCE = 0.2;
 
 export interface AgreementState {
@@ -48,7 +48,7 @@ export class Agreement {
     return this.#mismatches > 0 && (this.#since < WINDOW || this.#latest.mean > TOLERANCE);
   }
 
-  /** Of one generation with all its continuations. */
+  /** Agreement of one generation with all its continuations. */
   begin(): GenerationAgreement {
     return new GenerationAgreement(
       (difference) => {

@@ -7,7 +7,7 @@ import { VocabularyMismatch } from './mismatch.js';
 /** Characters of a word that is tokenised as it is written: each time all of it. */
 const MAX_WORD = 8192;
 
-/** What the server says of its own token, and where that stands among the characters that wait. */
+/** A token as the server describes it, and its position among the characters that wait. */
 interface Told {
   readonly from: number;
   readonly to: number;
@@ -31,7 +31,7 @@ export class Alignment {
   #out = 0;
   /** Whether the last token has less text than it spells: nothing can follow. */
   #cut = false;
-  /** Whether the model has read tokens that nobody knows: then nobody knows what its further tokens follow. */
+  /** Whether the model has read unknown tokens: then the context of its further tokens is unknown. */
   #hidden = false;
 
   /** @param continues whether the text goes on after tokens that are known already */
@@ -156,7 +156,7 @@ const unknown = (text: string, tokens: readonly UpstreamToken[] | null): readonl
 
 const hasId = (token: UpstreamToken): token is KnownToken => token.id !== null;
 
-/** What a token adds to the text; a special one its name, where the server shows it. */
+/** Bytes that a token adds to the text; for a special token its name, if the server shows it. */
 function spelling(tokenizer: Tokenizer, id: number, text: string): Uint8Array {
   if (tokenizer.isSpecial(id)) return Buffer.from(text === tokenizer.tokenText(id) ? text : '');
   return tokenizer.tokenBytes(id);

@@ -22,7 +22,7 @@ export class IdAlignment {
     this.#tokenizer = tokenizer;
     this.#detokenizer = new Detokenizer(tokenizer);
     this.#mayShowSpace = !continues && tokenizer.leadingSpaces > 0;
-    // What a tokenizer drops from the start of a text it does not drop from a later part of it.
+    // Tokenizers drop spaces from the start of a text only, not from a later part of it.
     if (continues) this.#detokenizer.begin();
   }
 
@@ -38,7 +38,7 @@ export class IdAlignment {
     this.#text += text;
     const tokens: KnownToken[] = [];
     for (;;) {
-      // Those that hold only a part of a character come with the one that completes it.
+      // Tokens that hold only a part of a character come with the one that completes it.
       const at = this.#firstWithText();
       const next = this.#waiting[at];
       if (!next || this.#text === '') return tokens;

@@ -9,7 +9,7 @@ export const isPart = (part: WrittenPart): part is ScoredPart =>
   part.kind === 'reasoning' || part.kind === 'tool_calls';
 
 interface Said {
-  /** Of the answer. */
+  /** Text of the answer. */
   readonly text: string;
   readonly parts: readonly WrittenPart[];
   /** How many of the tokens came with earlier chunks, which said nothing. */
@@ -28,8 +28,8 @@ interface Placed {
 }
 
 /**
- * Which tokens wrote what a chunk says, given all that were told since the one before: reasoning, then text, then tool
- * calls. Calls that one chunk tells together are not told apart.
+ * Assigns tokens to the parts of a chunk, given all tokens since the chunk before: reasoning, then text, then
+ * tool calls. Calls in one chunk are not told apart.
  *
  * @returns `null` where the tokens do not form what is said
  *
@@ -106,16 +106,16 @@ function wholeOf(tokens: readonly UpstreamToken[], ended: ScoredPart | null): nu
 
 interface Split {
   readonly before: readonly UpstreamToken[];
-  /** With what each adds to the text, which may be less than it spells. */
+  /** Tokens with the text that each adds, which may be less than it spells. */
   readonly inside: readonly UpstreamToken[];
   readonly after: readonly UpstreamToken[];
-  /** What those inside spell. */
+  /** Text that the tokens inside spell. */
   readonly spelt: string;
 }
 
 /**
- * Where the tokens stand that wrote a text: whole tokens rather than parts of some, and rather from a character on than
- * before it. A token without text begins the character that follows it.
+ * Positions of the tokens that wrote a text: whole tokens rather than parts of some, and rather from a
+ * character on than before it. A token without text begins the character that follows it.
  */
 function splitOf(tokens: readonly UpstreamToken[], text: string, least: number): Split | null {
   const from = startOf(tokens, text, least);
@@ -152,7 +152,7 @@ function startOf(tokens: readonly UpstreamToken[], text: string, least: number):
   return last < 0 ? null : last;
 }
 
-/** Where each token begins, and where the last one ends. */
+/** Start of each token, and the end of the last one. */
 function boundsOf(tokens: readonly UpstreamToken[]): number[] {
   let at = 0;
   return [
@@ -164,7 +164,10 @@ function boundsOf(tokens: readonly UpstreamToken[]): number[] {
   ];
 }
 
-/** Where the text stands first, from a place on: −1 for nowhere. A long one is looked for where tokens begin. */
+/**
+ * First position of the text, from a place on: −1 if there is none. A long one is searched where tokens
+ * begin.
+ */
 function find(tokens: readonly UpstreamToken[], text: string, from: number): number {
   const all = textOf(tokens);
   if (isQuick(all, text)) return all.indexOf(text, from);

@@ -27,7 +27,7 @@ export class Seam {
     const rest = text.slice(again);
     if (hidden || spelt !== undefined) return [{ text: rest, tokens: null, ids: null, hidden: true }];
     if (rest === '') return [];
-    // Ids may run ahead of their text, so that nobody knows which were taken off.
+    // Ids may run ahead of their text: it is unknown which of them were removed.
     if (!tokens) return [{ text: rest, tokens: null, ids: null }];
     const own = after(tokens, again);
     const known = own.map((token) => token.text).join('');
@@ -39,7 +39,7 @@ export class Seam {
   }
 }
 
-/** Those that begin at this character or after it. */
+/** Tokens that begin at this character or after it. */
 function after(tokens: readonly UpstreamToken[], from: number): UpstreamToken[] {
   let at = 0;
   return tokens.filter(({ text }) => {

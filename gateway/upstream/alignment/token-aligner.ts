@@ -9,7 +9,7 @@ type AlignedChunk = Pick<Chunk, 'text' | 'tokens' | 'ids' | 'parts' | 'written' 
 
 /** Tokens that wait to be told what they are of. A tool call is told after all of its tokens. */
 const MOST_ASIDE = 16_384;
-/** Tokens whose text has not come. */
+/** Limit of tokens whose text has not come. */
 const MOST_QUEUED = 4096;
 /** Tokens that wait where text has come since: with each text, all of them are looked at again. */
 const MOST_LEFT = 256;
@@ -69,13 +69,13 @@ export class TokenAligner {
     if (parts.length > 0 && (!told || this.#lags || !parts.every(isPart))) return this.#passOver(text);
     const apart = parts.length > 0 || this.#aside.length > 0;
     if (apart) return gap ? this.#passOver(text) : this.#place(text, tokens ?? [], parts);
-    // Those between may also be of no text, such as the mark that ends a reasoning.
+    // Tokens between may also be of no text, such as the mark that ends a reasoning.
     if (more && !tokens.every(isNamed)) return this.#undescribed(text);
-    // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
+    // Ids alone stay with the text they came with: the owner of the vocabulary aligns them.
     if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
     const own = (tokens ?? []).map((token) => this.#texts.next(token));
-    // Where text does not lag, a whole token without it never gets it, as one that the server swallows: it may look
-    // like the next one.
+    // If text does not lag, a whole token without it never gets it, such as one that the server swallows: it
+    // may look like the next one.
     if (text === '' && !this.#lags && own.some((token) => isWhole(token.text))) {
       if (gap) return this.#passOver(text);
       this.#aside = [...this.#queue.splice(0), ...own];
@@ -95,7 +95,7 @@ export class TokenAligner {
     return [...apartFrom(marks, this.#of), ...this.#rest()];
   }
 
-  /** What of the text waits for tokens has none. */
+  /** Text that still waits for tokens gets none. */
   #rest(): UpstreamPiece[] {
     const text = this.#text;
     this.#queue = [];
@@ -140,7 +140,7 @@ export class TokenAligner {
     if (text === '' || this.#text !== '') return null;
     const earlier = this.#queue.length;
     if (earlier > MOST_LEFT) return null;
-    // As most are.
+    // Fast path: most chunks are like this.
     if (earlier === 0 && own.length === 1 && own[0]?.text === text) return [{ text, tokens: own, ids: null }];
     const said = { text, parts: [], earlier, last: this.#of, ended: this.#ended };
     const placed = placedParts([...this.#queue, ...own], said);
@@ -162,7 +162,7 @@ export class TokenAligner {
     const taken: UpstreamToken[] = [];
     let at = 0;
     for (const { text } of this.#queue) {
-      // Without text at the end of what is there: it may end the answer, or begin the next character.
+      // A token without text at the end may end the answer, or begin the next character.
       if (text === '' ? at === this.#text.length && this.#text !== '' : !this.#text.startsWith(text, at))
         break;
       if (at >= this.#text.length) break;

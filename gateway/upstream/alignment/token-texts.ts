@@ -1,12 +1,15 @@
 import type { UpstreamToken } from '../upstream.js';
 
-/** The texts of tokens whose bytes are told: of a character of several tokens the last one has it, the others ''. */
+/**
+ * The texts of tokens whose bytes are known: of a character of several tokens the last one has it, the others
+ * ''.
+ */
 export class TokenTexts {
   #decoder = new TextDecoder();
   /** Bytes of a character that has begun. */
   #partial = 0;
 
-  /** With the text that the token adds to those before it. */
+  /** The token with the text that it adds to those before it. */
   next(token: UpstreamToken): UpstreamToken {
     const { text, bytes } = token;
     if (!bytes) return token;
@@ -17,7 +20,7 @@ export class TokenTexts {
     return { ...token, text: decoded };
   }
 
-  /** What comes does not go on with a character that has begun. */
+  /** Forgets a character that has begun: the next token does not continue it. */
   reset(): void {
     if (this.#partial !== 0) this.#decoder = new TextDecoder();
     this.#partial = 0;

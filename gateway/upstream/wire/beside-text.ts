@@ -4,16 +4,16 @@ import { asCount, asList, asObject, asText, type Json, limited, listOf, textOfPa
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
-/** What a chunk says that the model wrote beside the text. */
+/** A part of a chunk that the model wrote beside the text. */
 export interface WrittenPart {
   readonly kind: Unscored;
-  /** As the server tells it, which need not be as the model wrote it. */
+  /** Text as the server reports it, which need not be as the model wrote it. */
   readonly text: string;
-  /** Which tool call, where the server counts them. */
+  /** Index of the tool call, if the server counts them. */
   readonly call?: number;
 }
 
-/** What the gateway says itself, or has asked for to score the answer. */
+/** Fields that the gateway sets itself, or has asked for to score the answer. */
 const OWN_OF_CHUNK: ReadonlySet<string> = new Set([
   'id',
   'object',
@@ -48,8 +48,8 @@ const WRITTEN: Readonly<Record<string, Unscored>> = {
 const NOTHING = { beside: null, parts: [] } as const;
 
 /**
- * What a chunk says beside the text of its first choice: tool calls, reasoning, refusals, other choices, and every
- * field that we do not know.
+ * Parts of a chunk beside the text of its first choice: tool calls, reasoning, refusals, other choices, and
+ * every unknown field.
  */
 export function besideText(chunk: Json): {
   readonly beside: Beside | null;
@@ -102,7 +102,7 @@ function callOf({ index, function: called }: Json): WrittenPart {
   return { kind: 'tool_calls', text, ...(call !== null && { call }) };
 }
 
-/** Of a content that is a list of parts. */
+/** Part of a content that is a list. */
 const partOf = ({ type, thinking }: Json): WrittenPart =>
   type === 'thinking' ? { kind: 'reasoning', text: textOfParts(thinking) } : { kind: 'content', text: '' };
 

@@ -9,7 +9,7 @@ import { readResponseVerbatim, responseReader } from './response-events.js';
 
 const DONE = '[DONE]';
 
-/** What reads the messages of one answer. */
+/** Readers for the messages of one answer. */
 const READERS = {
   chunk: () => readChunk,
   generate: () => readGenerateLine,
@@ -18,7 +18,7 @@ const READERS = {
   'verbatim-response': () => readResponseVerbatim,
 } as const;
 
-/** Those whose last message says that it is the last; others have a mark of their own. */
+/** Formats whose last message says that it is the last; others have a mark of their own. */
 const ENDS: ReadonlySet<Call['format']> = new Set(['generate', 'response', 'verbatim-response']);
 
 /** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
@@ -39,7 +39,7 @@ export class ChunkReader {
   readonly #call: Pick<Call, 'format'>;
   readonly #read: (message: string) => Chunk;
   readonly #refused: (message: string) => UpstreamError | null;
-  /** Those that have come, and the next of them to be read. */
+  /** Messages that have come, and the index of the next one. */
   #waiting: readonly string[] = [];
   #next = 0;
   /** Bytes read since others had their turn. */
@@ -50,12 +50,12 @@ export class ChunkReader {
   #finished = false;
   #over = false;
   #bodyEnded = false;
-  /** Of a message after chunks that are read before it is thrown. */
+  /** Error of a message after chunks that are read before it is thrown. */
   #failure: { readonly error: unknown } | null = null;
-  /** That is left until a chunk has to say something, of the time that the server is waited for. */
+  /** Remaining time until a chunk has to say something. */
   #patienceMs: number;
 
-  /** @param refused what the first message refuses; `null` if it refuses nothing */
+  /** @param refused refusal in the first message; `null` if there is none */
   constructor(
     exchange: Exchange,
     call: Pick<Call, 'format' | 'framing'>,

@@ -22,11 +22,11 @@ export interface Chunk {
   /** Whether the answer has come further: many servers send chunks without anything in them. */
   readonly says: boolean;
   readonly text: string;
-  /** What it tells of that is no part of the text, such as reasoning; tokens and ids may be those of that. */
+  /** Parts of the chunk that are not text, such as reasoning; tokens and ids may belong to these. */
   readonly parts: readonly WrittenPart[];
-  /** What is passed on as it came. */
+  /** Data that is passed on as it came. */
   readonly beside: NonNullable<UpstreamPiece['beside']> | null;
-  /** Of tokens as far as it describes any; their texts need not be those of `text`. */
+  /** Tokens, as far as the chunk describes any; their texts need not be those of `text`. */
   readonly tokens: readonly UpstreamToken[] | null;
   readonly ids: readonly number[] | null;
   readonly promptIds: readonly number[] | null;
@@ -139,13 +139,13 @@ function checked(message: string): Json {
   return object;
 }
 
-/** Of an index that is none nobody knows which choice is meant. */
+/** Whether a value is a choice. If its index is invalid, it is unknown which choice is meant. */
 function isChoice(value: unknown): boolean {
   const choice = asObject(value);
   return choice !== null && asCount(choice.index ?? 0) !== null;
 }
 
-/** Of others the caller may know what they mean. */
+/** The reason why an answer ended. Unknown reasons are passed to the caller. */
 function finishReasonOf(value: unknown): FinishReason | null {
   const reason = asText(value) ?? '';
   if (value === null || value === undefined || reason === 'model_length')

@@ -2,9 +2,9 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:h
 import { UpstreamError } from '../errors.js';
 
 export interface ExchangeOptions {
-  /** From the request to the first byte of the body. */
+  /** Time from the request to the first byte of the body. */
   readonly firstByteMs: number;
-  /** That a reader waits for more of the body. */
+  /** Time that a reader waits for more of the body. */
   readonly idleMs: number;
   readonly responseBytes: number;
   readonly signal: AbortSignal;
@@ -16,7 +16,7 @@ const LEAVE_MS = 2000;
 /** Bytes that may wait for the reader before the socket has to; Node's buffers take as many again. */
 const HIGH_WATER_BYTES = 64 << 10;
 
-/** One request, which is to be sent by whoever made it, and its answer, read chunk by chunk. */
+/** One request, which its creator has to send, and its answer, read chunk by chunk. */
 export class Exchange {
   /** Resolves with the first byte of the body, or with its end. */
   readonly begun: Promise<void>;
@@ -52,7 +52,7 @@ export class Exchange {
     request.on('response', (response) => this.#receive(response));
     request.on('error', (error) => this.#fail(connectionError(error, this.#hasBegun)));
     request.on('close', () => {
-      // Without an error: where the server goes over to another protocol, which it was not asked for.
+      // There is no error event if the server switches to another protocol, which it was not asked for.
       if (!this.#response) this.#fail(connectionError(new Error('no answer'), false));
     });
   }
@@ -99,7 +99,7 @@ export class Exchange {
     this.#response?.resume();
   }
 
-  /** Nobody reads on: closes the connection, unless the answer is whole. */
+  /** Stops reading: closes the connection, unless the answer is whole. */
   cancel(): void {
     if (!this.#ended && !this.#left)
       this.#fail(new UpstreamError('upstream_error', 'the request was cancelled'));
@@ -153,7 +153,7 @@ export class Exchange {
     this.#fail(new UpstreamError('upstream_timeout', `the upstream ${what}`));
   }
 
-  /** What was received before is still read. */
+  /** Fails the exchange. Data that was received before is still read. */
   #fail(error: unknown): void {
     if (this.#failure || this.#ended) return;
     this.#failure = { error };

@@ -13,7 +13,7 @@ export interface UpstreamHttpOptions {
   /** Up to and with `/v1`. */
   readonly url: string;
   readonly key: string | null;
-  /** Further ones, by names in lower case. */
+  /** Further headers, by names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts: UpstreamModelConfig['timeouts'];
   readonly responseBytes: number;
@@ -25,11 +25,11 @@ const USER_AGENT = 'flinch';
 const UNUSED_MS = 4000;
 
 /**
- * By node:http: undici 7, and so the fetch of Node 20 to 24, ends the process where a server closes its connection
- * while nobody reads the answer (nodejs/undici#5360).
+ * Requests to one server. Nothing of a client's request decides where they go; of its headers only the trace
+ * context, once it was read, goes on. Redirects are not followed, and compressed answers not asked for.
  *
- * Requests to one server. Nothing of a client's request decides where they go; of its headers only the trace context,
- * once it was read, goes on. Redirects are not followed, and compressed answers not asked for.
+ * It uses node:http: undici 7, and so the fetch of Node 20 to 24, ends the process if a server closes its
+ * connection while the answer is not being read (nodejs/undici#5360).
  */
 export class UpstreamHttp {
   readonly #options: UpstreamHttpOptions;
@@ -49,7 +49,7 @@ export class UpstreamHttp {
     this.#module = protocol === 'https:' ? https : http;
     this.#agent = new this.#module.Agent({
       keepAlive: true,
-      keepAliveMsecs: 60_000, // by default it is each second that the other side must show that it is there
+      keepAliveMsecs: 60_000, // by default the first probe is sent after one second
       maxFreeSockets: Number.POSITIVE_INFINITY,
       timeout: UNUSED_MS,
     });
@@ -78,8 +78,8 @@ export class UpstreamHttp {
   }
 
   /**
-   * Whatever it is, with few of its headers.
-   * @param route whose path is below the configured address, from `/v1` on
+   * Forwards any request, with few of its headers.
+   * @param route the request line, whose path is below the configured address, from `/v1` on
    */
   forward(
     { route, query, headers }: Omit<ForwardedRequest, 'body'>,
@@ -93,7 +93,7 @@ export class UpstreamHttp {
   }
 
   async #send(target: Target, body: string | Uint8Array, signal: AbortSignal): Promise<Exchange> {
-    // What has come on unused connections is seen by then, such as their end.
+    // By the next turn, events on unused connections have been handled, such as their end.
     await setImmediate();
     signal.throwIfAborted();
     if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway is shutting down');
@@ -104,7 +104,7 @@ export class UpstreamHttp {
     } catch (error) {
       if (!isStale(first, error)) throw error;
     }
-    // Others that are not in use may have ended, too.
+    // Other unused connections may have ended, too.
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
     const { exchange } = this.#begin(target, body, signal);
     await exchange.begun;
@@ -164,8 +164,8 @@ interface Target {
 }
 
 /**
- * Where a body ends: on a connection that is kept, what follows is the next request. Node says so by itself for some
- * methods only: the body of a `DELETE` it writes without a word.
+ * Headers that tell the end of a body: on a connection that is kept, the next request follows. Node sets them
+ * by itself for some methods only: it writes the body of a `DELETE` without any.
  */
 function framingOf(method: string, body: string | Uint8Array): Readonly<Record<string, string>> {
   const bytes = Buffer.byteLength(body);
@@ -186,7 +186,10 @@ function isStale({ request, exchange }: Begun, error: unknown): boolean {
   return unreachable && request.reusedSocket && exchange.status === 0;
 }
 
-/** Until a connection stands, with TLS where that is used. An agent's `timeout` does nothing while it is in use. */
+/**
+ * Limits the time until a connection is established, with TLS if that is used. An agent's `timeout` does
+ * nothing while it is in use.
+ */
 function limitConnecting(request: ClientRequest, ms: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;

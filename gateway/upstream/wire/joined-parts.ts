@@ -3,8 +3,9 @@ import { UpstreamError } from '../errors.js';
 import { asList, asObject, type Json, listOf, MAX_ENTRIES } from './json.js';
 
 /**
- * Counts by what the parts of an answer are joined: names of fields, and the `index` of choices and tool calls. Whoever
- * joins them keeps each, in whichever chunk it comes, so that an answer may have no more of them than one chunk.
+ * Counts the keys by which the parts of an answer are joined: names of fields, and the `index` of choices and
+ * tool calls. A reader that joins them keeps each, in whichever chunk it comes, so that an answer may have no
+ * more of them than one chunk.
  */
 export class JoinedParts {
   readonly #names = new Set<string>();
@@ -12,7 +13,7 @@ export class JoinedParts {
 
   /** @throws UpstreamError for one too many */
   add(chunk: Json): void {
-    // Those beside the choices are not joined: each replaces the one before.
+    // Fields beside the choices are not joined: each replaces the one before.
     for (const name in chunk) this.#names.add(name);
     for (const choice of listOf(chunk.choices)) this.#object(asObject(choice) ?? {});
     if (this.#names.size > MAX_FIELDS) throw tooMany(`${MAX_FIELDS} names of fields`);
@@ -31,7 +32,7 @@ export class JoinedParts {
     if (typeof object.index === 'number') this.#indices.add(object.index);
   }
 
-  /** Those without an index follow one another, and are not joined. */
+  /** Items without an index follow one another, and are not joined. */
   #items(list: readonly unknown[]): void {
     for (const item of list) {
       const object = asObject(item);

@@ -1,7 +1,7 @@
 import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
 
-/** Reading what a server sent, whose every field may be missing or something else. */
+/** Reading a server's JSON, whose every field may be missing or something else. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,10 @@ export const asList = (value: unknown): readonly unknown[] | null => (Array.isAr
 
 export const listOf = (value: unknown): readonly unknown[] => asList(value) ?? [];
 
-/** Of tokens, choices or calls in a message. All of them are read at once, and nothing else runs meanwhile. */
+/**
+ * Limit of tokens, choices or calls in a message. All of them are read at once, and nothing else runs
+ * meanwhile.
+ */
 export const MAX_ENTRIES = 4096;
 
 /** @throws UpstreamError for a list that is too long */

@@ -20,7 +20,7 @@ export class Messages {
   }
 
   /**
-   * Those that end within these bytes.
+   * Messages that end within these bytes.
    * @throws UpstreamError
    */
   push(bytes: Uint8Array): readonly string[] {

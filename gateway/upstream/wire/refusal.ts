@@ -6,13 +6,13 @@ const MAX_BODY_BYTES = 64 << 10;
 const MAX_TEXT = 300;
 
 export interface RefusalOptions {
-  /** What must not stand in a text that clients see: the key, the host. */
+  /** Strings that must not be in a text that clients see: the key, the host. */
   readonly secrets: readonly string[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What an answer of another status than 200 says. Reads its body only where clients are told what it says. */
+/** Error for an answer of another status than 200. Reads its body only if clients are told its contents. */
 export async function refusalOf(
   exchange: Exchange,
   { secrets, now }: RefusalOptions,
@@ -24,8 +24,8 @@ export async function refusalOf(
 }
 
 /**
- * What the first event of a stream refuses, after status 200: vLLM checks some fields only once the request is with its
- * engine. `null` for an event that refuses nothing.
+ * Refusal in the first event of a stream, after status 200: vLLM checks some fields only once the request is
+ * with its engine. `null` for an event that refuses nothing.
  */
 export function refusalWithin(
   message: string,
@@ -97,7 +97,7 @@ function messageOf(body: string): string {
   );
 }
 
-/** What clients call the fields that servers name. */
+/** Clients' names for the fields that servers name. */
 const FIELDS: Readonly<Record<string, string>> = {
   messages: 'messages',
   prompt: 'messages',

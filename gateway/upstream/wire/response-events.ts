@@ -43,7 +43,7 @@ export function readResponseVerbatim(message: string): Chunk {
   return { ...ending(event), beside: besideOf(event, []) };
 }
 
-/** Within an object of its own: its fields are those of one event alone. */
+/** Chunk with the event in an object of its own: its fields are those of one event alone. */
 const besideOf = (event: Json, unscored: readonly Unscored[]) => ({
   chunk: { event, choices: [] },
   unscored,
@@ -77,20 +77,23 @@ function reasonOf(type: string, reason: unknown): FinishReason {
   return reason === 'max_output_tokens' ? 'length' : (asText(reason) ?? 'length');
 }
 
-/** Others only say that the server is at work, and may be repeated for ever. */
+/**
+ * Whether an event is progress. Other events only say that the server is at work, and may be repeated for
+ * ever.
+ */
 const saysMore = ({ type, delta }: Json): boolean =>
   delta !== '' && !/(\.created|\.queued|\.in_progress|^keepalive)$/.test(asText(type) ?? '');
 
-/** What the model wrote beside its text. */
+/** Kind of a part that the model wrote beside its text. */
 function unscoredOf(event: Json): Unscored | null {
   const type = asText(event.type) ?? '';
   if (type === 'response.output_item.added') return kindOfItem(asText(asObject(event.item)?.type) ?? '');
   const known = DELTAS.find(([begin]) => type.startsWith(begin))?.[1];
-  // Whatever it is, somebody is to read it.
+  // Unknown deltas are meant to be read.
   return known ?? (asText(event.delta) ? 'content' : null);
 }
 
-/** Of items that are done, which need not have been announced. */
+/** Kinds of items that are done, which need not have been announced. */
 const kindsOfItems = ({ item, response }: Json): readonly Unscored[] =>
   [item, ...listOf(asObject(response)?.output)].flatMap((each) => {
     const type = asText(asObject(each)?.type);
@@ -103,7 +106,7 @@ const kindOfItem = (type: string): Unscored | null => {
   return type.endsWith('_call') ? 'tool_calls' : 'content';
 };
 
-/** Of items without an event of their own. */
+/** Kinds of items without an event of their own. */
 const DELTAS: readonly (readonly [string, Unscored])[] = [
   ['response.refusal.delta', 'refusal'],
   ['response.reasoning', 'reasoning'],

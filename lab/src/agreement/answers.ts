@@ -19,7 +19,9 @@ export type Answer = z.output<typeof answerSchema>;
 
 export const parseAnswers = (text: string): Answer[] => parseJsonLines(text, answerSchema);
 
-/** Of each question with at least two samples, which can be compared: its answers, the one at temperature 0 first. */
+/**
+ * Answers of each question with at least two samples, which can be compared, the one at temperature 0 first.
+ */
 export function byQuestion<T extends Pick<Answer, 'question'>>(answers: readonly T[]): Map<number, T[]> {
   const questions = new Map<number, T[]>();
   for (const answer of answers) {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of a clock tick, as Linux has it on all machines that Node runs on. */
+/** Duration of a clock tick: Linux has the same on all machines that Node runs on. */
 const TICK_SECONDS = 0.01;
 
 /**

@@ -19,7 +19,7 @@ import type { Answer } from './answers.js';
 import { cpuSeconds } from './cpu-seconds.js';
 import { mean } from './means.js';
 
-/** As many alternatives as any of the peers reads. */
+/** Number of alternatives, the most that any of the peers reads. */
 const TOP = 20;
 
 const PASS = PROBABILITY_METHODS.map(parseMeasure);
@@ -47,7 +47,7 @@ export interface FlinchAnswer {
 
 export type GivenEncoders = { readonly [K in 'relate' | 'embed']: NonNullable<Encoders[K]> };
 
-/** In the place of a cross-encoder: the cosine of MiniLM's embeddings, as `measure_polygraph.py` has it. */
+/** Substitute for a cross-encoder: the cosine of MiniLM's embeddings, as in `measure_polygraph.py`. */
 export const compareBy =
   (embed: GivenEncoders['embed']): NonNullable<Encoders['compare']> =>
   async (pairs) => {
@@ -96,7 +96,7 @@ export async function measureAnswer(
   };
 }
 
-/** What flinch-bench says of an answer and its samples. */
+/** Scores of flinch-bench for an answer and its samples. */
 export interface FlinchQuestion {
   readonly selfConsistency: number;
   /** Final answers that were read, `null` where there is none. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { parseJsonLines } from '#src/files/json-lines.js';
 import { pythonOf } from '../peers/folder.js';
 
-/** Of what a script prints: a line of some kilobytes for each answer. */
+/** Bytes of a script's output: a line of some kilobytes for each answer. */
 const MOST_BYTES = 256 << 20;
 
 const SCRIPTS = new URL('../../scripts/', import.meta.url);
@@ -18,7 +18,7 @@ const answer = z.object({ question: z.int(), sample: z.int(), seconds });
 const question = z.object({ question: z.int() });
 const numbers = z.array(z.number());
 
-/** What each script prints, a line for each answer or question. */
+/** Output of each script, a line for each answer or question. */
 export const POLYGRAPH = z.union([
   versions,
   answer.extend({

@@ -1,7 +1,7 @@
 import { mean, sum } from './means.js';
 import { having, joined, type Results, type Row, rowsFor } from './row.js';
 
-/** What flinch-bench shares with lm-polygraph. */
+/** Measures that flinch-bench shares with lm-polygraph. */
 export function polygraphRows(results: Results): Row[] {
   const { polygraph, questions } = results;
   const row = rowsFor('lm-polygraph');

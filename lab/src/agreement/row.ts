@@ -9,7 +9,7 @@ export interface Row {
   readonly peer: string;
   /** The peer's name of the measure. */
   readonly measure: string;
-  /** What flinch's number is: a formula, where it is not the measure itself. */
+  /** Formula of flinch's number, or the measure itself. */
   readonly ours: string;
   readonly of: 'tokens' | 'answers' | 'questions' | 'clusters';
   readonly deviation: Deviation;
@@ -17,9 +17,9 @@ export interface Row {
 
 export interface Results {
   readonly answers: readonly Answer[];
-  /** Of each answer. */
+  /** Scores of each answer. */
   readonly flinch: readonly FlinchAnswer[];
-  /** Of those with further samples. */
+  /** Scores of questions with further samples. */
   readonly questions: ReadonlyMap<number, FlinchQuestion>;
   readonly polygraph: readonly z.output<typeof POLYGRAPH>[];
   readonly uqlm: readonly z.output<typeof UQLM>[];
@@ -28,11 +28,11 @@ export interface Results {
 
 type Having<T, K extends string> = Extract<T, Record<K, unknown>>;
 
-/** Those results that have a field. */
+/** Results that have a field. */
 export const having = <T extends object, K extends string>(results: readonly T[], field: K): Having<T, K>[] =>
   results.filter((result): result is Having<T, K> => field in result);
 
-/** What a peer says of answers, with the answers and what flinch says. */
+/** Results of a peer for answers, with the answers and flinch's results. */
 export function joined<T extends { readonly question: number; readonly sample: number }>(
   { answers, flinch }: Results,
   results: readonly T[],

@@ -1,7 +1,7 @@
 import { entropyOf, mean } from './means.js';
 import { having, joined, type Results, type Row, rowsFor } from './row.js';
 
-/** What flinch-bench shares with thinkbooster, beside what that has from lm-polygraph. */
+/** Measures that flinch-bench shares with thinkbooster, beside those that it has from lm-polygraph. */
 export function thinkboosterRows(results: Results): Row[] {
   const { questions, thinkbooster } = results;
   const row = rowsFor('thinkbooster');

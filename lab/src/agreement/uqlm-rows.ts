@@ -6,7 +6,7 @@ import { having, joined, type Results, type Row, rowsFor } from './row.js';
 /** uqlm's choice of `top_k_logprobs`. */
 const TOP = 15;
 
-/** What flinch-bench shares with uqlm. */
+/** Measures that flinch-bench shares with uqlm. */
 export function uqlmRows(results: Results): Row[] {
   const { answers, flinch, questions, uqlm } = results;
   const row = rowsFor('uqlm');

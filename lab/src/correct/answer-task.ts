@@ -12,7 +12,7 @@ import { METHODS, type Scores } from '#src/uncertainty/method-names.js';
 /** How a problem was answered under a guard. */
 export const trialSchema = z.object({
   text: z.string(),
-  /** Of the answer as it stands, and of all that was written on the way. */
+  /** Tokens of the final answer, and of all that were generated for it. */
   tokens: z.int(),
   generated: z.int(),
   right: z.boolean(),
@@ -23,7 +23,7 @@ export const trialSchema = z.object({
 });
 export type Trial = z.output<typeof trialSchema>;
 
-/** What was seen of an answer. */
+/** Record of an answer. */
 export const observedSchema = trialSchema.extend({
   scores: z.array(z.partialRecord(z.enum(METHODS), z.number())),
   steps: z.array(
@@ -45,11 +45,11 @@ export interface Sampled {
   readonly seed: number;
 }
 
-/** Who answers which problems. */
+/** Engine, suite and settings of a run of answers. */
 export interface Asking {
   readonly engine: Engine;
   readonly suite: Suite;
-  /** Of an answer; less where the context ends before. */
+  /** Limit of an answer's tokens; less if the context ends before. */
   readonly maxTokens: number;
 }
 

@@ -9,11 +9,14 @@ import { type Method, PROBABILITY_METHODS } from '#src/uncertainty/method-names.
 import { DEFAULT_RANDOM, DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
 import type { Guarding, Observed } from './answer-task.js';
 
-/** What flags a step: a measure, chance at the rate of the main arm, or nothing: every step is taken for flagged. */
+/**
+ * Criteria that flag a step: a measure, chance at the rate of the main arm, or `always`, which flags every
+ * step.
+ */
 export const TRIGGERS = [...PROBABILITY_METHODS, 'adversarial', 'random', 'chance', 'always'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** What becomes of a flagged step. `random` takes any candidate. */
+/** Treatment of a flagged step. `random` takes any candidate. */
 export const REMEDIES = ['majority', 'uncertainty', 'random', 'reflect'] as const;
 export type Remedy = (typeof REMEDIES)[number];
 
@@ -38,15 +41,18 @@ export const ARMS: readonly Arm[] = [
   { trigger: 'nll', remedy: 'reflect' },
 ];
 
-/** What all arms of a run have in common. */
+/** Settings that all arms of a run have in common. */
 export interface ArmSettings {
   readonly guard: Guard;
-  /** What the main trigger goes by: the guard's rate, of ordinary steps. */
+  /** Main trigger: it uses the guard's rate, of ordinary steps. */
   readonly main: Trigger;
   readonly risks: RiskModel;
-  /** Of all steps, those that the main trigger flags in the unguarded answers. Every other trigger flags as many. */
+  /**
+   * Share of all steps that the main trigger flags in the unguarded answers. Every other trigger flags as
+   * many.
+   */
   readonly share: number;
-  /** From which score on that is so, for each other measure. */
+  /** Threshold that flags this share, for each other measure. */
   readonly thresholds: ReadonlyMap<Method, number>;
 }
 
@@ -65,7 +71,7 @@ export function thresholdFor(
   return scores[Math.max(0, Math.round(share * scores.length) - 1)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Which measure's scores a step is judged and candidates are compared by. */
+/** Measure whose scores judge a step and compare candidates. */
 export const methodOf = (trigger: Trigger): Method =>
   trigger === 'chance' || trigger === 'always' ? DEFAULT_GUARD.method : trigger;
 
@@ -133,19 +139,19 @@ function scoreOf(scores: Observed['scores'], method: Method, statistic: Statisti
   );
 }
 
-/** Those of the main trigger; of any other 1 for a flagged step, else 0. */
+/** Risks of the main trigger; for any other 1 for a flagged step, else 0. */
 function risksOf(trigger: Trigger, seed: number, { main, risks, share, thresholds }: ArmSettings): RiskModel {
   if (trigger === main) return risks;
   const always = { calibrated: () => true, ofToken: () => null, ofAnswer: () => null };
   if (trigger === 'always') return { ...always, ofStep: () => 1 };
-  // By the step itself, not by the order in which candidates happen to be asked about.
+  // The number depends on the step itself, not on the order in which candidates are asked about.
   if (trigger === 'chance')
     return { ...always, ofStep: (_, __, score) => (uniformOf(seed, score) < share ? 1 : 0) };
   const threshold = thresholds.get(methodOf(trigger)) ?? Number.POSITIVE_INFINITY;
   return { ...always, ofStep: (_, __, score) => (score >= threshold ? 1 : 0) };
 }
 
-/** In [0, 1). Scores of the same step may differ in their last digits. */
+/** Number in [0, 1). Scores of the same step may differ in their last digits. */
 const uniformOf = (seed: number, score: number): number =>
   (hash32(seed, hash32(...Buffer.from(score.toPrecision(3)))) >>> 0) / 2 ** 32;
 

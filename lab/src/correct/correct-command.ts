@@ -14,7 +14,9 @@ import { tokensFigure } from './figure.js';
 import { CHECKED_SUITES, type CorrectOptions, measure } from './measure.js';
 import { problemOptions } from './problem-options.js';
 
-/** Apart from the seeds of `flinch calibrate`, and from those that the defaults were tuned on (1000000 on). */
+/**
+ * Seed apart from those of `flinch calibrate`, and from those that the defaults were tuned on (1000000 on).
+ */
 const DEFAULT_SEED = 2_000_000;
 
 export function correctCommand(): Command {

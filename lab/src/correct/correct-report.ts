@@ -3,7 +3,7 @@ import type { Estimate } from '#bench/statistics/estimate.js';
 import type { Comparison, Row } from './comparison.js';
 import type { Delays, Quantiles } from './delays.js';
 
-/** What a run of `npm run lab -- correct` found. */
+/** Results of a run of `npm run lab -- correct`. */
 export interface CorrectReport {
   readonly command: string;
   readonly model: string;
@@ -16,17 +16,23 @@ export interface CorrectReport {
   readonly guard: object;
   /** Steps of the unguarded answers that each measure flags, and that chance is given. */
   readonly flagged: Readonly<Record<string, number>>;
-  /** Of each arm: compared with no guard, with chance, and with votes at each temperature for as many tokens. */
+  /**
+   * Rows of the arms: compared with no guard, with chance, and with votes at each temperature for as many
+   * tokens.
+   */
   readonly guarded: readonly Row[];
-  /** At each temperature, of votes among more and more answers; the first are the answers that the arms begin with. */
+  /**
+   * Rows at each temperature, of votes among more and more answers; the first are the answers that the arms
+   * begin with.
+   */
   readonly unguarded: readonly { readonly temperature: number; readonly rungs: readonly Row[] }[];
-  /** Of each way, for each problem: 1 for right, and the tokens. */
+  /** Results of each method, for each problem: 1 for right, and the tokens. */
   readonly outcomes: readonly {
     readonly name: string;
     readonly right: string;
     readonly tokens: readonly number[];
   }[];
-  /** By family, of the unguarded answers and of each arm. */
+  /** Accuracies by family, of the unguarded answers and of each arm. */
   readonly families: readonly {
     readonly subset: string;
     readonly problems: number;

@@ -9,15 +9,15 @@ export interface Quantiles {
   readonly max: number;
 }
 
-/** What a guard costs in time, one answer after the other. */
+/** Time that a guard costs, one answer after the other. */
 export interface Delays {
   readonly answers: number;
-  /** Of a whole answer: scored without a guard's doing, corrected at once, corrected and held. */
+  /** Time of a whole answer: scored without a guard, corrected at once, corrected and held. */
   readonly seconds: Readonly<Record<'unguarded' | 'immediate' | 'held', Quantiles>>;
   /** Steps of held answers without a rollback: tokens that were there, beyond the step's own, when it was released. */
   readonly steps: number;
   readonly tokensBeyond: Quantiles | null;
-  /** Of these, from a step's first token to its release. */
+  /** Time from a step's first token to its release, for these steps. */
   readonly ms: Quantiles | null;
 }
 

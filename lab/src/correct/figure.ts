@@ -2,10 +2,10 @@ import type { TopLevelSpec } from 'vega-lite';
 import { standaloneSvg } from '#bench/report/plots/svg.js';
 import type { Row } from './comparison.js';
 
-/** Of Okabe and Ito, which are told apart by the colour-blind too. */
+/** Palette of Okabe and Ito, which the colour-blind can distinguish. */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#888888', '#cc79a7'];
 const [WIDTH, HEIGHT] = [640, 400];
-/** Of width and height: points that are nearer than this have one label. */
+/** Shares of width and height: points that are nearer than this have one label. */
 const NEAR = [0.02, 0.045] as const;
 
 /**

@@ -115,7 +115,7 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
   const ladders: Ladder[] = [];
   for (const other of [temperature, ...options.controls.filter((control) => control !== temperature)]) {
     const samplings: Sampling[] = other === temperature ? [first] : [];
-    // At temperature 0 every answer is the same.
+    // All answers at temperature 0 are the same.
     const last = other === 0 ? 0 : options.samples;
     for (let number = samplings.length; number <= last; number++)
       samplings.push(await runSamples({ ...run, temperature: other }, number));

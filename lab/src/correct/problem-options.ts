@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { integer, real } from '#cli/options.js';
 
-/** Which generated problems are asked, and how they are answered. */
+/** Options for the generated problems, and for answering them. */
 export const problemOptions = (defaults: { readonly problems: number; readonly seed: number }): Option[] => [
   new Option('--problems <number>', 'number of problems')
     .argParser(integer(1, 1e6))

@@ -26,10 +26,10 @@ export type Sample = z.output<typeof sampleSchema>;
 
 export interface RunOptions extends Asking {
   readonly problems: readonly BenchProblem[];
-  /** Of the first problem's answer; each further one has the next. */
+  /** Seed of the first problem's answer; each further one has the next. */
   readonly seed: number;
   readonly temperature: number;
-  /** Where results are kept; `null` for nowhere. */
+  /** Folder of the results; `null` to keep none. */
   readonly folder: string | null;
 }
 
@@ -84,7 +84,7 @@ export async function runSamples(options: RunOptions, number: number): Promise<S
   });
 }
 
-/** What a vote needs to know of an answer. */
+/** Data of an answer for a vote. */
 export function sampleOf(
   suite: Suite,
   problem: BenchProblem,
@@ -102,7 +102,7 @@ const eachOf = <T, K extends T & object>(
   work: (problem: BenchProblem, i: number) => Promise<T>,
 ): Promise<T[]> => each(name, problems, async (problem, i) => ledger.get(i) ?? work(problem, i));
 
-/** Apart from those of other problems' answers. */
+/** Distance of the seeds of one problem's answers, apart from those of other problems' answers. */
 const SAMPLE_SEEDS = 10_000_019;
 
 const sampled = ({ seed, temperature }: RunOptions, i: number) => ({ temperature, seed: seed + i });

@@ -12,7 +12,7 @@ export interface Ladder {
 
 export function ladder(temperature: number, samplings: readonly Sampling[]): Ladder {
   const rungs = samplings.map((_, i) => {
-    // By problem.
+    // Answers by problem.
     const votes = samplings[i]!.map((_, k) => samplings.slice(0, i + 1).map((sampling) => sampling[k]!));
     return {
       name: i === 0 ? unguarded(temperature) : `${unguarded(temperature)}, vote of ${i + 1}`,

@@ -39,14 +39,14 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Apart from those of `flinch calibrate` and of the other benchmarks. */
+/** Seed apart from those of `flinch calibrate` and of the other benchmarks. */
 const DEFAULT_SEED = 5_000_000;
 
-/** Told apart by kind of step. */
+/** Detectors whose results are listed by kind of step. */
 const GROUPED = [REFERENCE, 'adversarial 16/32, sum', 'entropy, sum'];
 
 const probeSettings = z.object({ model: z.string(), seed: z.int() });
-/** Of those that a probe is trained on. */
+/** Minimum number of wrong steps that a probe is trained on. */
 const MIN_WRONG = 20;
 
 const ANSWERS_FILE = 'answers.jsonl';

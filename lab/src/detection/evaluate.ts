@@ -11,14 +11,17 @@ import { type Promised, promises, type RatedAnswer } from './promises.js';
 import type { ScoredAnswer } from './scored-answer.js';
 
 export const RATES = [0.01, 0.02, 0.05] as const;
-/** Of the groups, of the delays and of what rows are compared by. */
+/** Rate of the groups, of the delays and of the comparison of rows. */
 export const RATE = 0.02;
 
 /** How well a score tells first wrong steps from right ones. */
 export interface Detector {
   readonly measure: string;
   readonly statistic: Statistic | 'length' | 'probe';
-  /** Of first wrong steps, where this share of right ones is flagged: one for each of the rates. */
+  /**
+   * Share of first wrong steps that is flagged, at the threshold that flags this share of right ones: one for
+   * each of the rates.
+   */
   readonly recall: readonly Estimate[];
   readonly averagePrecision: Estimate;
   readonly auroc: Estimate;
@@ -28,7 +31,7 @@ export interface Detector {
   readonly delay: { readonly atEnd: number; readonly live: number } | null;
 }
 
-/** What the others are compared with: the guard's default. */
+/** Detector that the others are compared with: the guard's default. */
 export const REFERENCE = 'nll, sum';
 
 /** The steps of a kind, at the threshold that flags 2 % of all right steps. */
@@ -46,9 +49,9 @@ export interface Detection {
   readonly steps: number;
   readonly firstWrong: number;
   readonly detectors: readonly Detector[];
-  /** By measure and statistic. */
+  /** Groups by measure and statistic. */
   readonly groups: Readonly<Record<string, readonly Group[]>>;
-  /** Of the same. */
+  /** Promises by measure and statistic. */
   readonly promises: Readonly<Record<string, readonly Promised[]>>;
 }
 
@@ -87,7 +90,7 @@ const scorersOf = (measures: readonly string[]): Scorer[] => [
   { measure: 'tokens', statistic: 'length', score: ({ from, to }) => to - from },
 ];
 
-/** What labels of other answers would buy. */
+/** Probe that was trained on labels of other answers. */
 export interface Supervised {
   readonly name: string;
   readonly probe: LinearProbe;
@@ -102,7 +105,8 @@ export const labelled = (answers: readonly ScoredAnswer[]): Labelled[] =>
   }));
 
 /**
- * @param grouped the measures and statistics whose groups and promises are looked at, as {@link nameOf}
+ * @param grouped the measures and statistics whose groups and promises are evaluated, in the form of {@link
+ * nameOf}
  * @param supervised a further row
  */
 export function evaluate(

@@ -4,7 +4,7 @@ import { runSequences, runtimeOf } from '#src/engine/child/sequence-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { longs } from '#src/engine/ort-session.js';
 
-/** What the layer in the middle of a model puts out: the output of a model that ends there. */
+/** Output of a model's middle layer: that of a model that ends there. */
 export class HiddenStates {
   readonly layer: number;
   readonly #source: Checkpoint;

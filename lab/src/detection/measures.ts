@@ -3,7 +3,7 @@ import { DEFAULT_ALPHA, type Scoring } from '#src/uncertainty/settings.js';
 
 /** Scores that one reading of an answer gives. */
 export interface Reading {
-  /** By the name of the measure. */
+  /** Methods by the name of the measure. */
   readonly measures: Readonly<Record<string, Method>>;
   readonly scoring: Scoring;
 }

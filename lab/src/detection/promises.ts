@@ -16,15 +16,15 @@ export interface RatedAnswer {
   readonly right: boolean;
 }
 
-/** What a rate that is promised comes to on other answers. */
+/** Actual rate on other answers of a threshold that promises a rate. */
 export interface Promised {
   readonly rateOf: 'steps' | 'steps, by place' | 'steps, by length' | 'answers';
   readonly rate: number;
-  /** Of right steps, in all and by place: the share that is flagged. */
+  /** Share of right steps that is flagged, in all and by place. */
   readonly steps: Readonly<Record<'all' | RatedStep['place'], Estimate>>;
-  /** Of right answers: the share with a flag. */
+  /** Share of right answers with a flag. */
   readonly answers: Estimate;
-  /** Of first wrong steps: the share that is flagged. */
+  /** Share of first wrong steps that is flagged. */
   readonly found: Estimate;
 }
 
@@ -77,7 +77,7 @@ const ordinarySteps = ({ steps, firstWrong }: RatedAnswer): readonly RatedStep[]
 
 const highest = (steps: readonly RatedStep[]): number => Math.max(...steps.map(({ score }) => score));
 
-/** With a threshold for each kind of step. */
+/** Flags with a threshold for each kind of step. */
 function flagsBy(ordinary: readonly RatedStep[], rate: number, kindOf: (step: RatedStep) => unknown): Flags {
   const thresholds = new Map(
     [...new Set(ordinary.map(kindOf))].map((kind) => {
@@ -89,7 +89,7 @@ function flagsBy(ordinary: readonly RatedStep[], rate: number, kindOf: (step: Ra
   return (step) => step.score > (thresholds.get(kindOf(step)) ?? Number.POSITIVE_INFINITY);
 }
 
-/** At most this share of others like these is above it; nothing is, where they are too few. */
+/** Threshold that at most this share of the scores exceeds; infinite if there are too few. */
 function thresholdOf(scores: readonly number[], rate: number): number {
   const sorted = [...scores].sort((a, b) => a - b);
   return sorted[Math.ceil((1 - rate) * (sorted.length + 1)) - 1] ?? Number.POSITIVE_INFINITY;

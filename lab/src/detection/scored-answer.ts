@@ -23,9 +23,9 @@ export const scoredAnswerSchema = z.object({
   firstWrong: index.nullable(),
   /** The token that the first wrong words begin in. */
   wrongToken: index.nullable(),
-  /** By measure, of every token. */
+  /** Scores of every token, by measure. */
   scores: z.record(z.string(), z.array(z.number())),
-  /** Of each step: {@link HiddenStates.means}. */
+  /** Means of each step: {@link HiddenStates.means}. */
   hidden: z.array(z.array(z.number())),
 });
 export type ScoredAnswer = z.output<typeof scoredAnswerSchema>;

@@ -23,11 +23,11 @@ interface Options {
   readonly output: string;
 }
 
-/** What one setup did in all rounds. */
+/** Results of one setup in all rounds. */
 interface Result {
   readonly urls: readonly string[];
   readonly finished: number;
-  /** By the code of the error. */
+  /** Numbers by the code of the error. */
   readonly failed: Readonly<Record<string, number>>;
   readonly misplaced: number;
   readonly resumes: number;

@@ -1,3 +1,5 @@
-/** Loaded into a gateway that is measured (`node --import`): nobody measures any more where the benchmark was killed. */
+/**
+ * Module for a gateway that is measured (`node --import`): it ends the gateway if the benchmark was killed.
+ */
 process.once('disconnect', () => process.exit());
 process.channel?.unref();

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 /**
- * A server in OpenAI's shape that costs next to nothing, run as a process of its own: `tokens` tokens, one every
- * `interval` milliseconds or, at 0, as fast as they are taken. Each token's text is the time at which it was sent, in
- * nanoseconds of the machine's monotonic clock, so that whoever reads it knows how long it took; or, for a scorer, a
- * digit, with a line for each twenty.
+ * A server in OpenAI's shape that costs next to nothing, run as a process of its own: `tokens` tokens, one
+ * every `interval` milliseconds or, at 0, as fast as they are taken. Each token's text is the time at which
+ * it was sent, in nanoseconds of the machine's monotonic clock, so that a reader can compute the delay; or,
+ * for a scorer, a digit, with a line for each twenty.
  */
 
 interface Asked {
@@ -40,7 +40,7 @@ const server = createServer(async (req, res) => {
   if (interval > 0) {
     const start = performance.now();
     const timer = setInterval(() => {
-      // For a scorer by the clock: what starves this process is no part of what is measured.
+      // Digits for a scorer follow the clock: delays of this process must not affect the measurement.
       const due = digits ? Math.floor((performance.now() - start) / interval) : sent + 1;
       while (sent < Math.min(due, tokens)) {
         res.write(token());
@@ -61,7 +61,9 @@ const server = createServer(async (req, res) => {
   }
 });
 
-/** From the fields that every proxy passes on. A probe that asks for something else gets two tokens. */
+/**
+ * Parameters in the fields that every proxy passes on. A probe that asks for something else gets two tokens.
+ */
 function asked(body: string): Asked {
   const request: unknown = JSON.parse(body);
   const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)( digits)?/);
@@ -73,10 +75,10 @@ function asked(body: string): Asked {
   };
 }
 
-/** As JSON. */
+/** Token as JSON. */
 const digit = (i: number): string => (i % 20 === 19 ? '"\\n"' : `"${(7 * i) % 10}"`);
 
-/** As vLLM tells them, with one alternative. */
+/** Log-probabilities in vLLM's format, with one alternative. */
 function logprobsOf(text: string): string {
   const said = `{"token":${text},"logprob":-0.1,"bytes":null}`;
   const other = '{"token":"other","logprob":-2.5,"bytes":null}';

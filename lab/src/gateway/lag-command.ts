@@ -26,7 +26,7 @@ interface Options {
   readonly samples: number;
 }
 
-/** Of a stream that tells how fast the scorer is. */
+/** Tokens of a stream that measures the speed of the scorer. */
 const PROBE_TOKENS = 32;
 
 const ARMS = ['guard off', 'skip', 'wait'] as const;
@@ -34,16 +34,18 @@ type Arm = (typeof ARMS)[number];
 
 interface Result {
   readonly arm: Arm;
-  /** Of one stream, and beside that of the arm without a guard in the same round. Medians over the rounds. */
+  /**
+   * Speed of one stream, and its ratio to the arm without a guard in the same round. Medians over the rounds.
+   */
   readonly tokensPerSecond: number;
   readonly ratio: number;
-  /** From the last text of a stream to its end, in milliseconds. */
+  /** Time from the last text of a stream to its end, in milliseconds. */
   readonly tailMs: number;
-  /** Over all rounds. */
+  /** Tokens over all rounds. */
   readonly scored: number;
   readonly passedOver: number;
   readonly unaccounted: number;
-  /** What the steps of the same streams say that they lack. */
+  /** Unscored tokens according to the steps of the same streams. */
   readonly unscored: number;
 }
 
@@ -55,7 +57,7 @@ interface LagReport {
   /** Milliseconds between two tokens of a stream: the upstream writes `slower` times what is scored. */
   readonly interval: number;
   readonly results: readonly Result[];
-  /** What the gateway counted: `flinch_lag_skipped_tokens_total`. */
+  /** Value of the gateway's metric `flinch_lag_skipped_tokens_total`. */
   readonly counted: number;
 }
 
@@ -108,7 +110,7 @@ async function measure(options: Options, folder: string): Promise<LagReport> {
     const taken: Readonly<Record<Arm, LagStream[][]>> = { 'guard off': [], skip: [], wait: [] };
     for (let round = 0; round < rounds; round++) {
       for (const arm of ARMS) {
-        if (arm === 'wait' && round > 0) continue; // it takes `slower` times as long as the others
+        if (arm === 'wait' && round > 0) continue; // takes `slower` times as long as the others
         taken[arm].push(await run(arm, interval));
         progress.advance();
       }
@@ -129,7 +131,7 @@ async function measure(options: Options, folder: string): Promise<LagReport> {
   }
 }
 
-/** Side by side; at a pace, nobody begins at the very same moment as all others. */
+/** Runs streams in parallel; at a pace, they do not start at the same moment. */
 function runStreams(streams: number, interval: number, read: () => Promise<LagStream>): Promise<LagStream[]> {
   const one = async (_: unknown, i: number): Promise<LagStream> => {
     await setTimeout((i * interval) / streams);

@@ -2,13 +2,13 @@ import { type Agent, request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 
-/** What a client saw of one response. Times are in milliseconds. */
+/** A client's view of one response. Times are in milliseconds. */
 export interface LagStream {
   /** Pieces of text, as the upstream wrote them or as the scorer cut them. */
   readonly characters: number;
-  /** From the first text to the last. */
+  /** Time from the first text to the last. */
   readonly writingMs: number;
-  /** From the last text to the end of the stream. */
+  /** Time from the last text to the end of the stream. */
   readonly tailMs: number;
   /** Tokens of the response by what became of their scores. */
   readonly tokens: { readonly scored: number; readonly passedOver: number; readonly unaccounted: number };
@@ -27,7 +27,7 @@ export interface LagAsked {
 
 const chunk = z.object({
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
-  /** Not there without a guard. */
+  /** Absent without a guard. */
   flinch: z
     .object({
       tokens: z.array(

@@ -16,7 +16,7 @@ process.on('message', () => {
   );
   global.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();
-  // What the collection itself delayed is of no interest.
+  // Excludes the delay by the collection itself.
   setImmediate(() => delay.reset());
   process.send?.({ loop: { p50, p99, max }, memory: { heapUsed, external, rss } });
 });

@@ -28,7 +28,7 @@ const BESIDE = 'flinch beside';
 
 const unguarded = (name: string): string => `${name}, no guard`;
 
-/** What streams go through: nothing, or a server of its own process. */
+/** Target of streams: nothing, or a server of its own process. */
 interface Proxied extends Target {
   readonly server: RunningServer | null;
 }
@@ -139,7 +139,7 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
   }
 }
 
-/** Of a gateway that limits none of what is measured. */
+/** Configuration of a gateway that limits none of what is measured. */
 async function configFile(upstream: string, folder: string): Promise<string> {
   const many = 1_000_000;
   const config = {
@@ -243,7 +243,7 @@ function format({ machine, settings, results }: ProxyReport): string {
   ].join('\n');
 }
 
-/** This flinch to the one beside, round by round. */
+/** Ratios of this flinch to the one beside, round by round. */
 function comparison(results: readonly Result[]): string[] {
   const rows = results.flatMap((result) => {
     const name = [BESIDE, unguarded(BESIDE)].indexOf(result.target);

@@ -3,7 +3,7 @@ import { readEvent, SUBPROTOCOL } from 'flinch-client/protocol';
 import { WebSocket } from 'ws';
 
 export interface Asking {
-  /** Of the gateways: each connection goes to the next. */
+  /** Addresses of the gateways: each connection goes to the next. */
   readonly urls: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   /** Fields of `generation.create`. */
@@ -26,7 +26,7 @@ export interface Heard {
   lastMs: number;
 }
 
-/** For a gateway to come back, or another to take over. */
+/** Time for a gateway to come back, or another to take over. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 500;
 

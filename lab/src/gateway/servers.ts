@@ -135,8 +135,8 @@ function running(child: ChildProcess, url: string): RunningServer {
 }
 
 /**
- * Of the process and its children, such as workers. Linux counts hundredths of a second, for itself and for the process
- * (proc_pid_stat(5), utime and stime).
+ * CPU time of the process and its children, such as workers. Linux counts hundredths of a second, for itself
+ * and for the process (proc_pid_stat(5), utime and stime).
  */
 function cpuMsOf(pid: number | undefined): number | null {
   const file = `/proc/${pid}/stat`;

@@ -41,7 +41,7 @@ interface SoakReport {
   readonly machine: Machine;
   readonly settings: Omit<Options, 'model' | 'output'>;
   readonly counts: Counts;
-  /** Of the gateway's own heap and buffers, after a collection. */
+  /** Growth of the gateway's own heap and buffers, after a collection. */
   readonly memory: Growth | null;
   /** The worst of the samples after the warm-up, milliseconds. */
   readonly loop: { readonly p99: number; readonly max: number };

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 
-/** Where streams are asked for. */
+/** Server that streams are requested from. */
 export interface Target {
   readonly name: string;
   readonly url: string;
@@ -21,12 +21,14 @@ export interface Load {
 }
 
 export interface Measured {
-  /** Of each token: from its sending to its arrival, in milliseconds. */
+  /** Delay of each token, from its sending to its arrival, in milliseconds. */
   readonly delays: Float64Array;
   readonly seconds: number;
 }
 
-/** Within which the streams of a run begin, one after the other; when none is paced, all begin at once. */
+/**
+ * Time within which the streams of a run begin, one after the other; when none is paced, all begin at once.
+ */
 const RAMP_MS = 2000;
 
 const chunk = z.object({
@@ -44,7 +46,7 @@ export async function runStreams(target: Target, load: Load): Promise<Measured> 
   const delays = new Float64Array(load.streams * load.tokens);
   let count = 0;
   const start = performance.now();
-  // At the pace of a model nobody begins at the very same moment as all others.
+  // At the pace of a model, streams do not start at the same moment.
   const apart = load.interval > 0 ? RAMP_MS / load.streams : 0;
   const one = async (_: unknown, i: number): Promise<void> => {
     if (apart > 0) await setTimeout(i * apart);
@@ -112,7 +114,7 @@ function readStream(
   });
 }
 
-/** Of sorted values. */
+/** Percentile of sorted values. */
 export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }

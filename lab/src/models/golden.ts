@@ -21,7 +21,7 @@ interface GoldenCase {
   readonly promptIds: readonly number[];
   readonly responseIds: readonly number[];
   readonly logprobs: readonly number[];
-  /** Of the offline schedule, at `alpha`; for formats it is not known. */
+  /** Scores of the offline schedule, at `alpha`; unknown for formats. */
   readonly scores: { readonly alpha: number; readonly values: readonly number[] } | null;
 }
 
@@ -30,12 +30,12 @@ export interface GoldenRow {
   readonly family: string;
   readonly format: string;
   readonly tokens: number;
-  /** Of the process that scores, in fp32. */
+  /** Difference in the process that scores, in fp32. */
   readonly scored: number;
-  /** Of the process that writes, in each precision; in int8 the mean, too. */
+  /** Differences in the process that writes, in each precision; in int8 the mean, too. */
   readonly written: Readonly<Record<Precision, number>>;
   readonly writtenMean: number;
-  /** Of offline scores of `adversarial`, as a share of the answer's largest. */
+  /** Difference of offline scores of `adversarial`, as a share of the answer's largest. */
   readonly adversarial: number | null;
 }
 
@@ -146,7 +146,7 @@ export async function measureGolden({ family, format, model, cases }: Fixture): 
   };
 }
 
-/** What the process that writes says of given tokens. */
+/** Log-probabilities of given tokens in the process that writes. */
 async function writtenLogprobs(
   engine: Engine,
   promptIds: readonly number[],

@@ -32,7 +32,7 @@ const entrySchema = z.object({
   data_offsets: z.tuple([z.int(), z.int()]),
 });
 
-/** Of a small file: with types that flinch does not compute with, too. */
+/** Tensors of a small file, also of types that flinch does not compute with. */
 async function readTensors(file: string): Promise<DrawnTensor[]> {
   const bytes = await readFile(file);
   const start = 8 + Number(bytes.readBigUInt64LE(0));

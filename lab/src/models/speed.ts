@@ -31,14 +31,17 @@ export const FORMATS: readonly string[] = [
 export interface SpeedRow {
   readonly format: string;
   readonly precision: Precision;
-  /** Of the model as it is stored. */
+  /** Size of the model as it is stored. */
   readonly fileBytes: number;
-  /** Of the weights as they are mapped. */
+  /** Size of the weights as they are mapped. */
   readonly weightBytes: number;
-  /** Of one stream, one number for each round. */
+  /** Speed of one stream, one number for each round. */
   readonly written: readonly number[];
   readonly scored: readonly number[];
-  /** Of both processes after a scored stream, weights included; the last round's. `null` where it is not told. */
+  /**
+   * Memory of both processes after a scored stream, weights included; the last round's. `null` if it is
+   * unknown.
+   */
   readonly memoryBytes: number | null;
 }
 
@@ -128,7 +131,7 @@ async function stream(engine: Engine, tokens: number, scored: boolean): Promise<
   return (1000 * tokens) / (performance.now() - start);
 }
 
-/** Of a file, or of the weights in a folder. */
+/** Size of a file, or of the weights in a folder. */
 async function bytesOf(model: string): Promise<number> {
   const { size } = await stat(model).then(async (found) =>
     found.isFile()

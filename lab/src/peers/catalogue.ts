@@ -12,7 +12,7 @@ import { nodeLlamaCpp } from './node-llama-cpp.js';
 import type { Part } from './part.js';
 
 export interface Peer {
-  /** What it is and what it is for. */
+  /** Description and purpose. */
   readonly purpose: string;
   readonly licence: string;
   /** Bytes to fetch and on the disk, if nothing of it is there; measured on Linux x64. */
@@ -20,7 +20,7 @@ export interface Peer {
   readonly disk: number;
   /** Bytes of `download` and `disk` that are torch and its libraries for CUDA, the same files in all environments. */
   readonly torch?: { readonly download: number; readonly disk: number };
-  /** What else a user must have or know. */
+  /** Further requirements and facts for the user. */
   readonly notes?: readonly string[];
   readonly parts: readonly Part[];
 }

@@ -4,7 +4,7 @@ import type { Part, Workshop } from './part.js';
 import { FIXED, findPython, runUv, uvParts } from './uv.js';
 import { ENVIRONMENTS, type EnvironmentName, NEWEST, OVERRIDES, PYTHON_OF } from './versions.js';
 
-/** What an environment must be able to import. */
+/** Modules that an environment must be able to import. */
 const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   tools: ['gguf', 'safetensors.numpy', 'tokenizers'],
   vllm: ['vllm.version', 'transformers', 'gguf', 'onnxscript'],

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { GGUF_ONLY, type GgufModel, isPeerModel, MODELS, type PeerModel } from './models.js';
 
-/** Where peers are set up: `$FLINCH_PEERS`, else the user's cache. Never in the repository. */
+/** Folder of the peers: `$FLINCH_PEERS`, else in the user's cache. Never in the repository. */
 export function peersFolder(): string {
   const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
   return FLINCH_PEERS || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'flinch', 'peers');

@@ -14,7 +14,7 @@ export function litellmCommand(
     model_name: `${peer}/${model}`,
     litellm_params: { model: `openai/${model}`, api_base: url, api_key: 'none' },
   }));
-  // It asks for a key otherwise; it listens on loopback only, as the servers behind it do.
+  // LiteLLM asks for a key otherwise; it listens on loopback only, as the servers behind it do.
   const general = { dangerously_permit_weak_or_unset_master_key: true };
   // JSON is YAML.
   writeFileSync(config, JSON.stringify({ model_list: models, general_settings: general }, null, 2));

@@ -62,7 +62,10 @@ async function fetchSources(builds: string, workshop: Workshop): Promise<void> {
   await extract(archive, builds, workshop);
 }
 
-/** Also over what an interrupted run has extracted: files keep their dates, so that nothing is compiled twice. */
+/**
+ * Extracts, also over the files of an interrupted run: files keep their dates, so that nothing is compiled
+ * twice.
+ */
 const extract = async (archive: string, builds: string, workshop: Workshop): Promise<void> =>
   void (await workshop.run('tar', ['-xzf', archive, '-C', builds]));
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
 
-/** Where each model is that peers serve, below the peers' folder. */
+/** Location of each model that peers serve, below the peers' folder. */
 export const MODELS = {
   reasoner: {
     checkpoint: () => EMBEDDED_MODEL,

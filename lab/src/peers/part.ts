@@ -7,7 +7,7 @@ import { readJsonFile } from '#src/files/json-text.js';
 import type { ProgramOptions } from './run-program.js';
 import type { SetUpView } from './set-up-view.js';
 
-/** What a part is made with. */
+/** Tools for making a part. */
 export interface Workshop {
   /** The peers' folder. */
   readonly root: string;
@@ -25,9 +25,9 @@ export interface Workshop {
 export interface Part {
   /** Below the peers' folder. */
   readonly path: string;
-  /** What it is made from. A part of another version is made again. */
+  /** Identity of its sources. A part of another version is made again. */
   readonly version: () => string | Promise<string>;
-  /** What must be there to make it. */
+  /** Parts that are needed to make it. */
   readonly needs?: () => readonly Part[];
   /** Makes it at a path of its own, from where it is moved to its place. */
   readonly make: (target: string, workshop: Workshop) => Promise<void>;

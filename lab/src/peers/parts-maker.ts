@@ -54,7 +54,7 @@ export class PartsMaker implements Workshop {
     }
   }
 
-  /** Without a stamp, what is killed in the middle of this is made again. */
+  /** Moves a part to its place. If this is interrupted, the stamp is missing, and the part is made again. */
   async #place(part: Part, target: string): Promise<void> {
     const place = join(this.root, part.path);
     mkdirSync(join(this.root, 'set-up'), { recursive: true });

@@ -13,11 +13,11 @@ export interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** A line of its standard output or standard error. */
   readonly onLine?: (line: string) => void;
-  /** What can be done about a failure with this output, beyond what is known of every program. */
+  /** Advice for a failure with this output, beyond what is known of every program. */
   readonly hint?: (output: string) => string | undefined;
 }
 
-/** Of its standard output, the last that is returned: a build may print for hours. */
+/** Characters at the end of the standard output that are returned: a build may print for hours. */
 const KEPT_CHARACTERS = 1 << 20;
 
 /** Lines of a failed program that its error shows. */
@@ -97,7 +97,7 @@ export async function runProgram(
   }
 }
 
-/** What can be done, as far as the output says it. */
+/** Advice derived from the output. */
 function hintFor(output: string): string {
   if (/No space left on device|ENOSPC|os error 28|Disk quota exceeded/i.test(output)) return DISK_FULL;
   if (/not found in the package registry|no versions? of|there is no version/i.test(output))

@@ -12,7 +12,7 @@ const serverSchema = z.object({
   model: z.string(),
   url: z.string(),
   pid: z.int().min(2),
-  /** Of the process, as {@link startOf} says it: its number may be another's by now. */
+  /** Start of the process, from {@link startOf}: its number may be another's by now. */
   start: z.string(),
   log: z.string(),
 });
@@ -69,7 +69,7 @@ function signal({ pid }: RunningServer, kind: NodeJS.Signals): void {
   try {
     process.kill(-pid, kind);
   } catch (error) {
-    // It ended meanwhile.
+    // The process ended meanwhile.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

@@ -11,7 +11,7 @@ export type PeerServerName = 'vllm' | 'llama-cpp';
 export interface PeerServerOptions {
   /** vLLM serves those with a checkpoint. */
   readonly model: GgufModel;
-  /** On 127.0.0.1. */
+  /** Port on 127.0.0.1. */
   readonly port: number;
   /** The file that its output is added to. */
   readonly log: string;
@@ -39,7 +39,7 @@ export interface PeerServer {
   release(): void;
 }
 
-/** In KV-cache tokens, prompts and answers; the reasoner has no more positions than 512. */
+/** Context in KV-cache tokens, prompts and answers; the reasoner has no more positions than 512. */
 const CONTEXT = { reasoner: 512, smollm2: 2048, gemma3: 2048 } as const;
 
 const COMMANDS = {
@@ -92,7 +92,7 @@ export interface ServerCommand {
 }
 
 /**
- * As {@link startPeer}, for any server.
+ * Same as {@link startPeer}, for any server.
  * @param options `probe`: the path, below `/v1`, that it answers once it is there
  */
 export async function startProcess(
@@ -120,7 +120,7 @@ export async function startProcess(
       try {
         process.kill(-child.pid, kind);
       } catch {
-        // It is gone.
+        // The process is gone.
       }
     }
   };

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 import { formatBytes } from '#cli/format.js';
 import { note } from '#cli/terminal.js';
 
-/** What a set-up shows on standard error: lines, and a bar on a terminal. */
+/** Output of a set-up on standard error: lines, and a bar on a terminal. */
 export class SetUpView {
   #bar: SingleBar | null = null;
   #barName = '';

@@ -4,17 +4,18 @@ import { UsageError } from '#src/files/errors.js';
 import { fetchFrom } from '#src/files/fetch.js';
 import { listUpTo } from '#src/files/limited-list.js';
 
-/** Of a project's page: projects with very many files have some megabytes. */
+/** Limits of a project's page: projects with very many files have some megabytes. */
 const MOST_FILES = 50_000;
 const MOST_BYTES = 32 << 20;
 
-/** What is read of a project's page in a package index (PEP 691). */
+/** Fields of a project's page in a package index (PEP 691) that are read. */
 const projectSchema = z.object({
   files: listUpTo(MOST_FILES, z.object({ filename: z.string(), url: z.string() })),
 });
 
 /**
- * Where a package index has the sources of a project: uv installs packages, but does not hand out their archives.
+ * Address of a project's sources in a package index: uv installs packages, but does not hand out their
+ * archives.
  *
  * @throws UsageError if it does not have the file
  */

@@ -31,7 +31,7 @@ export const PORTS = {
 export const BASE_PORT = 8400;
 export const LAST_OFFSET = 13;
 
-/** In the order of their start: LiteLLM is before the others. */
+/** Servers in the order of their start, except for LiteLLM, which is before the others. */
 export const SERVER_NAMES = ['vllm', 'llama-cpp', 'litellm'] as const;
 
 type Started = Omit<PeerServer, 'model'>;
@@ -87,7 +87,8 @@ async function startServing(
   try {
     return await start({
       ...{ port, log, signal, timeout: TIMEOUT_MS },
-      // Before it answers: whatever ends this process now, `peers down` finds the server.
+      // The process is recorded before it answers: `peers down` then finds the server, even if this process
+      // ends now.
       onStarted: (pid) => {
         const start = startOf(pid);
         if (start !== null) remember(root, { peer, model, url, pid, start, log });

@@ -14,7 +14,7 @@ type Health = 'answers' | 'silent' | 'ended';
 
 interface Status {
   readonly folder: string;
-  /** On the disk, caches included; equal files of several environments count once. */
+  /** Size on the disk, caches included; equal files of several environments count once. */
   readonly bytes: number;
   readonly peers: readonly { readonly name: PeerName; readonly setUp: boolean; readonly bytes: number }[];
   readonly servers: readonly (Omit<RunningServer, 'start'> & { readonly health: Health })[];

@@ -45,7 +45,7 @@ export async function up(names: readonly PeerName[], { start, basePort }: UpOpti
   });
 }
 
-/** Of runs that were killed: what they were making. */
+/** Removes parts that killed runs were making. */
 async function removeUnfinished(root: string): Promise<void> {
   for (const name of readdirSync(root)) {
     if (name.startsWith(UNFINISHED)) await rm(join(root, name), { recursive: true, force: true });
@@ -81,7 +81,7 @@ export function describe(name: PeerName, there: boolean): string {
   ].join('\n');
 }
 
-/** In whatever version. */
+/** Whether a peer is set up, in any version. */
 export const isSetUp = (root: string, name: PeerName): boolean => {
   const parts: readonly Part[] = PEERS[name].parts;
   return parts.every((part) => stampOf(root, part) !== null);

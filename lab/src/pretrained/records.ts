@@ -27,7 +27,7 @@ const answerSchema = z.object({
 });
 export type Answer = z.output<typeof answerSchema>;
 
-/** What one measure says of one answer: of its tokens, or else of its steps. */
+/** Scores of one answer by one measure: of its tokens, or else of its steps. */
 const scoreSchema = z.object({
   id: z.string(),
   measure: z.string(),

@@ -15,7 +15,7 @@ const CURVES: readonly Detector[] = [
   ['nll', 'sum'],
   [LENGTH, 'own'],
 ];
-/** The one whose interval is drawn: five bands would hide each other. */
+/** Curve whose interval is drawn: five bands would hide each other. */
 const [WITH_BAND] = CURVES;
 const GRID = Array.from({ length: 51 }, (_, i) => i / 50);
 
@@ -66,7 +66,7 @@ function rocPoints(set: UnitSet): Point[] {
   });
 }
 
-/** In two lines, so that panels stay close. */
+/** Separator of two lines, so that panels stay close. */
 const BREAK = '|';
 const panelOf = (set: UnitSet): string => {
   const [task, ...how] = describe(set);
@@ -74,7 +74,9 @@ const panelOf = (set: UnitSet): string => {
 };
 
 const SIZE = 210;
-/** Of Okabe and Ito, which are told apart by the colour-blind too; dashes tell them apart in print. */
+/**
+ * Palette of Okabe and Ito, which the colour-blind can distinguish; dashes distinguish the curves in print.
+ */
 const COLOURS = ['#0072b2', '#56b4e9', '#009e73', '#d55e00', '#888888'];
 const DASHES = [
   [1, 0],

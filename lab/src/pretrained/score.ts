@@ -20,7 +20,7 @@ export interface Scoring {
   readonly signal: AbortSignal;
 }
 
-/** What the measures say of answers; each is kept as soon as it is known. */
+/** Scores answers by all measures; each score is kept as soon as it is known. */
 export async function scoreAnswers(scoring: Scoring): Promise<void> {
   const { folder, problems, measures, engine, signal } = scoring;
   const answers = await openAnswers(folder);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { UsageError } from '#src/files/errors.js';
 import { listUpTo } from '#src/files/limited-list.js';
 
-/** Of a completion, with all alternatives of its tokens. */
+/** Limits of a completion, with all alternatives of its tokens. */
 const MOST_BYTES = 64 << 20;
 const MOST_TOKENS = 1 << 16;
 
@@ -14,9 +14,9 @@ const responseSchema = z.object({
     z.object({
       text: z.string(),
       finish_reason: z.enum(['stop', 'length']),
-      /** As vLLM has them. */
+      /** Format of vLLM. */
       token_ids: listUpTo(MOST_TOKENS, z.int()).nullish(),
-      /** As llama.cpp has them. */
+      /** Format of llama.cpp. */
       logprobs: z
         .object({
           content: listUpTo(

@@ -142,7 +142,7 @@ const WATCHED: readonly Detector[] = [
   [LENGTH, 'own'],
 ];
 
-/** What alarms find at the same share of false ones. */
+/** Findings of alarms at the same share of false ones. */
 function alarmTable(all: readonly Evaluated[]): string {
   const rows = all.flatMap(({ set, detections }) =>
     RATES.map((rate, i) => [

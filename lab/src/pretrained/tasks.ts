@@ -11,7 +11,7 @@ export interface PretrainedProblem {
   readonly id: string;
   readonly question: string;
   readonly messages: readonly ChatMessage[];
-  /** For a model without a chat template: examples, then the question. */
+  /** Prompt for a model without a chat template: examples, then the question. */
   readonly completion: string;
   readonly given: GivenResponse | null;
 }
@@ -21,7 +21,7 @@ export interface PretrainedTask {
   /** Ends a completion. */
   readonly stop: readonly string[];
   load(dataFolder: string): Promise<PretrainedProblem[]>;
-  /** Of each step: whether it is wrong; `null` where it does not count. */
+  /** Whether each step is wrong; `null` if it does not count. */
   label(problem: PretrainedProblem, steps: readonly string[]): (boolean | null)[];
 }
 
@@ -61,7 +61,7 @@ const equations: PretrainedTask = {
         messages: [
           {
             role: 'user',
-            // Without an example: a small model copies it.
+            // The prompt has no example: a small model copies it.
             content: `${question}\n\nSolve this step by step, and write each calculation as an equation.`,
           },
         ],

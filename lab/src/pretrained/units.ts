@@ -33,7 +33,8 @@ export async function unitsOfSteps(folder: string, dataFolder: string): Promise<
   const [answers, scores] = [await openAnswers(folder), await openScores(folder)];
   const scoredIds = new Set([...scores.values()].map(({ id }) => id));
   const answered = (await task.load(dataFolder)).filter(({ id }) => answers.get(id)?.tokenIds.length);
-  // Of an interrupted run those up to the first that is not scored: a sample as the whole is.
+  // An interrupted run is cut before the first answer that is not scored: the rest is a sample as the whole
+  // is.
   const end = answered.findIndex(({ id }) => !scoredIds.has(id));
   const problems = end < 0 ? answered : answered.slice(0, end);
   const measures = [...new Set([...scores.values()].map(({ measure }) => measure))];

@@ -12,9 +12,9 @@ export interface Writing {
   readonly folder: string;
   readonly settings: PretrainedSettings;
   readonly problems: readonly PretrainedProblem[];
-  /** Of the server; `null` for given answers. */
+  /** Address of the server; `null` for given answers. */
   readonly url: string | null;
-  /** Of the checkpoint that will score; `null` where the server's log-probabilities are the scores. */
+  /** Checkpoint that will score; `null` if the server's log-probabilities are the scores. */
   readonly checkpoint: string | null;
   readonly streams: number;
   readonly signal: AbortSignal;
@@ -80,7 +80,7 @@ const request = ({ settings: { task, model }, url }: Writing, sampling: Sampling
   return { url, model, ...sampling, max_tokens: TASKS[task].maxTokens };
 };
 
-/** By the ids of prompt and answer, so that what is scored is what was written. */
+/** Writes an answer by the ids of prompt and answer, so that the written tokens are the scored ones. */
 async function writeByIds(
   writing: Writing,
   checkpoint: OpenCheckpoint,
@@ -114,7 +114,10 @@ async function writeByText(
   return { answer: { id: problem.id, promptIds: null, tokenIds, tokenTexts, finish }, tokens };
 }
 
-/** What log-probabilities allow, as a gateway has them of an upstream without a scorer; the last is a lower bound. */
+/**
+ * Measures that log-probabilities allow, as in a gateway with an upstream and without a scorer; the last is a
+ * lower bound.
+ */
 const SERVER_MEASURES: readonly (readonly [string, (token: WrittenToken) => number])[] = [
   ['nll', ({ logprob }) => 0 - logprob],
   [

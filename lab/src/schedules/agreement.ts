@@ -33,7 +33,7 @@ export function agreement(
   };
 }
 
-/** Which tokens score highest, at most {@link TOP}. */
+/** The tokens that score highest, at most {@link TOP}. */
 function highest(scores: readonly (number | null)[]): number[] {
   const scored = scores.flatMap((score, i) => (score === null ? [] : [{ score, i }]));
   return scored

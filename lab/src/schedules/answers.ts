@@ -9,9 +9,9 @@ import { encodePrompt } from '#src/tokenizer/prompt.js';
 export interface Answer {
   readonly promptIds: readonly number[];
   readonly ids: readonly number[];
-  /** Of each token. */
+  /** Text of each token. */
   readonly texts: readonly string[];
-  /** Of each token, as the process that writes tells them: in the precision of writing. */
+  /** Statistics of each token from the process that writes, in the precision of writing. */
   readonly written: readonly Written[];
 }
 

@@ -39,7 +39,7 @@ export interface ScheduleResult {
   readonly attacked: number;
   readonly positionsPerToken: number;
   readonly millisecondsPerToken: number;
-  /** With each of the references, over answers. */
+  /** Agreement with each of the references, over answers. */
   readonly agreement: Readonly<Record<(typeof REFERENCES)[number], AgreementOfAll>>;
 }
 
@@ -80,7 +80,10 @@ export function summarize(
   });
 }
 
-/** Where no rank correlation is defined, as when fewer than two tokens are attacked, the answer has none. */
+/**
+ * Means over answers. An answer has no rank correlation if it is not defined, as when fewer than two tokens
+ * are attacked.
+ */
 function overAnswers(all: readonly Agreement[]): AgreementOfAll {
   const correlations = all.map(({ spearman }) => spearman).filter(Number.isFinite);
   const tops = all.map(({ top }) => top);

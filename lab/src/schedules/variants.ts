@@ -22,5 +22,8 @@ export const VARIANTS: readonly Variant[] = [
   }),
 ];
 
-/** What the others are compared with, by name: the paper's, the most exact while streaming, and the default. */
+/**
+ * Variants that the others are compared with, by name: the paper's, the most exact while streaming, and the
+ * default.
+ */
 export const REFERENCES = ['offline', 'block 1, window all', 'block 8, window 64'] as const;

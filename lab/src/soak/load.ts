@@ -8,7 +8,7 @@ import { scoredGeneration } from '#src/stream/scored-generation.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
 import { DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
 
-/** What has been asked of the engine so far. */
+/** Numbers of requests to the engine so far. */
 export interface LoadCounts {
   finished: number;
   /** Left before their end, after some tokens or some time. */

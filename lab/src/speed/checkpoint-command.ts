@@ -44,13 +44,13 @@ interface Options {
 
 const DECODED_TOKENS = 64;
 const STREAM_TOKENS = 64;
-/** Of each of several streams: sixteen of them take minutes. */
+/** Tokens of each of several streams: sixteen of them take minutes. */
 const CONCURRENT_TOKENS = 24;
 const STREAM_COUNTS = [1, 4, 16];
 const TEXT_LENGTHS = [64, 128, 256, 512, 1024, 2048];
 const LONG_PASS = 512;
 const LONG_PROMPT = 2000;
-/** For the tokens that are written after the longest text, and the next turn of a conversation. */
+/** Positions for the tokens that are written after the longest text, and the next turn of a conversation. */
 const ROOM = 64;
 const PROFILED_PASTS = [0, 2000];
 

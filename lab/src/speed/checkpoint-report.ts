@@ -16,10 +16,10 @@ export interface CheckpointReport {
   readonly model: string;
   readonly weightBytes: number;
   readonly machine: Machine;
-  /** Of each engine process, and of what it is compared with. */
+  /** Threads of each engine process, and of the references. */
   readonly threads: number;
   readonly rounds: number;
-  /** Of the process that writes. */
+  /** Precision of the process that writes. */
   readonly precision: Precision;
   readonly memory: MemoryGrowth | undefined;
   readonly decode: DecodeSpeed | undefined;

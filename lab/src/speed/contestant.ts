@@ -1,9 +1,9 @@
 import { processMemory } from '#bench/process-memory.js';
 
-/** What is measured: prompts of token ids, each with an answer of a given length. */
+/** Work that is measured: prompts of token ids, each with an answer of a given length. */
 export interface Work {
   readonly prompts: readonly (readonly number[])[];
-  /** To be written, or scored, for each of them. */
+  /** Tokens to write, or to score, for each of them. */
   readonly tokens: number;
   /** Whether it is done with the first of these. */
   readonly first: boolean;
@@ -32,7 +32,7 @@ export function checkCount(name: string, counts: readonly number[], tokens: numb
   if (wrong !== undefined) throw new Error(`${name} wrote ${wrong} tokens instead of ${tokens}`);
 }
 
-/** Of processes together. What is shared (weights, libraries) counts once. */
+/** Memory of processes together. Shared pages (weights, libraries) count once. */
 export async function memoryOf(pids: readonly number[]): Promise<number | null> {
   const all = await Promise.all(pids.map(processMemory));
   const known = all.filter((memory) => memory !== null);

@@ -14,7 +14,10 @@ export interface WritingCost {
   readonly sample: Sample;
 }
 
-/** What a token costs after longer and longer prompts, in turn; not what reading the prompt costs. */
+/**
+ * Measures the cost of a token after longer and longer prompts, in turn; without the cost of reading the
+ * prompt.
+ */
 export async function measureWriting(
   engine: Engine,
   lengths: readonly number[],
@@ -25,7 +28,7 @@ export async function measureWriting(
     lengths.map((length) => [
       String(length),
       async () => {
-        // What was read of a prompt is found again in the next round.
+        // The keys and values of a prompt are found again in the next round.
         const times = await tokenTimes(engine, idsOf(engine, length, 0), WRITTEN_TOKENS + 1);
         return times.at(-1)!.time - times[0]!.time;
       },
@@ -38,7 +41,7 @@ export async function measureWriting(
 /** Two turns of a conversation: the second begins with all of the first. */
 export interface ConversationSpeed {
   readonly promptTokens: number;
-  /** What the second turn adds: the answer to the first, and a question. */
+  /** Tokens that the second turn adds: the answer to the first, and a question. */
   readonly addedTokens: number;
   /** Milliseconds to the first token, which has its scores. */
   readonly first: Sample;
@@ -47,7 +50,7 @@ export interface ConversationSpeed {
 
 const QUESTION_TOKENS = 24;
 
-/** Long prompts that nobody has asked before, each followed by its next turn. */
+/** Long prompts that have not been asked before, each followed by its next turn. */
 export async function measureConversation(
   engine: Engine,
   promptTokens: number,

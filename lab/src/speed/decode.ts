@@ -13,7 +13,7 @@ export interface DecodeSpeed {
   readonly bytesPerToken: number;
   /** Bytes of weights per second. */
   readonly bytesPerSecond: number;
-  /** What reading alone reaches with as many threads, in the same rounds, bytes per second. */
+  /** Speed of reading alone with as many threads, in the same rounds, bytes per second. */
   readonly readers: Readonly<Record<string, number>>;
   /** Share of the best reader. */
   readonly share: number;

@@ -15,7 +15,7 @@ interface Flinch {
   readonly name: string;
   readonly most: { readonly context: number; readonly streams: number };
   readonly precision?: Precision;
-  /** What it is compared with. */
+  /** Name of the contestant that it is compared with. */
   readonly reference?: string;
 }
 

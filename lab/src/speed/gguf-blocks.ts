@@ -8,7 +8,7 @@ export interface BlockType {
   readonly head: (deviation: number) => Uint8Array;
 }
 
-/** Of whole numbers from 0 to n − 1 that are equally likely. */
+/** Deviation of whole numbers from 0 to n − 1 that are equally likely. */
 const deviationOf = (n: number): number => Math.sqrt((n * n - 1) / 12);
 
 const half = (value: number): Uint8Array => {

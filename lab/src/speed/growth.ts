@@ -59,7 +59,7 @@ export interface WindowedCost {
   readonly sample: Sample;
 }
 
-/** What windowed scoring costs at the end of longer and longer texts, in turn. */
+/** Measures the cost of windowed scoring at the end of longer and longer texts, in turn. */
 export async function measureWindowed(
   engine: Engine,
   lengths: readonly number[],
@@ -96,7 +96,7 @@ export async function measureWindowed(
 export interface Concurrency {
   readonly streams: number;
   readonly sample: Sample;
-  /** Of all streams together. */
+  /** Speed of all streams together. */
   readonly tokensPerSecond: number;
 }
 

@@ -5,13 +5,13 @@ import type { Job } from './speed-models.js';
 
 /** Ids of whole words, so that no server treats any of them as special; all models have them. */
 const [FIRST_ID, LAST_ID] = [1000, 8000];
-/** Of the round that is not counted. */
+/** Tokens of the round that is not counted. */
 const WARM_UP_TOKENS = 8;
 /** Written or scored after a prompt, of which the first is waited for. */
 const AFTER_PROMPT = 32;
 
 interface Result {
-  /** Of the report's jobs. */
+  /** Index of one of the report's jobs. */
   readonly job: number;
   /** Seconds until the first token or score, or tokens of all streams per second; one number for each round. */
   readonly values: readonly number[];
@@ -40,11 +40,14 @@ export interface MeasureOptions {
   readonly jobs: readonly Job[];
   readonly tokens: number;
   readonly rounds: number;
-  /** After each turn, also of those that leave it out. */
+  /** Called after each turn, also of those that leave it out. */
   readonly onTurn: () => void;
 }
 
-/** Everyone in turn, round after round, while the others are stopped. The first round is short and not counted. */
+/**
+ * Runs all contestants in turn, round after round, while the others are stopped. The first round is short and
+ * not counted.
+ */
 export async function measurePeers(
   contestants: readonly Contestant[],
   { model, jobs, tokens, rounds, onTurn }: MeasureOptions,
@@ -90,7 +93,7 @@ async function inTurn(contestant: Contestant, work: Work): Promise<number> {
   }
 }
 
-/** With other prompts in each round and stream: nobody finds them in a cache. */
+/** Work with other prompts in each round and stream, which are in no cache. */
 function workOf({ streams, promptTokens, first }: Job, round: number, tokens: number): Work {
   const written = first ? AFTER_PROMPT : round === 0 ? WARM_UP_TOKENS : tokens;
   const id = (i: number): number => FIRST_ID + ((i * 7919) % (LAST_ID - FIRST_ID));
@@ -125,6 +128,6 @@ export function formatPeersSpeed({ model, machine, tokens, rounds, jobs, rows }:
   ].join('\n');
 }
 
-/** Those whose own ratio is 1. */
+/** References of the rows: their own ratio is 1. */
 const referencesOf = (rows: readonly Row[]): string =>
   [...new Set(rows.map(({ reference }) => reference))].join(', ');

@@ -14,9 +14,9 @@ export interface OperatorTime {
   readonly operator: string;
   /** Nodes of this type in the graph as onnxruntime optimized it. */
   readonly nodes: number;
-  /** Of one run. */
+  /** Time of one run. */
   readonly milliseconds: number;
-  /** Of the time in all operators. */
+  /** Share of the time in all operators. */
   readonly share: number;
 }
 
@@ -29,7 +29,7 @@ export interface Profile extends PassSize {
 
 const RUNS = 6;
 
-/** Where the time of a score pass goes, by type of operator. Profiling itself costs a little. */
+/** Time of a score pass by type of operator. Profiling itself costs a little. */
 export async function profilePass(
   checkpoint: Checkpoint,
   size: PassSize,

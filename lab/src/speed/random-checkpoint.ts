@@ -12,7 +12,7 @@ export interface Shape {
   readonly num_hidden_layers: number;
   readonly num_attention_heads: number;
   readonly num_key_value_heads: number;
-  /** At least 256, one for each byte. */
+  /** Size of the vocabulary, at least 256, one token for each byte. */
   readonly vocab_size: number;
   readonly max_position_embeddings: number;
 }
@@ -61,7 +61,7 @@ export async function writeRandomCheckpoint(
   await writeRandomWeights(folder, tensors, { type, seed });
 }
 
-/** What config.json says of such a model. */
+/** Contents of config.json for such a model. */
 export const configOf = (shape: Shape, type: WeightType) => ({
   architectures: ['LlamaForCausalLM'],
   model_type: 'llama',
@@ -73,7 +73,7 @@ export const configOf = (shape: Shape, type: WeightType) => ({
   eos_token_id: 0,
 });
 
-/** Everything but weights. */
+/** Writes all files but the weights. */
 export async function writeTexts(folder: string, shape: Shape, config: object): Promise<void> {
   await writeFile(join(folder, 'config.json'), JSON.stringify(config));
   await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(byteTokenizer(shape.vocab_size)));
@@ -95,7 +95,7 @@ export async function writeRandomWeights(
 /** A tensor of a file, with its bytes a part at a time. */
 export interface DrawnTensor {
   readonly name: string;
-  /** As safetensors names it. */
+  /** Type by its name in safetensors. */
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly byteLength: number;
@@ -176,7 +176,7 @@ export function byteTokens(size: number): string[] {
   return Array.from({ length: size }, (_, id) => token(id));
 }
 
-/** Without merges every text becomes bytes. */
+/** Tokenizer without merges: every text becomes bytes. */
 function byteTokenizer(size: number) {
   const vocab = Object.fromEntries(byteTokens(size).map((token, id) => [token, id]));
   return {

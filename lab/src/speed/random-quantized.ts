@@ -20,9 +20,9 @@ export type QuantizedFormat = (typeof QUANTIZED_FORMATS)[number];
 
 /** Side of the blocks of FP8 that share a scale. */
 const BLOCK = 128;
-/** Of the whole numbers from 0 to 15. */
+/** Deviation of the whole numbers from 0 to 15. */
 const DEVIATION_OF_4_BITS = Math.sqrt(255 / 12);
-/** Of ±1 to ±1.875, in eighths. */
+/** Deviation of ±1 to ±1.875, in eighths. */
 const DEVIATION_OF_FP8 = 1.47;
 
 /**

@@ -11,7 +11,7 @@ export interface ScorePassSpeed extends PassSize {
   readonly gigaflops: number;
   /** The same of its products with weights alone, under the options of a score session. */
   readonly products: ProductSpeed;
-  /** With weights that onnxruntime packed beforehand: the most that it can do. */
+  /** Speed with weights that onnxruntime packed beforehand: its upper limit. */
   readonly packed: ProductSpeed;
 }
 

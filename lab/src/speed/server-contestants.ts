@@ -12,9 +12,9 @@ import { type PeerServer, type PeerServerName, startPeer } from '../peers/server
 import { type Contestant, checkCount, memoryOf } from './contestant.js';
 
 const MODEL = 'smollm2';
-/** Of a completion. */
+/** Bytes of a completion. */
 const MOST_BYTES = 16 << 20;
-/** What these servers are started for. */
+/** Settings with which these servers are started. */
 export const SERVED = { context: 512, streams: 8 };
 
 export const SERVERS = {

@@ -11,7 +11,7 @@ import { SHAPES, writeRandomCheckpoint } from './random-checkpoint.js';
 import { type GgufFormat, writeRandomGguf } from './random-gguf.js';
 import { openServer, SERVED, SERVERS, type ServerName } from './server-contestants.js';
 
-/** One of the works that everybody does in turn. */
+/** Work that all contestants do in turn. */
 export interface Job {
   readonly streams: number;
   readonly promptTokens: number;
@@ -47,7 +47,7 @@ export interface OpenOptions {
   readonly peers: readonly string[];
   readonly formats: readonly GgufFormat[];
   readonly python: string;
-  /** For files. */
+  /** Folder for files. */
   readonly temporary: string;
 }
 

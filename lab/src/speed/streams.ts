@@ -19,7 +19,7 @@ export const PROMPT_TOKENS = 32;
 
 export const DEFAULT_ADVERSARY = { alpha: DEFAULT_SCORING.alpha, form: 'perturb' } as const;
 
-/** What a guard needs by default: scores that come with the tokens. */
+/** Default scoring of a guard: scores that come with the tokens. */
 export const SHIPPED_SCORING: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
 
 /** A text whose tokens do not matter: speed does not depend on them. */
@@ -80,7 +80,10 @@ export interface LengthCost {
 
 const BLOCK = 8;
 
-/** What scoring a token costs as the response grows: its last block under two windows, and the text in one pass. */
+/**
+ * Measures the cost of scoring a token as the response grows: its last block under two windows, and the text
+ * in one pass.
+ */
 export async function measureLengths(
   engine: Engine,
   lengths: readonly number[],

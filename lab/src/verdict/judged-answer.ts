@@ -11,10 +11,10 @@ export interface JudgedAnswer {
   /** Every step is, and the final answer. */
   readonly allRight: boolean;
   readonly steps: number;
-  /** Of the verdict, and its risk: a rank, which is the same for all scores above the calibration's. */
+  /** Score of the verdict, and its risk: a rank, which is the same for all scores above the calibration's. */
   readonly score: number;
   readonly risk: number;
-  /** By name. */
+  /** Scores by name. */
   readonly measures: Readonly<Record<string, number>>;
 }
 

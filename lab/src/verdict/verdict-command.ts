@@ -37,7 +37,10 @@ interface VerdictOptions {
   readonly json?: boolean;
 }
 
-/** Apart from the seeds of `flinch calibrate`, and from those that the score of an answer was chosen on (3000000 on). */
+/**
+ * Seed apart from those of `flinch calibrate`, and from those that the score of an answer was chosen on
+ * (3000000 on).
+ */
 const DEFAULT_SEED = 4_000_000;
 
 export function verdictCommand(): Command {

@@ -13,9 +13,9 @@ import { isAlarm } from '#src/risk/risk.js';
 import type { JudgedAnswer } from './judged-answer.js';
 
 export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
-/** Of the groups: enough of them are flagged to compare. */
+/** Rate for the groups: enough of them are flagged to compare. */
 const GROUP_RATE = 0.05;
-/** Of all answers, those with the highest scores that somebody reads. */
+/** Shares of all answers that are reviewed, those with the highest scores. */
 const REVIEWED = [0.05, 0.1, 0.2, 0.3] as const;
 
 /** How many answers of a kind are flagged. */
@@ -43,13 +43,13 @@ interface Group {
   readonly caught: Estimate;
 }
 
-/** What a reader of the highest answers finds. */
+/** Findings of a review of the answers with the highest scores. */
 interface Review {
   readonly share: number;
   readonly answers: number;
-  /** Of these, with a wrong final answer. */
+  /** Share of these that has a wrong final answer. */
   readonly wrong: Estimate;
-  /** Of all wrong answers, those among them; by chance it would be `share`. */
+  /** Share of all wrong answers that is among them; by chance it would be `share`. */
   readonly found: Estimate;
 }
 
@@ -118,7 +118,7 @@ function review(answers: readonly JudgedAnswer[], share: number): Review {
   };
 }
 
-/** By area, the largest first, after the verdict's. */
+/** Separations by area, the largest first, after the verdict's. */
 function separations(answers: readonly JudgedAnswer[]): Separation[] {
   const wrong = answers.map(({ right }) => !right);
   const names = Object.keys(answers[0]?.measures ?? {});
@@ -148,7 +148,7 @@ function separations(answers: readonly JudgedAnswer[]): Separation[] {
   ];
 }
 
-/** By family, and by length: a rate of all answers is not one of each kind. */
+/** Answers by family, and by length: a rate of all answers is not one of each kind. */
 function groupsOf(answers: readonly JudgedAnswer[]): [string, readonly JudgedAnswer[]][] {
   const lengths = answers.map(({ steps }) => steps).sort((a, b) => a - b);
   const median = lengths[Math.floor((lengths.length - 1) / 2)] ?? 0;

@@ -6,7 +6,10 @@ export interface GgufArchitecture {
   readonly interleaved: boolean;
 }
 
-/** By `general.architecture`. Mistral's models are `llama`. Sources: llama.cpp, `conversion` and `src/models`. */
+/**
+ * Supported architectures by `general.architecture`. Mistral's models are `llama`. Sources: llama.cpp,
+ * `conversion` and `src/models`.
+ */
 export const ARCHITECTURES = {
   llama: { family: 'llama', interleaved: true },
   qwen2: { family: 'qwen2', interleaved: false },
@@ -20,5 +23,8 @@ export const ARCHITECTURES = {
 export type Architecture = keyof typeof ARCHITECTURES;
 export const ARCHITECTURE_NAMES = Object.keys(ARCHITECTURES) as Architecture[];
 
-/** Layers of the models whose queries are scaled by hiddenSize / heads, of which files say nothing: both of 27 B. */
+/**
+ * Number of layers of the models that scale queries by hiddenSize / heads, which GGUF files do not state:
+ * both have 27 B parameters.
+ */
 export const SCALED_BY_WIDTH: Readonly<Partial<Record<Architecture, number>>> = { gemma2: 46, gemma3: 62 };

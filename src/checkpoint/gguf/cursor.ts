@@ -18,12 +18,12 @@ const MAX_ENTRIES = 2 ** 20;
 
 /** Reads a GGUF header from its start. Every number that it states is checked before anything is made of it. */
 export class GgufCursor {
-  /** What is being read, for messages. */
+  /** Name of the field that is being read, for messages. */
   field = '';
   position = 0;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  /** Where the header has to end. */
+  /** End of the header, at most. */
   readonly #end: number;
   readonly #file: string;
   readonly #utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -146,7 +146,7 @@ export class GgufCursor {
   }
 }
 
-/** By type, without those of strings and arrays. */
+/** Bytes of a value by its type, except strings and arrays. */
 const BYTES = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
 
 const small = (value: bigint): number | bigint =>

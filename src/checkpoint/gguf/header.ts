@@ -6,7 +6,7 @@ import { type GgufType, ggufType } from './types.js';
 export interface GgufTensor {
   readonly name: string;
   readonly type: GgufType;
-  /** As the file states it, the row's length first: the reverse of a safetensors shape. */
+  /** Dimensions in the order of the file, the row's length first: the reverse of a safetensors shape. */
   readonly dims: readonly number[];
   /** Bytes from the start of the file. */
   readonly offset: number;

@@ -7,7 +7,7 @@ import type { GgufHeader } from './header.js';
 import { ropeFactors } from './rope-factors.js';
 
 const number = z.number();
-/** Those of `ARCHITECTURE.*`. Sizes are checked as those of config.json. */
+/** Keys of `ARCHITECTURE.*`. Sizes are checked as those of config.json. */
 const schema = z.object({
   block_count: number,
   context_length: number,
@@ -50,7 +50,7 @@ export const architectureOf = ({ metadata }: Pick<GgufHeader, 'metadata'>, file:
   parseJson(generalSchema, Object.fromEntries(metadata), file)['general.architecture'];
 
 /**
- * What config.json would say.
+ * Contents of the config.json that describes the same model.
  *
  * @param rope contents of `rope_freqs.weight`, where the file has it
  * @throws ModelError naming the field

@@ -15,9 +15,9 @@ import { ggufTokenizer } from './tokenizer.js';
 import { unpackedGguf } from './unpack.js';
 import { type GgufWeight, ggufWeights, ROPE_FACTORS } from './weights.js';
 
-/** Of the folder that is made. */
+/** Format of the folder that is made. */
 const FORMAT = 'flinch gguf 1';
-/** What is read of the start of a file: what is read at first is enough for most. */
+/** Bytes that are read from the start of a file: the first size is enough for most files. */
 const HEADERS = [2 ** 22, MAX_HEADER];
 
 export interface GgufFacts {
@@ -30,12 +30,12 @@ export interface GgufFacts {
 
 /** A GGUF file, checked but for its weights. */
 export interface GgufModel extends CheckedGguf {
-  /** That of the file, without `.gguf`. */
+  /** Name of the file, without `.gguf`. */
   readonly name: string;
   readonly facts: GgufFacts;
-  /** Of the checkpoint folder that can be made of it. */
+  /** Texts of the checkpoint folder that can be made of the file. */
   readonly texts: GgufTexts;
-  /** What tells the file from another. */
+  /** Identity of the file. */
   readonly digest: string;
 }
 
@@ -129,7 +129,7 @@ export function checkGguf(header: GgufHeader, texts: GgufTexts, file: string): C
 interface Source {
   readonly header: GgufHeader;
   readonly rope: Float32Array | null;
-  /** What tells the file from another. */
+  /** Identity of the file. */
   readonly digest: string;
 }
 

@@ -17,7 +17,10 @@ const llama3 = { ...gpt2, pattern: words('\\p{N}{1,3}') };
 const tekken =
   '[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+';
 
-/** By `tokenizer.ggml.pre`: llama.cpp, src/llama-vocab.cpp, with the patterns of the tokenizer.json that it quotes. */
+/**
+ * Pre-tokenizers by `tokenizer.ggml.pre`. Source: llama.cpp, src/llama-vocab.cpp, with the patterns of the
+ * tokenizer.json that it quotes.
+ */
 export const PRE_TOKENIZERS: ReadonlyMap<string, PreTokenizer> = new Map(
   Object.entries({
     'gpt-2': gpt2,
@@ -35,7 +38,7 @@ export const PRE_TOKENIZERS: ReadonlyMap<string, PreTokenizer> = new Map(
   }),
 );
 
-/** Of tokenizer.json. */
+/** The `pre_tokenizer` of tokenizer.json. */
 export function preTokenizer({ pattern, digits }: PreTokenizer): unknown {
   const byteLevel = {
     type: 'ByteLevel',

@@ -40,7 +40,7 @@ type Raw = z.output<typeof schema>;
 /** Values of `token_type`. */
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED] = [1, 2, 3, 4];
 
-/** Of `llama`, where the file does not say. */
+/** Special tokens of `llama`, if the file does not state them. */
 const ASSUMED: Readonly<Record<string, number | undefined>> = { unknown: 0, bos: 1, eos: 2 };
 
 /** Control tokens that end an answer, whatever `eos_token_id` says, as in llama.cpp. */
@@ -56,7 +56,7 @@ const ENDS = new Set([
   ],
 ]);
 
-/** What tokenizer.json and tokenizer_config.json would say, and which ids begin and end a text. */
+/** Contents of tokenizer.json and tokenizer_config.json, and the ids that begin and end a text. */
 export interface GgufTokenizer {
   readonly tokenizer: unknown;
   readonly config: unknown;

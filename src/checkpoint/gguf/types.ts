@@ -114,7 +114,7 @@ function unpackQ6K(blocks: Blocks, at: number, out: Float32Array, to: number): v
   }
 }
 
-/** By number. Layouts: `ggml-common.h` and `ggml-quants.c` of ggml. */
+/** Types by number. Layouts: `ggml-common.h` and `ggml-quants.c` of ggml. */
 const TYPES = new Map<number, GgufType>(
   Object.entries({
     0: { name: 'F32', layout: native('fp32', 4) },

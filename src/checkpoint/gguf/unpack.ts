@@ -10,14 +10,14 @@ export const unpackedGguf = (weight: GgufWeight, file: string): ConvertedWeight 
   chunks: () => unpackedRows(weight, file),
 });
 
-/** In which a weight is kept: the file's own type, or fp32 for what is computed. */
+/** Type of a weight after unpacking: the file's own type, or fp32 if it is computed. */
 export const keptType = ({ layout: { native }, offset }: GgufWeight): StoredType =>
   offset === 0 ? (native ?? 'fp32') : 'fp32';
 
 /** A weight in the bytes of the checkpoint, whole heads at a time where they are interleaved. */
 async function* unpackedRows(weight: GgufWeight, file: string): AsyncGenerator<Uint8Array> {
   const { tensor, layout, interleaved } = weight;
-  // Of a vector of biases each element is a row.
+  // Each element of a vector of biases is a row.
   const [rows, inner] = weight.shape.length > 1 ? [weight.shape[0]!, weight.shape[1]!] : [tensor.dims[0]!, 1];
   const vector = weight.shape.length === 1 && interleaved === null;
   const [count, length] = vector ? [1, rows] : [rows, inner];
@@ -44,7 +44,10 @@ async function* unpackedRows(weight: GgufWeight, file: string): AsyncGenerator<U
   }
 }
 
-/** Of each head, GGUF has row i of the first half beside row i of the second (llama.cpp, conversion/llama.py `permute`). */
+/**
+ * Restores the order of rows in each head: GGUF has row i of the first half beside row i of the second
+ * (llama.cpp, conversion/llama.py `permute`).
+ */
 function halvesApart(rows: Uint8Array, headDim: number, rowBytes: number): Uint8Array {
   const ordered = new Uint8Array(rows.length);
   const half = headDim / 2;

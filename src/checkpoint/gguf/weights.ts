@@ -24,15 +24,15 @@ export const ROPE_FACTORS = 'rope_freqs.weight';
 
 /** A weight of the decoder and where it is. */
 export interface GgufWeight {
-  /** That of Hugging Face. */
+  /** Hugging Face's name of the weight. */
   readonly name: string;
-  /** As in safetensors: rows first. */
+  /** Shape as in safetensors, rows first. */
   readonly shape: readonly number[];
   readonly tensor: GgufTensor;
   readonly layout: GgufLayout;
-  /** Rows of a head whose halves the file keeps interleaved: `llama` alone, for another order of RoPE's pairs. */
+  /** Rows of a head if the file interleaves its halves: `llama` alone, for another order of RoPE's pairs. */
   readonly interleaved: number | null;
-  /** What the file adds to a weight that the decoder adds it to. */
+  /** Number that the file has already added to the weight, and that the decoder adds itself. */
   readonly offset: number;
 }
 

@@ -25,7 +25,7 @@ export const partsOf = ({ values, scales, zeros, groups, size }: QuantizedWeight
 
 /** Bytes of the values of a matrix, which are unpacked together: those of Llama 3.1 405B in 8 bits have 872 MB. */
 const MAX_VALUES = 2 ** 30;
-/** Of what else belongs to it: its scales become as many numbers of 4 bytes. */
+/** Bytes of any other part: its scales become as many numbers of 4 bytes. */
 const MAX_PART = 2 ** 27;
 
 /** Tensors that would change a weight; those for activations (`input_scale`) would not. */

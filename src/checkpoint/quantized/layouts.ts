@@ -4,9 +4,9 @@ import type { Quantization } from './settings.js';
 export interface StoredPart {
   /** After the name of the module. */
   readonly suffix: string;
-  /** Of which type it may be, as safetensors names it. */
+  /** Accepted types, by their names in safetensors. */
   readonly dtypes: readonly string[];
-  /** Which neighbours share a word of 32 bits; `null`: none do, each has its own element. */
+  /** Neighbours that share a word of 32 bits; `null`: each element is stored by itself. */
   readonly packed: 'rows' | 'columns' | null;
   /** Whether it is stored as columns × rows. */
   readonly transposed: boolean;
@@ -19,13 +19,13 @@ export interface Layout {
   /** `null`: what is subtracted is `zero`. */
   readonly zeros: StoredPart | null;
   readonly zero: number;
-  /** What is added to a stored zero-point. */
+  /** Added to a stored zero-point. */
   readonly zeroOffset: number;
   /** The group of each column; read if the quantisation is reordered. */
   readonly groups: string | null;
   /** Rows and columns of the matrix. */
   readonly size: string | null;
-  /** Where in a word each of its neighbours is. */
+  /** Position of each neighbour in a word. */
   readonly places: readonly number[];
 }
 

@@ -11,17 +11,17 @@ import type { Size } from './rows.js';
 import type { Quantization } from './settings.js';
 import { unpackedQuantized } from './unpack.js';
 
-/** Of what is made: weights of another format are made again. */
+/** Format of the unpacked weights: a file of another format is made again. */
 const FORMAT = 'flinch quantized 1';
 
 export interface QuantizationFacts {
   /** Method, format and bits. */
   readonly format: string;
-  /** Where the unpacked weights are. */
+  /** Folder of the unpacked weights. */
   readonly folder: string;
   /** How many matrices are quantised, of how many. */
   readonly matrices: readonly [quantized: number, all: number];
-  /** Of all weights, as stored. */
+  /** Average of all weights, as stored. */
   readonly bitsPerWeight: number;
 }
 

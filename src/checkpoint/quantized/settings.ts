@@ -9,7 +9,7 @@ const METHODS = ['compressed-tensors', 'gptq', 'awq', 'fp8'] as const;
 /** How the matrices of a checkpoint are quantised, as `quantization_config` of config.json says. */
 export interface Quantization {
   readonly method: (typeof METHODS)[number];
-  /** Of those that the method has: `pack-quantized`, `gptq_v2`, ... */
+  /** One of the method's formats: `pack-quantized`, `gptq_v2`, ... */
   readonly format: string;
   readonly type: 'int' | 'float';
   readonly bits: 4 | 8;

@@ -58,8 +58,8 @@ async function scalesOf({ layout, scales, scaleSize }: QuantizedWeight, readPart
 }
 
 /**
- * What is subtracted, for each scale. Where zero-points are all alike, some GPTQ files say v1 and hold those of v2 (vLLM,
- * pull request 38966): either is taken.
+ * Zero-points, one for each scale. If all zero-points are equal, some GPTQ files say v1 and hold those of v2
+ * (vLLM, pull request 38966): either is accepted.
  */
 async function zerosOf({ layout, zeros, scaleSize, quantization }: QuantizedWeight, readPart: ReadPart) {
   const alike = new Float32Array(scaleSize[0] * scaleSize[1]).fill(layout.zero);

@@ -117,7 +117,7 @@ export class ChunkedPass {
     });
   }
 
-  /** What the last layer says of the scored rows, `[scored, hidden]`. */
+  /** Output of the last layer for the scored rows, `[scored, hidden]`. */
   async #hidden(chunk: Chunk): Promise<Float32Array> {
     const session = await this.#sessions.get({ kind: 'forward', sequences: 1, result: 'hidden' });
     const scored = atLeastOne(chunk);
@@ -200,5 +200,5 @@ function atLeastOne(chunk: Chunk): Chunk {
   return chunk.targets.length > 0 ? chunk : { ...chunk, targets: [0], attacked: [false] };
 }
 
-/** As in the graphs: NaN stays, so that a gradient that overflowed is not taken for none. */
+/** Sign as in the graphs: NaN stays NaN, so that a gradient that overflowed is not taken for zero. */
 const sign = (x: number): number => (Number.isFinite(x) ? Math.sign(x) : Number.NaN);

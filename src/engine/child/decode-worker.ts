@@ -45,7 +45,7 @@ export interface DecodeWorkerOptions {
   readonly threads: number;
   readonly device?: Device;
   readonly contextLength: number;
-  /** By default nothing is kept. */
+  /** Memory for keys and values of earlier prompts; 0 by default. */
   readonly prefixCacheBytes?: number;
   readonly send: (message: FromDecode) => void;
 }
@@ -58,7 +58,7 @@ export class DecodeWorker {
   readonly #options: DecodeWorkerOptions;
   readonly #runtime: Runtime;
   readonly #streams = new Map<number, Stream>();
-  /** Those that have ended and may be continued. */
+  /** Streams that have ended and may be continued. */
   readonly #retained = new Map<number, Stream>();
   readonly #prefixes: PrefixCache;
   #running = false;
@@ -90,13 +90,13 @@ export class DecodeWorker {
     void this.#run();
   }
 
-  /** What is known of the prompt. */
+  /** A cache that holds the longest known beginning of the prompt. */
   #read({ client, promptIds }: GenerateMessage): KvCache {
     const found = client ? this.#prefixes.find(client, promptIds) : null;
     return found ?? new KvCache(this.#options.source.config, this.#options.contextLength);
   }
 
-  /** Of the prompt, as far as it was read: what the response adds is read one row at a time. */
+  /** Keeps the prompt, as far as it was read. The response is not kept: it is read one row at a time. */
   #keep({ request: { client, past, promptIds }, cache }: Stream): void {
     if (client && !past) this.#prefixes.keep(client, promptIds.slice(0, cache.length), cache);
   }
@@ -124,7 +124,7 @@ export class DecodeWorker {
     this.#running = false;
   }
 
-  /** Those that have waited longest, of the streams that may go on; they go to the end of the line. */
+  /** The streams that have waited longest among those that can go on; they move to the end of the queue. */
   #next(): Turn[] {
     const turns: Turn[] = [];
     let room = this.#room();
@@ -146,7 +146,7 @@ export class DecodeWorker {
     return chosen;
   }
 
-  /** Rows of a run that prompts may share: few where others, who write, wait for it. */
+  /** Rows of a run that prompts may share: few if streams that write wait for it. */
   #room(): number {
     const rows = rowsPerRun(this.#runtime, { keys: this.#options.contextLength, passes: 1, scored: false });
     const writing = [...this.#streams.values()].some(
@@ -155,7 +155,7 @@ export class DecodeWorker {
     return Math.max(LEAST_ROOM, writing ? Math.min(rows, PREFILL_BESIDE) : rows);
   }
 
-  /** What keeps a sequence from growing, found before others share a run with it. */
+  /** The reason why a sequence cannot grow, found before others share a run with it. */
   #refusal({ cache }: Stream, more: number): string | null {
     try {
       cache.reserve(cache.length + more);
@@ -180,7 +180,7 @@ export class DecodeWorker {
     }
   }
 
-  /** Of what follows the last token that each brought, `[vocab]`. */
+  /** Log-probabilities of the token that follows each turn's last one, `[vocab]`. */
   async #logprobs(turns: readonly Turn[]): Promise<Float32Array[]> {
     const { sessions, device } = this.#options;
     const graph = decodeGraph(
@@ -243,7 +243,7 @@ export class DecodeWorker {
   }
 
   #fail({ request: { stream } }: Stream, message: string): void {
-    if (!this.#streams.delete(stream)) return; // nobody waits for it
+    if (!this.#streams.delete(stream)) return; // the stream has already ended
     this.#options.send({ type: 'failed', stream, message });
   }
 }

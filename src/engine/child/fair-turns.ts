@@ -1,9 +1,10 @@
 /**
- * Whose turn it is, so that each of several clients that have work gets the same time (start-time fair queueing, Goyal,
- * Vin and Cheng 1996): the one that has had least. Who comes back after a pause has no claim to the time before.
+ * Chooses the next client, so that all clients with work get the same time (start-time fair queueing, Goyal,
+ * Vin and Cheng 1996): the client that has had the least. A client that returns after a pause cannot claim
+ * the time before.
  */
 export class FairTurns {
-  /** Of each client, what it has had by the virtual clock; of those that are ahead of it. */
+  /** Time that each client has had on the virtual clock; only for clients ahead of it. */
   readonly #served = new Map<string, number>();
   #clock = 0;
 

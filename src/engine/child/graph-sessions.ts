@@ -25,13 +25,13 @@ export type GraphSpec =
 
 export type PlainSpec = Exclude<GraphSpec, { readonly kind: 'tokur' }>;
 
-/** What runs graphs for a worker: sessions of this process, or an inference server. */
+/** Runs graphs for a worker: sessions of this process, or an inference server. */
 export interface GraphRunners {
   /** See {@link Sessions.batchSize}. */
   batchSize(waiting: number, limit?: number): number;
   /** @throws Error for a graph that there is not */
   get(spec: GraphSpec): Promise<GraphRunner>;
-  /** What `tokur` graphs need first; `null` where there are none. */
+  /** Graphs that compute the inputs of `tokur` graphs; `null` if there are none. */
   readonly tokurBases: TokurBases | null;
 }
 
@@ -53,9 +53,9 @@ export class Sessions implements GraphRunners {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
   readonly #opened = new Map<string, Promise<OpenedGraph>>();
-  /** What graphs share that do not read it in place; `null` where they do. */
+  /** Data that graphs share if they do not read it in place; `null` otherwise. */
   readonly #device: Shared | null;
-  /** What `tokur` graphs need first. */
+  /** Graphs that compute the inputs of `tokur` graphs. */
   readonly tokurBases: TokurBases;
 
   constructor(source: ModelSource, options: SessionOptions) {
@@ -93,7 +93,10 @@ export class Sessions implements GraphRunners {
     return session;
   }
 
-  /** There keys and values are read where they are, whatever the run: copies of them are what is brought there. */
+  /**
+   * Opens a graph on the device. Keys and values are always read in place there: copies of them are brought
+   * to it.
+   */
   async #openOnDevice(spec: GraphSpec, { weights, keys }: Shared): Promise<OpenedGraph & SequenceRunner> {
     const graph = this.#build(spec.kind === 'forward' ? { ...spec, apart: true } : spec);
     return { ...(await weights.open(graph)), past: (sequences) => keys.past(sequences) };

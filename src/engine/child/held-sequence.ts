@@ -1,6 +1,6 @@
 import type { PassMessage, PassToken } from '../protocol.js';
 
-/** What is to be done, run by run. A run that fails is thrown into it. */
+/** Steps of a job, run by run. If a run fails, its error is thrown into the generator. */
 export type Runs<Result> = Generator<() => Promise<void>, Result>;
 
 /** Sequences whose keys and values are held where their graphs run, and not by the worker. */
@@ -12,7 +12,7 @@ export interface HeldSequences {
 export interface HeldSequence {
   /** Reads the first `end` tokens ahead. */
   read(ids: readonly number[], end: number): Runs<void>;
-  /** What a pass says of tokens `from` to `to − 1`. */
+  /** Statistics of tokens `from` to `to − 1`. */
   score(
     ids: readonly number[],
     pass: Pick<PassMessage, 'start' | 'from' | 'to' | 'adversary' | 'top'>,

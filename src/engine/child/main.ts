@@ -72,7 +72,7 @@ async function openScore(message: OpenMessage): Promise<void> {
   });
 }
 
-/** What runs the graphs of the score process. */
+/** Opens the sessions or the connection that run the graphs of the score process. */
 async function openGraphs({
   source,
   threads,

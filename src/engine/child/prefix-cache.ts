@@ -27,9 +27,9 @@ interface Entry {
  */
 export class PrefixCache {
   readonly #limit: number;
-  /** By client, the one used last at the end. */
+  /** Entries by client, the most recently used last. */
   readonly #clients = new Map<string, Entry[]>();
-  /** In the order of use. */
+  /** Clients by entry, in the order of use. */
   readonly #used = new Map<Entry, string>();
   #bytes = 0;
 
@@ -59,7 +59,7 @@ export class PrefixCache {
     return best.cache.fork(longest);
   }
 
-  /** @param read those whose keys and values stand first in the cache, of which a copy is kept */
+  /** @param read tokens whose keys and values stand first in the cache; a copy of them is kept */
   keep(client: string, read: readonly number[], cache: KvCache): void {
     const ids = read.slice(0, wholeBlocks(read.length));
     if (ids.length < LEAST) return;

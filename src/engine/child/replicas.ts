@@ -34,7 +34,8 @@ export function replicaCaches(count: number, { runtime: { config }, limit }: Rep
 }
 
 /**
- * Where a run that begins at `start` ends: rows whose next token is not asked for need no logits, and go by themselves.
+ * End of a run that begins at `start`. Rows whose next token is not asked for need no logits, and have a run
+ * of their own.
  * @param replicas how many go through together
  */
 export function replicaEnd(

@@ -9,14 +9,14 @@ export interface Window extends SequenceRows {
 }
 
 export interface AttackedWindow extends Window {
-  /** Which of the targets the adversary attacks. */
+  /** Whether the adversary attacks each target. */
   readonly attacked: readonly boolean[];
 }
 
-/** What `outputStatistics` puts out. */
+/** Outputs of `outputStatistics`. */
 export const STATISTICS = ['logprob', 'entropy', 'margin', 'top_ids', 'top_logprobs'];
 
-/** And what the adversary adds. */
+/** Further outputs of a graph with an adversary. */
 export const ADVERSARY: Readonly<Record<Adversary['form'], readonly string[]>> = {
   perturb: ['perturbed_logprob', 'rival', 'rival_before', 'rival_after'],
   derivative: ['derivative', 'rival', 'rival_before', 'rival_after'],
@@ -74,7 +74,7 @@ export function scoredFeeds(windows: readonly Window[]): Feeds {
   return { rows: longs(rows, [rows.length]), targets: longs(targets, [rows.length]) };
 }
 
-/** What a run says of the targets of each window. */
+/** Statistics of the targets of each window, from one run. */
 export function readTokens(
   result: RunResult,
   windows: readonly Pick<Window, 'targets'>[],
@@ -108,7 +108,7 @@ function readAdversary(result: RunResult, step: Step) {
   const fall = fallOf(result, step);
   return (row: number): PassToken['adversary'] => ({
     fall: fall(row),
-    // To first order a probability could pass 1.
+    // A first-order approximation of a probability may exceed 1.
     rival: { id: rival[row]!, before: rivalBefore![row]!, after: Math.min(1, rivalAfter![row]!) },
   });
 }

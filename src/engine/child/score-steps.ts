@@ -22,11 +22,11 @@ import type { Runtime } from './sequence-run.js';
 export interface Sequence {
   readonly ids: number[];
   cache: KvCache;
-  /** Where its keys and values are; the cache is used by what cannot be done there. */
+  /** Keys and values on an inference server; runs that cannot be done there use `cache`. */
   held: HeldSequence | null;
   /** Positions at the beginning that were read, and that no pass has computed since. */
   clean: number;
-  /** Whose text was read ahead. */
+  /** The client whose text was read ahead. */
   readFor: string | undefined;
   readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
 }
@@ -37,13 +37,13 @@ export type Run =
   | ({ readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary } & Top)
   | { readonly kind: 'own'; readonly execute: () => Promise<void> };
 
-/** What has to be done for a message, run by run; it is given what each run says of its targets. */
+/** Steps of a message's work, run by run; each run returns the statistics of its targets. */
 export type Steps = Generator<Run, FromScore, readonly PassToken[]>;
 
 /** The usual number of tokens and that number asked for are one graph. */
 export const topOf = ({ top }: Top): Top => (top === undefined || top === TOP_TOKENS ? {} : { top });
 
-/** Between two runs: during one the cache holds perturbed keys and values. */
+/** Copies a sequence between two runs: during one the cache holds perturbed keys and values. */
 export function* forkSequence(stream: number, source: Sequence, sequence: Sequence): Steps {
   const length = sequence.ids.length;
   const execute = async (): Promise<void> => {
@@ -86,7 +86,7 @@ export function* scoreSequence(
   }
   sequence.clean = Math.min(sequence.clean, adversary ? start : from - 1);
   cache.reserve(to - 1);
-  // Without an adversary only the scored rows themselves are needed, whatever the window.
+  // If there is no adversary, only the scored rows themselves are needed, whatever the window.
   yield* fill(sequence, adversary ? start : from - 1, context.runtime);
   if (!adversary) {
     const tokens = yield* forwardSequence({ ids, cache }, { from, to, ...most }, context.runtime);
@@ -151,7 +151,7 @@ function* fill(
   }
 }
 
-/** Runs that nobody else joins. */
+/** Runs that are not batched with others. */
 function* ownRuns<Result>(
   runs: Generator<() => Promise<void>, Result>,
 ): Generator<Run, Result, readonly PassToken[]> {

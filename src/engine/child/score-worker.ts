@@ -45,7 +45,7 @@ interface Job {
 
 export interface ScoreWorkerOptions {
   readonly sessions: GraphRunners;
-  /** What holds keys and values in place of the worker. */
+  /** Store of keys and values in place of the worker's own. */
   readonly held?: HeldSequences | undefined;
   readonly source: ModelSource;
   readonly threads: number;
@@ -53,7 +53,7 @@ export interface ScoreWorkerOptions {
   readonly contextLength: number;
   /** Runs that may be under way at once; one by default. */
   readonly concurrency?: number;
-  /** By default nothing is kept. */
+  /** Memory for keys and values of earlier texts; 0 by default. */
   readonly prefixCacheBytes?: number;
   readonly send: (message: FromScore) => void;
   /** Milliseconds since any fixed moment. */
@@ -81,7 +81,7 @@ export class ScoreWorker {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Of a sequence that nothing is known of yet. */
+  /** Reads the first text of a new sequence. */
   read(message: ReadMessage): void {
     const { newIds, end, client } = message;
     const sequence = this.#sequence(message);
@@ -116,7 +116,7 @@ export class ScoreWorker {
     } else if (source) {
       this.#begin(message, forkSequence(stream, source, sequence));
     } else {
-      this.#options.send({ type: 'forked', stream }); // of one of which nothing is known yet
+      this.#options.send({ type: 'forked', stream }); // a sequence that nothing is known of yet
     }
   }
 
@@ -147,7 +147,7 @@ export class ScoreWorker {
       replicas: new Map(),
     };
     this.#sequences.set(stream, sequence);
-    for (const id of newIds) sequence.ids.push(id); // so many may not be arguments of one call
+    for (const id of newIds) sequence.ids.push(id); // `push(...newIds)` could exceed the limit of arguments
     return sequence;
   }
 
@@ -190,7 +190,7 @@ export class ScoreWorker {
     this.#options.send({ type: 'failed', stream, message: String(error) });
   }
 
-  /** The job that has waited longest, of the client whose turn it is, and others that can go with it. */
+  /** The job that has waited longest of the next client, and others that can be batched with it. */
   #next(): Job[] {
     const next = this.#turns.next([...new Set(this.#jobs.map(({ client }) => client))]);
     const first = this.#jobs.find(({ client }) => client === next);

@@ -17,13 +17,13 @@ export interface SequenceRows {
 
 /** A graph that may have keys and values where it runs. */
 export interface SequenceRunner extends GraphRunner {
-  /** What is given to it of each sequence as {@link KvCache.past}; without this, that. */
+  /** Inputs of each sequence in place of {@link KvCache.past}, which is the default. */
   past?(sequences: readonly Past[]): Promise<readonly (readonly ort.Tensor[])[]>;
 }
 
-/** What a model's runs need beside its sessions. */
+/** Inputs of a model's runs beside its sessions. */
 export interface Runtime extends Machine {
-  /** Of each of the configuration's ropes. */
+  /** One for each rope of the configuration. */
   readonly rotary: readonly RotaryEmbedding[];
 }
 

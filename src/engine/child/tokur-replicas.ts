@@ -13,7 +13,7 @@ export class TokurReplicas implements Replicas {
   readonly #settings: TokurSettings;
   readonly #context: ReplicaContext;
   readonly #caches: readonly KvCache[];
-  /** Of the law `weights`, the same for every run; drawn when it is first needed. */
+  /** Inputs of the law `weights`, the same for every run; drawn on first use. */
   #weights: Feeds | null = null;
 
   constructor(

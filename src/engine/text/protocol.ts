@@ -1,13 +1,13 @@
 import { ModelError, reasonOf, TemplateError, TextLimitError } from '../../files/errors.js';
 import type { EncodedPrompt } from '../../tokenizer/prompt.js';
 
-/** Where a process finds its tokenizer and template. */
+/** Location of the tokenizer and template of a process. */
 export interface TextModel {
   readonly dir: string;
   readonly vocabSize: number;
 }
 
-/** What a process says: that it has opened its model, and of each task how it ended. */
+/** Messages of a process: its model has opened, or a task has ended. */
 export type FromText =
   | { readonly type: 'ready' }
   | { readonly type: 'done'; readonly prompt: EncodedPrompt }

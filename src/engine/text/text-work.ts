@@ -5,7 +5,7 @@ import type { TextModel } from './protocol.js';
 import { encodeTask, type TextTask } from './task.js';
 import { TextProcess } from './text-process.js';
 
-/** So many characters are encoded in the calling process: they take a fraction of 100 ms. */
+/** Texts up to this many characters are encoded in the calling process: they take a fraction of 100 ms. */
 const SHORT = 4096;
 const SHORT_LIMITS: PromptLimits = { renderMs: 50, characters: SHORT };
 
@@ -110,7 +110,7 @@ export class TextWork {
   }
 }
 
-/** In characters, as JSON: each message and each field counts. */
+/** Size in characters, as JSON: each message and each field counts. */
 function sizeOf(task: TextTask): number {
   return 'text' in task ? task.text.length : JSON.stringify([task.messages, task.variables]).length;
 }

@@ -24,7 +24,7 @@ export function sorting(random: RandomGenerator, hard: boolean): Draft {
   return { question, facts, answer: [...sorted, ...rest].join(', ') };
 }
 
-/** What is in both of two lists, or only in the first; a line looks one number up. */
+/** Elements that are in both of two lists, or only in the first; a line looks one number up. */
 export function sets(random: RandomGenerator, hard: boolean): Draft {
   const pool = sample(random, upTo(hard ? 99 : 30), 10);
   const first = sample(random, pool, integer(random, 3, 6));

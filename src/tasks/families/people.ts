@@ -26,7 +26,7 @@ export function heights(random: RandomGenerator, hard: boolean): Draft {
   return { question, facts: working.facts, answer: `${tall.at(-1)}` };
 }
 
-/** As `heights`, with ages and multiples of them. */
+/** Same as `heights`, with ages and multiples of them. */
 export function ages(random: RandomGenerator): Draft {
   const working = new Working();
   const people = sample(random, PEOPLE, integer(random, 3, 4));
@@ -38,7 +38,7 @@ export function ages(random: RandomGenerator): Draft {
     const by = integer(random, 2, 7);
     const [text, operator, right] = choice(random, [
       [`${by} years older than`, '+', by],
-      // Nobody is younger than one.
+      // All ages are at least one.
       ...(old[other]! > by ? ([[`${by} years younger than`, '-', by]] as const) : []),
       ['twice as old as', '*', 2],
     ] as const);
@@ -51,7 +51,7 @@ export function ages(random: RandomGenerator): Draft {
 
 const PLACES = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'] as const;
 
-/** 4 to 6 people join a line, each beside one who is in it; a line of the answer is that line. */
+/** 4 to 6 people join a line, each beside someone who is in it; a line of the answer is that line. */
 export function ordering(random: RandomGenerator): Draft {
   const [first, ...others] = sample(random, PEOPLE, integer(random, 4, 6)) as [string, ...string[]];
   const told = [`${first} stands in a line.`];
@@ -69,7 +69,7 @@ export function ordering(random: RandomGenerator): Draft {
   return { question: `${told.join(' ')} Who is ${text}?`, facts, answer: line[place]! };
 }
 
-/** 3 to 6 people who always lie or never do, and what each says of those before. */
+/** 3 to 6 people, each of whom always lies or never does, and what each says of those before. */
 export function truth(random: RandomGenerator): Draft {
   const people = sample(random, PEOPLE, integer(random, 3, 6));
   const honest: boolean[] = [];

@@ -3,7 +3,7 @@ import { chance, choice, integer, sample } from '../draw.js';
 import { BOXES, ITEMS, PEOPLE } from './words.js';
 import { type Draft, list, Working } from './working.js';
 
-/** 2 to 4 events that each change how many things somebody has. */
+/** 2 to 4 events that each change how many things a person has. */
 export function story(random: RandomGenerator, hard: boolean): Draft {
   const largest = hard ? 499 : 99;
   const working = new Working();
@@ -59,7 +59,7 @@ export function story(random: RandomGenerator, hard: boolean): Draft {
 /** A list of prices, and what 2 or 3 kinds of things cost together. */
 export const table = (random: RandomGenerator, hard: boolean): Draft => purchase(random, hard, false);
 
-/** As `table`, and the change from a round sum. */
+/** Same as `table`, and the change from a round sum. */
 export const change = (random: RandomGenerator, hard: boolean): Draft => purchase(random, hard, true);
 
 function purchase(random: RandomGenerator, hard: boolean, withChange: boolean): Draft {

@@ -40,7 +40,7 @@ export function walk(random: RandomGenerator, hard: boolean): Draft {
   return { question, facts, answer: `(${x}, ${y})` };
 }
 
-/** As `walk`, but asks for the length of the way. */
+/** Same as `walk`, but asks for the length of the way. */
 export function distance(random: RandomGenerator, hard: boolean): Draft {
   const path = moves(random, hard);
   const lengths = path.map(({ steps }) => steps).filter((steps) => steps > 0);

@@ -1,4 +1,4 @@
-/** Who problems are about. */
+/** Names of the people in problems. */
 export const PEOPLE: readonly string[] = (
   'Ada Alex Amy Anna Ben Bob Cara Carl Cleo Dan David Ella Emma Eva Finn Gus Hana Henry Ivan Jack Jade James ' +
   'Jane John Julia Kate Kofi Lena Leo Lily Lisa Lucy Maria Mark Mary Max Maya Mia Nina Noah Noor Omar Paul ' +

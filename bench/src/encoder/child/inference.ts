@@ -55,7 +55,7 @@ export class Inference {
     }
   }
 
-  /** In the order of the inputs; those of like length go through together. */
+  /** Rows in the order of the inputs; inputs of similar length share a run. */
   async encode(inputs: readonly EncoderInput[]): Promise<Rows> {
     const encoded = inputs.map((input) => this.#tokenizer.encode(input));
     const order = encoded.map((_, i) => i).sort((a, b) => encoded[a]!.ids.length - encoded[b]!.ids.length);
@@ -109,7 +109,7 @@ function sentence(data: Float32Array, rows: number, width: number): Float32Array
   return mean.map((value) => value / norm);
 }
 
-/** Consecutive numbers whose longest, times how many they are, stays within a run. */
+/** Consecutive numbers in batches: the greatest length times the count stays within a run. */
 function batches(order: readonly number[], lengthOf: (i: number) => number): number[][] {
   const found: number[][] = [];
   for (const i of order) {

@@ -4,7 +4,7 @@ import { groupBy } from '../group-by.js';
 import type { Estimate, Level, MeasuredRow } from '../levels.js';
 import { ALL } from '../levels.js';
 
-/** Where the numbers are from: NOTICE.md beside them. */
+/** File of the paper's numbers. Sources: NOTICE.md beside it. */
 const FILE = 'paper-tables.json';
 
 const schema = z.object({
@@ -12,7 +12,7 @@ const schema = z.object({
     model: z.string(),
     hardware: z.string(),
     random: z.object({ seconds: z.number(), draws: z.int() }),
-    /** Beyond generation. */
+    /** Cost in addition to generation. */
     adversarial: z.object({ seconds: z.number(), gigabytes: z.number() }),
   }),
   tables: z.array(
@@ -22,7 +22,7 @@ const schema = z.object({
       temperature: z.number().nullable(),
       /** Wrong responses, as declared. */
       responses: z.int().nullable(),
-      /** Of the interval at p = 0.5, as the caption says. */
+      /** Half width of the interval at p = 0.5, as the caption says. */
       halfWidth: z.number().nullable(),
     }),
   ),
@@ -57,7 +57,7 @@ export interface PaperTable {
   readonly responses: number | null;
   readonly models: readonly PaperModel[];
   readonly methods: readonly PaperMethod[];
-  /** By the names of the evaluation. */
+  /** Metrics by their names in the evaluation. */
   readonly metrics: readonly string[];
   readonly digits: number;
 }
@@ -66,14 +66,14 @@ export interface PaperModel {
   readonly name: string;
   readonly label: string;
   readonly accuracy: number | null;
-  /** Of its numbers, as many as the paper prints. */
+  /** Digits of its numbers, as many as the paper prints. */
   readonly digits: number;
   /** The paper's numbers in the shape of ours. */
   readonly rows: readonly MeasuredRow[];
 }
 
 export interface PaperMethod {
-  /** By its name here. */
+  /** Name of the measure here. */
   readonly measure: string;
   readonly label: string;
 }
@@ -96,7 +96,7 @@ const OUR_NAMES: ReadonlyMap<string, string> = new Map([
   ['ap', 'averagePrecision'],
 ]);
 const ourName = (name: string): string => OUR_NAMES.get(name) ?? name;
-/** Of statements the nodes are claims, else steps. */
+/** Our name of the paper's method. The nodes of the graph are claims for statements, else steps. */
 const measureOf = ({ method, level }: Pick<PaperCell, 'method' | 'level'>): string =>
   method === 'graph_uncertainty' && level === 'statement' ? 'graph-claims' : ourName(method);
 

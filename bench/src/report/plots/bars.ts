@@ -11,7 +11,7 @@ export interface Bar {
 const BAR_HEIGHT = 40;
 const LABEL_DY = -12;
 const BAR_OFFSET = 6;
-/** With its labels. */
+/** Height of the axis with its labels. */
 const AXIS_HEIGHT = 44;
 
 /** Bars from zero, one below the other, with their intervals. */

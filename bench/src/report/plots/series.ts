@@ -23,7 +23,7 @@ interface Axes {
   readonly places: 'ordinal' | 'quantitative';
 }
 
-/** Of which no two stand side by side. */
+/** Length of labels that do not fit side by side. */
 const LONG_LABEL = 8;
 
 /** Series are told apart by dashes and symbols too, not by colour alone. */

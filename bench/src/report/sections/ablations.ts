@@ -73,7 +73,7 @@ function pointsOf(row: MeasuredRow): Point[] {
 /** Words, such as `all`, come after the numbers. */
 const order = (x: string): number => (Number.isFinite(Number(x)) ? Number(x) : Number.MAX_VALUE);
 
-/** Those that the names of a line share, in brackets; the others are the defaults. */
+/** Settings that all measures of a line share, in brackets; the others are the defaults. */
 function settingsTold(line: readonly Point[], varied: string): string {
   const { method, row } = line[0]!;
   const told = [...parseMeasure(row.measure).settings]

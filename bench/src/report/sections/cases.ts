@@ -19,7 +19,7 @@ export function casesSection(runs: readonly Run[]): Section | null {
 const inOrder = (cases: readonly CaseStudy[]): CaseStudy[] =>
   [...cases].sort((a, b) => Number(b.wrong.length > 0) - Number(a.wrong.length > 0));
 
-/** Further ones are folded. */
+/** Cases that are open; further ones are folded. */
 const OPEN_CASES = 2;
 
 function caseBlock(study: CaseStudy, place: number): CaseBlock {
@@ -41,7 +41,7 @@ function caseBlock(study: CaseStudy, place: number): CaseBlock {
   };
 }
 
-/** Of the tokens with the highest scores of the adversary, highest first. */
+/** Rivals of the tokens with the highest scores of the adversary, highest first. */
 function rivalWords({ rivals, tokens, tokenTexts }: CaseStudy): string[] {
   if (!rivals) return [];
   const heats = tokenHeats(tokens[rivals.measure] ?? []);

@@ -3,7 +3,7 @@ import { type Block, type Cell, plainTable, type Section, type TableBlock } from
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
-/** From problems to cases: where they went. */
+/** Numbers of cases, from problems on, and reasons why others are left out. */
 export function countsSection(runs: readonly Run[]): Section | null {
   const blocks = perRun(runs, ({ evaluation: { counts, claimCounts } }) => [
     ...(counts.length === 0 ? [] : [countsTable(counts)]),

@@ -8,7 +8,7 @@ import type { Run } from '../runs.js';
 
 type Curve = Evaluation['curves'][number];
 
-/** Where in a response the scores are high, in right and in wrong ones. */
+/** Positions of high scores in a response, in right and in wrong ones. */
 export function curvesSection(runs: readonly Run[]): Section | null {
   const figures = perRun(runs, ({ evaluation: { curves } }) =>
     [...groupBy(curves, ({ measure }) => measure)].map(([measure, own]) => curveFigure(measure, own)),

@@ -6,7 +6,7 @@ import { perRun } from '../per-run.js';
 import { barPlot } from '../plots/bars.js';
 import type { Run } from '../runs.js';
 
-/** What a measure adds to the time and memory of a response. */
+/** Time and memory that a measure adds to a response. */
 export function efficiencySection(runs: readonly Run[], { efficiency }: Paper): Section | null {
   const figures = perRun(runs, ({ evaluation }) =>
     evaluation.efficiency.length === 0 ? [] : [efficiencyFigure(evaluation, efficiency)],

@@ -32,7 +32,7 @@ const AGGREGATION: ReadonlyMap<PairedRow['aggregation'], string> = new Map([
   ['mean', ', mean over tokens'],
 ]);
 
-/** As a table of results has them. */
+/** Whether a row is in a table of results. */
 const isMain = ([row]: readonly PairedRow[]): boolean =>
   row?.aggregation !== 'max' && row?.aggregation !== 'mean' && row?.level !== 'pooled';
 

@@ -9,7 +9,7 @@ import { runTitle } from '../run-title.js';
 import type { Run } from '../runs.js';
 import { SUBSTITUTES } from '../substitutes.js';
 
-/** Which numbers are whose, what stands in for what, and what is missing. */
+/** Sources of the numbers, substitutes, and missing methods. */
 export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
   const substituted = toldOnce(runs, substitutions);
   const missing = toldOnce(runs, (run) => missingMethods(run, paper));
@@ -39,7 +39,7 @@ export const PAPER_SOURCE: Inline = [
   '; copied unchanged from its tables.',
 ];
 
-/** What is so in some of the runs only is told of each of them. */
+/** Sentences that apply to all runs, once; a sentence that applies to some is listed for each of them. */
 function toldOnce(runs: readonly Run[], sentencesOf: (run: Run) => readonly string[]): string[] {
   const told = runs.flatMap((run) => sentencesOf(run).map((sentence) => ({ sentence, run })));
   return [...groupBy(told, ({ sentence }) => sentence)].flatMap(([sentence, of]) =>
@@ -57,7 +57,7 @@ function substitutions(run: Run): string[] {
   );
 }
 
-/** Of the paper's methods at the levels that the run has, those that nobody measured. */
+/** Methods of the paper, at the levels that the run has, that were not measured. */
 function missingMethods(run: Run, { tables }: Paper): string[] {
   const levels = LEVELS.filter((level) => rowsOf(run.evaluation, level).length > 0);
   const measured = new Set(

@@ -151,7 +151,7 @@ const hasValue = ({ metrics }: MeasuredRow): boolean =>
 const accuracyOf = ({ counts }: Run['evaluation'], scope: string): number | null =>
   counts.find((count) => count.scope === scope)?.accuracy.value ?? null;
 
-/** What most lines share stands in the head; the others say their own. */
+/** Number that most lines share, for the heading; the others state their own. */
 function commonest(counts: readonly (number | null)[]): number | null {
   const groups = [...groupBy(counts, String).values()].sort((a, b) => b.length - a.length);
   return groups[0]?.[0] ?? null;
@@ -164,7 +164,7 @@ function genericTable(level: Level, { tables }: Paper): PaperTable {
   return table;
 }
 
-/** With as many digits as the intervals are told by. */
+/** Layout with as many digits as intervals have. */
 const ourLayout = (table: PaperTable): Layout => ({ ...table, digits: 3 });
 
 /** Whether the highest tokens tell more than that a step can be begun in many ways. */

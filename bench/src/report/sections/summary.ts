@@ -17,7 +17,7 @@ import { parseMeasure } from '../measure-name.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
-/** Of a corrected p-value. */
+/** Threshold for a corrected p-value. */
 const SIGNIFICANT = 0.05;
 
 interface Scored {
@@ -32,7 +32,7 @@ type Compared = Pick<Evaluation['paired'][number], 'n' | 'difference' | 'p' | 'a
   readonly value: number;
 };
 
-/** What the numbers say in words, whatever they are. */
+/** Results in words, for any numbers. */
 export function summarySection(runs: readonly Run[]): Section {
   const blocks = perRun(runs, ({ evaluation }) => {
     const items = LEVELS.flatMap((level) => levelSentences(evaluation, level) ?? []);
@@ -87,7 +87,7 @@ function leadSentence(measures: readonly Scored[]): string {
     : `${names} share the highest value of ${measures.length} measures, ${value}.`;
 }
 
-/** Where Adv. Pert. stands: against the best, or against the next if it is the best. */
+/** Position of Adv. Pert.: against the best, or against the next if it is the best. */
 function subjectSentence(
   { paired }: Evaluation,
   level: Level,
@@ -114,7 +114,7 @@ function subjectSentence(
   return `${place}On the same ${compared.n} cases ${words}: difference ${difference}, p = ${formatP(compared.p)}, corrected ${formatP(compared.adjusted)}.`;
 }
 
-/** Of all measures that Adv. Pert. was compared with. */
+/** Summary of all measures that Adv. Pert. was compared with. */
 function tallySentence(
   { paired }: Evaluation,
   level: Level,

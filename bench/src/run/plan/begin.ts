@@ -7,15 +7,15 @@ import { formatDuration, formatPlan, type Plan } from './plan.js';
 /** Seconds after which a person is asked first. */
 const LONG = 3600;
 
-/** Where a person can be asked, if both are a terminal. */
+/** Streams for asking the user, if both are a terminal. */
 export interface Terminal {
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Writable & { readonly isTTY?: boolean };
 }
 
 /**
- * Says what a run is going to do, and asks before a long one. Where nobody can answer, as in a job of a cluster, it
- * begins: whoever wrote the job has decided.
+ * Prints the plan of a run, and asks for confirmation before a long one. Without a terminal, as in a job of a
+ * cluster, it begins at once.
  * @throws UsageError where the answer is no
  */
 export async function begin(

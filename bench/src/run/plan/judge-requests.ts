@@ -5,7 +5,7 @@ import { type Run, textOf } from '../run-context.js';
 import type { StageName } from '../stage-names.js';
 import type { Speed } from './speed.js';
 
-/** What a judge finds in a response on average. It is supposed until some of it is known. */
+/** Average findings of a judge in a response: assumed until some of it is known. */
 export interface JudgedSizes {
   readonly sentences: number;
   readonly claims: number;
@@ -51,6 +51,7 @@ export function requestsEach(
   if (stage === 'claims') return sentences + claims;
   if (stage !== 'graph') return 0;
   const samples = samplesNeeded(measures.filter(({ kind }) => kind === 'claim_graph'));
-  // The claims of each further response, which of them are new, and who supports each of all claims.
+  // The claims of each further response, the new ones among them, and the support of all claims by each
+  // response.
   return 2 * samples + (samples + 1) * graphClaims;
 }

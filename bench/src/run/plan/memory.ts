@@ -4,7 +4,7 @@ import { sharedPasses } from '../../measures/passes.js';
 import type { Run } from '../run-context.js';
 
 export interface PlannedSize {
-  /** Of prompt and response. */
+  /** Positions of prompt and response. */
   readonly positions: number;
   /** Responses that are written, at most as many at once as there are streams. */
   readonly writing: number;

@@ -9,14 +9,14 @@ import { plannedMemory } from './memory.js';
 import { expectedWrong, plannedWork, type StageWork } from './planned-work.js';
 import { measureSpeed, type Speed } from './speed.js';
 
-/** What a run is going to do. */
+/** Work of a run, with its estimated time and memory. */
 export interface Plan {
   readonly suite: string;
   readonly problems: number;
   readonly model: string;
   readonly device: string;
   readonly stages: readonly PlannedStage[];
-  /** Of all stages, without the judge's time. */
+  /** Time of all stages, without the judge's. */
   readonly seconds: number;
   /** Bytes. */
   readonly memory: number;
@@ -27,11 +27,11 @@ export interface Plan {
 }
 
 export interface PlannedStage extends StageWork {
-  /** For what is expected; `null` where a judge decides, whose speed is not known. */
+  /** Time for the expected work; `null` if a judge decides, whose speed is not known. */
   readonly seconds: number | null;
   /** Whether a judge is asked, and not a program or labels. */
   readonly judged: boolean;
-  /** To the judge, for what is expected; `null` where none is asked. */
+  /** Requests to the judge for the expected work; `null` if none is asked. */
   readonly requests: number | null;
 }
 
@@ -103,7 +103,7 @@ const WORDS: Readonly<Record<StageWork['stage'], string>> = {
   time: 'responses',
 };
 
-/** For people; ends without a newline. */
+/** Plan in text form; ends without a newline. */
 export function formatPlan({
   suite,
   problems,
@@ -147,7 +147,7 @@ export function formatPlan({
   ].join('\n');
 }
 
-/** What a stage has to do, in words. */
+/** Work of a stage, in words. */
 export function formatWork({ stage, done, least, most, expected }: StageWork): string {
   const range = least === most ? '' : ` (${least} to ${most})`;
   return `${expected} ${WORDS[stage]}${range}${done > 0 ? `, ${done} done` : ''}`;

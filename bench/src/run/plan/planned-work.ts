@@ -16,14 +16,14 @@ import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
 import { STAGES, type StageName } from '../stage-names.js';
 
-/** What a stage has to do: problems, for `sample` further responses. */
+/** Work of a stage: problems, for `sample` further responses. */
 export interface StageWork {
   readonly stage: Exclude<StageName, 'evaluate'>;
   readonly done: number;
-  /** What is left, whatever comes out. */
+  /** Work left, whatever the results are. */
   readonly least: number;
   readonly most: number;
-  /** What is left if as many responses are wrong as {@link expectedWrong} says. */
+  /** Work left if as many responses are wrong as {@link expectedWrong} says. */
   readonly expected: number;
 }
 
@@ -31,8 +31,8 @@ export interface StageWork {
 export type PlannedRun = Pick<Run, 'suite' | 'problems' | 'isMine' | 'settings' | 'records' | 'timed'>;
 
 /**
- * What is left to do of each stage. What is not known yet is made up, and goes through the same selection as what is
- * found out: a plan counts by the code that the run itself goes by.
+ * Work left for each stage. Unknown results are supposed, and go through the same selection as real ones: a
+ * plan uses the code of the run itself.
  */
 export function plannedWork(run: PlannedRun, stages: readonly StageName[]): StageWork[] {
   const outcomes: Outcome[] = [
@@ -56,7 +56,7 @@ export function plannedWork(run: PlannedRun, stages: readonly StageName[]): Stag
   });
 }
 
-/** What comes out of a problem that has not been asked. */
+/** Result of a problem that has not been asked. */
 type Outcome = (problem: BenchProblem) => 'right' | 'wrong' | 'unplaced';
 
 /** Checked answers that say something about those to come. */
@@ -68,7 +68,7 @@ export function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): nu
   return [...checks.values()].filter(({ correct }) => !correct).length / checks.size;
 }
 
-/** That share of each subset, spread evenly. */
+/** Marks this share of each subset as wrong, spread evenly. */
 export function evenly(share: number): Outcome {
   const seen = new Map<string, number>();
   const known = new Map<string, 'right' | 'wrong'>();
@@ -116,7 +116,7 @@ export function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome:
 
 const goesByGraphs = ({ measures }: Run['settings']): boolean => needsClaimGraph(measures.map(parseMeasure));
 
-/** What is known, and of what the stages are going to find out what is supposed. */
+/** Known results, and supposed ones for those that the stages are going to find out. */
 export function supposed(
   { suite, problems, records }: PlannedRun,
   stages: readonly StageName[],

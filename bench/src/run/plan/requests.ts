@@ -6,8 +6,8 @@ import type { Question } from '../writer/writer.js';
 import { evenly, expectedWrong, supposed } from './planned-work.js';
 
 /**
- * What is to be written next, for whoever writes offline: the responses, as many as are expected to be needed; once all
- * are there the further ones. A question that is too long for the context is left out: its response is known.
+ * Next questions for an offline writer: the responses, as many as are expected to be needed; once all are
+ * there the further ones. A question that is too long for the context is left out: its response is known.
  */
 export function plannedRequests(run: Run): Question[] {
   const { suite, problems, isMine, settings, records, rule } = run;

@@ -8,7 +8,7 @@ import type { Writer } from '../writer/writer.js';
 
 /** How long the work of a run takes, as far as a few seconds can tell. */
 export interface Speed {
-  /** Of the prompt and the response of a problem. */
+  /** Lengths of the prompt and the response of a problem. */
   readonly promptTokens: number;
   readonly responseTokens: number;
   /** Whether the length of responses is known: from those that are there, or that ended. */
@@ -24,7 +24,7 @@ const WRITTEN = 128;
 const SCORED = 64;
 /** Responses that are written at once to measure the speed: a server has more in flight. */
 const STREAMS: Readonly<Record<Writer['kind'], number>> = { engine: 8, upstream: 32, file: 0 };
-/** Given responses whose length is measured. */
+/** Number of given responses whose length is measured. */
 const GIVEN = 8;
 
 /**
@@ -53,7 +53,7 @@ export async function measureSpeed(
   };
 }
 
-/** So many, from the whole list. */
+/** `count` items, from the whole list. */
 const spread = <T>(items: readonly T[], count: number): T[] =>
   items.filter((_, i) => i % Math.ceil(items.length / count) === 0);
 
@@ -73,7 +73,7 @@ async function measureWriting(run: Run, problems: readonly BenchProblem[]) {
   const ended = written.filter(({ finish }) => finish === 'stop');
   return {
     tokensPerSecond: Math.max(1, tokens) / seconds,
-    // Where most end, the others are about to.
+    // If most responses have ended, the others are about to.
     length: 2 * ended.length > written.length ? Math.ceil(tokens / written.length) : null,
   };
 }

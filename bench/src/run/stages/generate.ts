@@ -24,8 +24,8 @@ export async function generateResponses(run: Run): Promise<void> {
 }
 
 /**
- * What this shard has to write next: what is needed whatever comes out of all others; else, a few at a time, what is
- * needed by what is known of them, so that none waits for another.
+ * Next responses of this shard: those that are needed whatever the results of the other shards are; else, a
+ * few at a time, those that are needed according to their known results, so that no shard waits for another.
  */
 function missingResponses(run: Run): BenchProblem[] {
   const { suite, problems, isMine, records, rule, streams } = run;
@@ -69,7 +69,7 @@ function givenResponse({ engine, suite, settings }: Run, problem: BenchProblem):
 
 export type Writing = Pick<Question, 'temperature' | 'sample' | 'maxTokens'>;
 
-/** What is asked, as far as the context goes; `null` where the question alone is too long. */
+/** Question for the writer, as far as the context goes; `null` if the question alone is too long. */
 export function questionOf(
   { engine, suite, settings }: Pick<Run, 'engine' | 'suite' | 'settings'>,
   problem: BenchProblem,
@@ -95,7 +95,7 @@ export function questionOf(
   };
 }
 
-/** What the writer writes to a problem. */
+/** Response of the writer to a problem. */
 export async function write(
   run: Pick<Run, 'engine' | 'suite' | 'settings' | 'writer' | 'signal'>,
   problem: BenchProblem,

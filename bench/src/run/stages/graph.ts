@@ -8,7 +8,10 @@ import type { BenchProblem } from '../../suites/suite.js';
 import { type Run, stepMode, textOf } from '../run-context.js';
 import { comparable, storedSamples } from './further-responses.js';
 
-/** Which responses support which claims, of the responses that are scored, where a measure goes by that. */
+/**
+ * Builds the graphs of support between claims and responses, for the responses that are scored, if a measure
+ * uses them.
+ */
 export async function buildGraphs(run: Run): Promise<void> {
   const { suite, problems, isMine, records, rule, measures, signal } = run;
   if (!needsClaimGraph(measures)) return;
@@ -36,7 +39,7 @@ export const needsJudge = (): UsageError =>
   new UsageError('--judge: is required with the measure graph-claims, for which it reads all responses');
 
 /**
- * As the measures take it: claims of the response that are worded alike are one.
+ * Graph in the form that measures take: claims of the response with the same words are one.
  * @throws UsageError where it has not been made
  */
 export function claimGraphOf({ records }: Pick<Run, 'records'>, id: string): ClaimGraph {

@@ -38,7 +38,7 @@ async function locate({ suite, judge, records }: Run, problem: BenchProblem): Pr
   const span = suite.locate(problem, text);
   const by = suite.toldBy;
   if (span && span[1] > span[0]) return { id, span: [...span], by };
-  // Of labels and programs that is all; an empty response has no step for anybody.
+  // Labels and programs give no more than that, and an empty response has no step.
   if (span || given || text.trim() === '') return { id, span: null, by, rejected: 'none_named' };
   if (!judge) throw new UsageError(needsJudge(suite.name));
   return { id, by, ...(await judge.locate(problem, text)) };

@@ -5,7 +5,7 @@ import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
 import { unwritten, write } from './generate.js';
 
-/** Further responses to the problems whose responses are scored, as many as the measures ask for. */
+/** Draws further responses to the problems whose responses are scored, as many as the measures ask for. */
 export async function sampleResponses(run: Run): Promise<void> {
   const { suite, problems, isMine, records, rule, settings, measures, streams, writer, signal } = run;
   const { sampleTemperature: temperature, maxTokens } = settings;

@@ -13,8 +13,8 @@ import { comparable, type DrawnSample, storedSamples } from './further-responses
 import { claimGraphOf } from './graph.js';
 
 /**
- * What the measures say of the responses that are to be scored. One at a time: texts that share a run of the engine have
- * other last digits, and which do depends on when each came; the tables must not.
+ * Scores the responses by all measures. One at a time: texts that share a run of the engine differ in their
+ * last digits, and which texts share one depends on timing; the tables must not.
  */
 export async function scoreResponses(run: Run): Promise<void> {
   const { engine, suite, problems, isMine, records, rule, measures, encoders, signal } = run;
@@ -63,8 +63,8 @@ export async function scoreResponses(run: Run): Promise<void> {
 }
 
 /**
- * As a gateway compares server and scorer.
- * @throws UsageError where whoever wrote the response was not this model, or read something else
+ * Compares writer and scorer, as a gateway does.
+ * @throws UsageError if the response was written by another model, or for another prompt
  */
 function checkWriter(
   agreement: Agreement,

@@ -22,13 +22,13 @@ const WORK: Readonly<Record<Exclude<StageName, 'evaluate'>, (run: Run) => Promis
   time: timeMeasures,
 };
 
-/** What there is nothing to do for, by what is judged of a response. */
+/** Stages without work, by what is judged of a response. */
 const LEFT_OUT: Readonly<Record<Suite['judged'], readonly StageName[]>> = {
   answer: ['claims', 'graph'],
   claims: ['check', 'locate'],
 };
 
-/** They take turns until every subset has its wrong responses. */
+/** Stages that alternate until every subset has its wrong responses. */
 const IN_TURNS: readonly StageName[] = ['generate', 'check', 'locate'];
 
 export async function runStages(run: Run, stages: readonly StageName[]): Promise<void> {

@@ -12,8 +12,8 @@ import { questionOf, type Writing } from './generate.js';
 import { scorable } from './score.js';
 
 /**
- * What each measure takes by itself, and what writing as many tokens takes, for the first scored responses in the
- * problems' order: one thing after the other, with nothing else under way, all measures of a response in turn.
+ * Measures the time of each measure alone, and of writing as many tokens, for the first scored responses in
+ * the problems' order: sequentially, without other work, all measures of a response in turn.
  */
 export async function timeMeasures(run: Run): Promise<void> {
   const { suite, problems, isMine, records, rule, timed, signal } = run;
@@ -34,7 +34,7 @@ async function time(run: Run, problem: BenchProblem): Promise<TimeRecord> {
   const { id } = problem;
   const tokens = records.responses.get(id)!.tokenIds.length;
   const { temperature, sampleTemperature, maxTokens } = settings;
-  // Whoever wrote the responses: what is timed is this engine.
+  // The time is measured with this engine, whoever the writer was.
   const write = async (writing: Writing, { pastEnd = false } = {}) => {
     const question = questionOf(run, problem, writing)!;
     return seconds(() =>

@@ -35,7 +35,7 @@ export function writeByEngine(
   });
 }
 
-/** Where others have the memory it waits for theirs; a process that died is there again soon. */
+/** Retries work: if others use the memory it waits for theirs; a process that died is soon restarted. */
 function whenPossible<T>(work: () => Promise<T>): Promise<T> {
   let crashes = 0;
   return pRetry(work, {
@@ -51,5 +51,5 @@ function whenPossible<T>(work: () => Promise<T>): Promise<T> {
   });
 }
 
-/** What ends the process each time will do so again. */
+/** Work that ended the process so many times will do so again. */
 const MAX_CRASHES = 3;

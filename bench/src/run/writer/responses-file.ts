@@ -9,16 +9,16 @@ import type { Question, Writer, Written } from './writer.js';
 /** A line of the file of `--responses`, named as in OpenAI's and vLLM's answers. */
 export const writtenLineSchema = z
   .strictObject({
-    /** Of the problem. */
+    /** Id of the problem. */
     id: z.string(),
     /** 0 for the response that is evaluated, from 1 for the further ones. */
     sample: z.int().min(0).default(0),
-    /** Without them the prompt is not compared. */
+    /** Ids of the prompt; if absent, it is not compared. */
     prompt_token_ids: z.array(z.int().min(0)).exactOptional(),
-    /** With or without the end token. */
+    /** Ids with or without the end token. */
     token_ids: z.array(z.int().min(0)).exactOptional(),
     text: z.string().exactOptional(),
-    /** Of `token_ids`, at temperature 1. */
+    /** Log-probabilities of `token_ids`, at temperature 1. */
     logprobs: z.array(z.number().nullable()).exactOptional(),
     finish_reason: z.enum(['stop', 'length']),
   })
@@ -33,7 +33,7 @@ export const writtenLineSchema = z
 type WrittenLine = z.output<typeof writtenLineSchema>;
 
 /**
- * Responses that somebody else wrote, by any means.
+ * Responses from a file, written by any other program.
  * @throws UsageError that names line and field
  */
 export function fileWriter(checkpoint: Checkpoint, file: string): Writer {

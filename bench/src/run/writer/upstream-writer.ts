@@ -17,13 +17,16 @@ import type { Question, Writer, Written } from './writer.js';
 export interface UpstreamOptions {
   /** Up to and with `/v1`. */
   readonly url: string;
-  /** What the server calls the model. */
+  /** Name of the model at the server. */
   readonly model: string;
   /** The environment variable with its key. */
   readonly keyEnv?: string;
 }
 
-/** Of a request that found the server gone, overloaded or failing: some five minutes, for one that is restarted. */
+/**
+ * Retries of a request if the server is gone, overloaded or failing: some five minutes, for one that is
+ * restarted.
+ */
 const RETRIES = 12;
 const MAX_WAIT_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import type { ChatMessage } from 'flinch';
 import type { ResponseRecord } from '../../records/records.js';
 
-/** What somebody is asked to write. */
+/** Question to a writer. */
 export interface Question {
   readonly id: string;
   /** 0 for the response that is evaluated, else the number of the further one. */
@@ -11,10 +11,10 @@ export interface Question {
   readonly promptIds: readonly number[];
   readonly temperature: number;
   readonly topP: number;
-  /** At most as many as the context has room for. */
+  /** Limit of tokens, at most as many as the context has room for. */
   readonly maxTokens: number;
   readonly seed: number;
-  /** What ends a response beside the model's end tokens. */
+  /** Strings that end a response, beside the model's end tokens. */
   readonly stop: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export type Written = Pick<ResponseRecord, 'tokenIds' | 'tokenTexts' | 'logprobs
   readonly finish: 'stop' | 'length';
 };
 
-/** Whoever writes the responses of a run. */
+/** Writes the responses of a run. */
 export interface Writer {
   readonly kind: 'engine' | 'upstream' | 'file';
   /** Whether it can answer: a file has what was written to it. */

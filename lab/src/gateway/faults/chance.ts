@@ -1,7 +1,10 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** What one part of a run does is drawn from its own seed, so that it does not depend on the others' timing. */
+/**
+ * Random source of one part of a run, with its own seed, so that it does not depend on the timing of the
+ * others.
+ */
 export class Chance {
   readonly #random;
 
@@ -9,7 +12,7 @@ export class Chance {
     this.#random = xoroshiro128plus(seed);
   }
 
-  /** Both ends included. */
+  /** A random integer, both ends included. */
   integer(low: number, high: number): number {
     return uniformInt(this.#random, low, high);
   }

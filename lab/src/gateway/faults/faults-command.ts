@@ -14,7 +14,7 @@ import { KEYS, runFaults } from './run.js';
 
 type Options = FaultsReport['settings'] & { readonly output: string; readonly json?: true };
 
-/** Of the gateway's log: it is full within seconds. */
+/** Size of the gateway's log: it is full within seconds. */
 const LOG_KILOBYTES = 64;
 
 export function faultsCommand(): Command {

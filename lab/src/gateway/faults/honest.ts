@@ -11,7 +11,7 @@ import type { Tally } from './tally.js';
 export const GROUPS = ['proxied, SSE', 'proxied, WebSocket', 'scored upstream', 'own model'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** What a fault of an engine process may end a stream with; no other error is documented for what happens here. */
+/** Errors that may end a stream after a fault of an engine process; no other error is documented for this. */
 const ENGINE_ERRORS = ['engine_crashed', 'engine_stalled', 'engine_unavailable'];
 const DOCUMENTED: Readonly<Record<Group, readonly string[]>> = {
   'proxied, SSE': [],
@@ -33,7 +33,7 @@ export const MODELS: Readonly<Record<Group, string>> = {
 /** Tokens of a proxied answer, and the milliseconds between two of them. */
 const TOKENS = 48;
 const INTERVAL_MS = 500;
-/** What the upstream of the benchmarks writes (`../fast-upstream.ts`). */
+/** Text of the benchmarks' upstream (`../fast-upstream.ts`). */
 const DIGITS = Array.from({ length: TOKENS }, (_, i) => (i % 20 === 19 ? '\n' : String((7 * i) % 10))).join(
   '',
 );
@@ -134,7 +134,7 @@ async function outcomeOf(
 const causesOf = (error: Error): string =>
   error.cause instanceof Error ? causesOf(error.cause) : error.message;
 
-/** At temperature 0 a model always answers alike: the first answer tells. */
+/** First answer of a model to each prompt: all others at temperature 0 must be equal. */
 const answers = new Map<string, string>();
 function expected(group: Group, prompt: string, text: string): string {
   if (group !== 'own model') return DIGITS;
@@ -143,7 +143,7 @@ function expected(group: Group, prompt: string, text: string): string {
   return first;
 }
 
-/** Of reasons for an answer without a verdict, those that say that something was lost. */
+/** Reasons for an answer without a verdict that indicate a loss. */
 const LOST: readonly (string | null)[] = ['protocol_error', 'no_flinch', 'no_verdict', 'guard_off'];
 
 /** @param seen called for whatever arrives */

@@ -13,13 +13,13 @@ const PAUSE_MS = [100, 2000] as const;
 export interface HostileOptions {
   readonly url: string;
   readonly apiKey: string;
-  /** What the hostile upstream can do. */
+  /** Kinds of misbehaviour of the hostile upstream. */
   readonly ways: readonly string[];
   readonly signal: AbortSignal;
   readonly tally: Tally;
 }
 
-/** What a client does with its connection, and then whether it reads what comes back. */
+/** Actions of a client on its connection, and whether it then reads the response. */
 interface Misuse {
   readonly send: (socket: Socket, chance: Chance, options: HostileOptions) => void;
   readonly reads: boolean;
@@ -150,7 +150,7 @@ export async function hostileClient(chance: Chance, options: HostileOptions): Pr
   }
 }
 
-/** What came of it: how the first response began, and whose patience ended. */
+/** Outcome: the status of the first response, and which side ended the connection. */
 async function misuse(
   { send, reads }: Misuse,
   stay: number,

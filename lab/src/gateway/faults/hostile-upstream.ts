@@ -18,7 +18,7 @@ const text = (count: number): string =>
   event('x '.repeat(count), `{"content":${entries(count, token('x '))}}`);
 const END = `${event('', 'null', '"stop"')}data: [DONE]\n\n`;
 
-/** Until the client leaves, or for good. */
+/** Sends until the client leaves, or for good. */
 async function forEver(response: ServerResponse, milliseconds: number, what: () => string): Promise<void> {
   while (!response.closed) {
     response.write(what());

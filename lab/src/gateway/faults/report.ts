@@ -17,21 +17,21 @@ export interface FaultsReport {
     readonly hostile: number;
     readonly every: number;
   };
-  /** What each honest stream ended with, by group; its faults are the whole run's. */
+  /** Ends of the honest streams, by group; the faults are the whole run's. */
   readonly honest: Counts;
   readonly faults: Readonly<Record<string, number>>;
   readonly hostile: Counts;
   readonly health: Health;
   /** The longest time in which an honest proxied stream brought nothing, milliseconds; tokens are 500 apart. */
   readonly silenceMs: number;
-  /** By how much the event loop of the clients themselves was late at most: their part in such a silence. */
+  /** Greatest delay of the clients' own event loop: their part in such a silence. */
   readonly clientsLateMs: number;
   readonly logLinesDropped: number;
-  /** Without any client: before the load, and after it. */
+  /** Samples without any client: before the load, and after it. */
   readonly rest: { readonly before: Sample; readonly after: Sample };
   /** Seconds from the end of the last stream until the gateway was ready and nothing was under way; `null` if never. */
   readonly recoveredAfter: number | null;
-  /** What should not have happened, with the second of the run; empty. */
+  /** Events that should not have happened, with the second of the run; expected to be empty. */
   readonly harm: readonly string[];
   readonly samples: readonly Sample[];
 }
@@ -45,7 +45,7 @@ const VALUES = [
   ['processes', (sample: Sample) => sample.processes],
 ] as const;
 
-/** What grows, by samples after the warm-up. */
+/** Trend of a number, over the samples after the warm-up. */
 export const growthOf = ({ samples, settings }: FaultsReport, of: (sample: Sample) => number): Estimate =>
   trend(
     samples

@@ -13,7 +13,7 @@ import type { FaultsReport } from './report.js';
 import { Tally } from './tally.js';
 import { HealthWatch, metric, type Sample, sampleOf } from './watch.js';
 
-/** By the name of their variable. */
+/** API keys by the name of their variable. */
 export const KEYS = {
   HONEST_KEY: 'key-of-the-honest-clients',
   HOSTILE_KEY: 'key-of-the-hostile-clients',
@@ -35,7 +35,7 @@ export interface FaultsRun {
   /** The file that is full most of the time. */
   readonly log: string;
   readonly gateway: RunningServer;
-  /** What the hostile upstream can do. */
+  /** Kinds of misbehaviour of the hostile upstream. */
   readonly ways: readonly string[];
   readonly healthUrl: string;
 }
@@ -99,7 +99,7 @@ export async function runFaults(run: FaultsRun): Promise<FaultsReport> {
     ...Array.from({ length: hostile }, (_, i) => hostileClient(new Chance(seed + 100 + i), misuse)),
     injectFaults(new Chance(seed + 99), { ...common, apiKey: KEYS.HONEST_KEY, log, tally: tallies.faults }),
   ];
-  /** Once no more descriptors are open than before, or after some time. */
+  /** Sample taken when no more descriptors are open than before, or after some time. */
   const atRest = async (): Promise<Sample> => {
     const ended = performance.now();
     for (;;) {

@@ -6,7 +6,7 @@ import { processMemory } from '#bench/process-memory.js';
 import { readAnswer } from '../read-answer.js';
 import type { RunningServer } from '../servers.js';
 
-/** What the gateway holds at one moment. */
+/** Resources of the gateway at one moment. */
 
 const probed = z.object({
   loop: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
@@ -15,10 +15,12 @@ const probed = z.object({
 
 export interface Sample {
   readonly seconds: number;
-  /** Of the gateway's own process, in bytes: heap and buffers after a collection, and private pages. */
+  /**
+   * Memory of the gateway's own process, in bytes: heap and buffers after a collection, and private pages.
+   */
   readonly heap: number;
   readonly private: number;
-  /** Of all its children. */
+  /** Memory of all its children. */
   readonly children: number;
   readonly descriptors: number;
   readonly processes: number;

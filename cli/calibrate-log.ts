@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { readFile, rm, truncate } from 'node:fs/promises';
 import { z } from 'zod';
-import type { GenerateRequest } from '../src/engine/generation.js';
+import type { CompleteRequest } from '../src/engine/generation.js';
 import { isMissing } from '../src/files/json.js';
 import { parseJsonText } from '../src/files/json-text.js';
 import type { ScoredAnswer } from '../src/risk/score-collector.js';
@@ -49,11 +49,11 @@ export class CalibrationLog {
     return new CalibrationLog(file, answers);
   }
 
-  get(request: GenerateRequest): LoggedAnswer | undefined {
+  get(request: CompleteRequest): LoggedAnswer | undefined {
     return this.#answers.get(keyOf(request));
   }
 
-  add(request: GenerateRequest, { scores, steps }: ScoredAnswer, ordinarySteps: number): void {
+  add(request: CompleteRequest, { scores, steps }: ScoredAnswer, ordinarySteps: number): void {
     const answer: LoggedAnswer = {
       key: keyOf(request),
       scores: scores.map((token) => ({ scores: token.scores })),
@@ -68,6 +68,6 @@ export class CalibrationLog {
   }
 }
 
-const keyOf = ({ promptIds, sampling: { seed } }: GenerateRequest): string => digest([seed, promptIds]);
+const keyOf = ({ promptIds, sampling: { seed } }: CompleteRequest): string => digest([seed, promptIds]);
 
 const digest = (value: object): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

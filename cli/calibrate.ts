@@ -4,7 +4,6 @@ import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import type { DeviceChoice } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
-import type { GenerateRequest } from '../src/engine/generation.js';
 import type { Precision } from '../src/engine/precision.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
@@ -287,13 +286,10 @@ async function forEachAnswer(
 ): Promise<boolean> {
   const sampling = samplingOf(engine, options);
   const first = firstSeed(options, prompts.length);
-  const requests = prompts.map(
-    ({ promptIds }, i): GenerateRequest => ({
+  const requests = prompts.map(({ promptIds }, i) =>
+    engine.complete({
       promptIds,
       maxTokens: Math.min(options.maxTokens, engine.contextLength - promptIds.length),
-      endIds: engine.checkpoint.eosTokenIds,
-      stop: [],
-      topLogprobs: 0,
       sampling: { ...sampling, seed: (first + i) | 0 },
     }),
   );

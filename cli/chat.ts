@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import chalk from 'chalk';
@@ -8,7 +7,6 @@ import type { DeviceChoice } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
 import type { GenerateRequest } from '../src/engine/generation.js';
 import type { Precision } from '../src/engine/precision.js';
-import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
 import { checkPromise, DEFAULT_GUARD, type Guard, neverFires } from '../src/guard/guard.js';
 import { checkGuard, guardOf } from '../src/guard/guard-fields.js';
@@ -219,23 +217,8 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
   const system: ChatMessage[] =
     options.system === undefined ? [] : [{ role: 'system', content: options.system }];
   const promptIds = encodePrompt(engine.checkpoint, [...system, { role: 'user', content: question }]);
-  const { generation, eosTokenIds } = engine.checkpoint;
-  const defaults = samplingDefaults(generation);
-  return {
-    client: 'chat',
-    promptIds,
-    maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
-    endIds: eosTokenIds,
-    stop: options.stop ?? [],
-    topLogprobs: 0,
-    sampling: {
-      ...defaults,
-      temperature: options.temperature ?? defaults.temperature,
-      topP: options.topP ?? defaults.topP,
-      topK: options.topK ?? defaults.topK,
-      seed: options.seed ?? randomInt(2 ** 31),
-    },
-  };
+  const { maxTokens, stop, temperature, topP, topK, seed } = options;
+  return { client: 'chat', promptIds, maxTokens, stop, sampling: { temperature, topP, topK, seed } };
 }
 
 /** Plain text if there are no colours. */

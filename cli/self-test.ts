@@ -32,10 +32,7 @@ export async function selfTest(engine: Engine): Promise<SelfTest> {
     checkpoint.chatTemplate.source === null
       ? encodeText(checkpoint.tokenizer, QUESTION)
       : encodePrompt(checkpoint, [{ role: 'user', content: QUESTION }]);
-  const request = {
-    ...{ promptIds, maxTokens: TOKENS, endIds: checkpoint.eosTokenIds, stop: [], topLogprobs: 0 },
-    sampling: { temperature: 0, topK: 0, topP: 1, seed: 0 },
-  };
+  const request = { promptIds, maxTokens: TOKENS, sampling: { temperature: 0 } };
   const events = await lastValueFrom(scoredGeneration(engine, request, DEFAULT_SCORING).pipe(toArray()));
   const written = events.filter((event) => event.type === 'token.delta');
   const ids = written.flatMap(({ id }) => id ?? []);

@@ -67,11 +67,7 @@ try {
   const { risks } = await riskModel(checkpoint, calibration, scoring, scoring.methods);
   const request = {
     promptIds: encodePrompt(checkpoint, [{ role: 'user', content: question }]),
-    maxTokens: 200,
-    endIds: checkpoint.eosTokenIds,
-    stop: [],
-    topLogprobs: 0,
-    sampling: { temperature: 1, topK: 0, topP: 1, seed: 1 },
+    sampling: { temperature: 1, seed: 1 },
   };
   const branch = engineBranch(engine, request, {
     scoring,

@@ -1,8 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
-import type { GenerateRequest } from '../../src/engine/generation.js';
-import { samplingDefaults } from '../../src/engine/sampler.js';
+import type { CompleteRequest } from '../../src/engine/generation.js';
 import { engineBranch } from '../../src/guard/engine-branch.js';
 import { generate } from '../../src/stream/generate.js';
 import { modelId } from '../../src/stream/score.js';
@@ -85,22 +83,19 @@ export class EngineModel implements ServedModel {
         ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }
         : await completionOf(engine, request, prompt, maxTokens);
     const room = roomAfter(engine, promptIds);
-    const { generation, eosTokenIds } = engine.checkpoint;
-    const defaults = samplingDefaults(generation);
-    const asked = {
+    const asked = engine.complete({
       client,
       promptIds,
       maxTokens: maxTokensOf(request, room, unasked),
-      endIds: eosTokenIds,
       stop: stopsOf(request),
       topLogprobs: request.top_logprobs ?? 0,
       sampling: {
-        temperature: request.temperature ?? defaults.temperature,
-        topK: request.top_k ?? defaults.topK,
-        topP: request.top_p ?? defaults.topP,
-        seed: request.seed === null || request.seed === undefined ? randomInt(2 ** 31) : request.seed | 0,
+        temperature: request.temperature ?? undefined,
+        topK: request.top_k ?? undefined,
+        topP: request.top_p ?? undefined,
+        seed: typeof request.seed === 'number' ? request.seed | 0 : undefined,
       },
-    };
+    });
     const { settings, judging } = await guardInForce(request.guard, {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
@@ -133,11 +128,11 @@ export class EngineModel implements ServedModel {
   }
 }
 
-const goesOn = ({ maxTokens }: GenerateRequest, { tokens }: Settled): boolean =>
+const goesOn = ({ maxTokens }: CompleteRequest, { tokens }: Settled): boolean =>
   tokens.length < maxTokens && tokens.every(({ id }) => id !== null);
 
 /** A request for what comes after what is settled, which is read as part of the prompt. */
-function requestAfter(request: GenerateRequest, after: Settled | undefined): GenerateRequest {
+function requestAfter(request: CompleteRequest, after: Settled | undefined): CompleteRequest {
   const continues = (after?.tokens ?? []).map(modelId);
   const { promptIds, maxTokens } = request;
   return {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Checkpoint, type OpenCheckpointOptions, openCheckpoint } from '../checkpoint/checkpoint.js';
@@ -7,7 +8,7 @@ import { UsageError } from '../files/errors.js';
 import { debug } from './debug.js';
 import { type Backend, candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
-import { type GenerateRequest, Generation } from './generation.js';
+import { type CompleteRequest, type GenerateRequest, Generation } from './generation.js';
 import { type EngineHost, OwnHost } from './host.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
@@ -15,6 +16,7 @@ import type { Precision } from './precision.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import { longestSilence, type Machine } from './run-limits.js';
+import { samplingDefaults } from './sampler.js';
 import { ScoreSequence } from './score-sequence.js';
 import { type RecordedScores, readRecordedScores, type ScoreServers } from './server/score-servers.js';
 import { Share } from './shared-hold.js';
@@ -166,11 +168,27 @@ export class Engine {
     await Promise.all(roles.map((role) => this.host[role].ready()));
   }
 
+  /** The request with the defaults of the checkpoint, and a seed. */
+  complete(request: GenerateRequest): CompleteRequest {
+    const { maxTokens = Math.max(1, this.contextLength - request.promptIds.length) } = request;
+    const { endIds = this.checkpoint.eosTokenIds, stop = [], topLogprobs = 0 } = request;
+    const defaults = samplingDefaults(this.checkpoint.generation);
+    const { temperature, topK, topP, seed } = request.sampling ?? {};
+    const sampling = {
+      temperature: temperature ?? defaults.temperature,
+      topK: topK ?? defaults.topK,
+      topP: topP ?? defaults.topP,
+      seed: seed ?? randomInt(2 ** 31),
+    };
+    return { ...request, maxTokens, endIds, stop, topLogprobs, sampling };
+  }
+
   /**
    * @throws EngineError `too_long`, `memory`, `overloaded`, `unavailable`, `closed`; RangeError for an empty prompt, an id
    *   outside the vocabulary or no tokens
    */
-  async generate(request: GenerateRequest): Promise<Generation> {
+  async generate(asked: GenerateRequest): Promise<Generation> {
+    const request = this.complete(asked);
     if (request.promptIds.length === 0) throw new RangeError('promptIds: needs at least one token');
     if (!Number.isInteger(request.maxTokens) || request.maxTokens < 1) {
       throw new RangeError('maxTokens: must be a whole number from 1');

@@ -17,6 +17,7 @@ const AHEAD = 64;
 const AHEAD_OF_GUARD = 8;
 const PORTIONS = 4;
 
+/** What is to be written. `promptIds` is enough: the checkpoint says the rest. */
 export interface GenerateRequest {
   /**
    * Client of the request. Generations of several clients are scored for the same time each. Keys and values
@@ -26,17 +27,31 @@ export interface GenerateRequest {
    */
   readonly client?: string;
   readonly promptIds: readonly number[];
-  readonly sampling: Sampling;
-  readonly maxTokens: number;
-  readonly endIds: readonly number[];
-  readonly stop: readonly string[];
-  readonly topLogprobs: number;
+  /** Default: that of generation_config.json, and a random seed. */
+  readonly sampling?: { readonly [Name in keyof Sampling]?: Sampling[Name] | undefined } | undefined;
+  /** Maximum tokens of the response. Default: the rest of the context. */
+  readonly maxTokens?: number | undefined;
+  /** Ids of tokens that end the response. Default: those of the checkpoint. */
+  readonly endIds?: readonly number[] | undefined;
+  /** Texts that end the response, and are not part of it. Default: none. */
+  readonly stop?: readonly string[] | undefined;
+  /** Number of most probable tokens that are told with each token. Default: 0. */
+  readonly topLogprobs?: number | undefined;
   /** Whether each token comes with its {@link GeneratedToken.statistics}. */
   readonly statistics?: boolean;
   /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
   readonly forks?: number;
   /** The last ids of the prompt, where they are the beginning of the text that is written. */
   readonly continues?: readonly number[];
+}
+
+/** A request with every default filled in. */
+export interface CompleteRequest extends GenerateRequest {
+  readonly sampling: Sampling;
+  readonly maxTokens: number;
+  readonly endIds: readonly number[];
+  readonly stop: readonly string[];
+  readonly topLogprobs: number;
 }
 
 /** Another continuation of what has been written so far. */
@@ -93,7 +108,7 @@ export interface GenerationContext {
  */
 export class Generation {
   readonly #context: GenerationContext;
-  readonly #request: GenerateRequest;
+  readonly #request: CompleteRequest;
   readonly #inbox = new Inbox<FromDecode>();
   readonly #assembler: Assembler;
   /** Text of the tokens that are given. */
@@ -116,7 +131,7 @@ export class Generation {
 
   private constructor(
     context: GenerationContext,
-    request: GenerateRequest,
+    request: CompleteRequest,
     kept: readonly number[],
     inserted = 0,
   ) {
@@ -134,7 +149,7 @@ export class Generation {
   }
 
   /** @throws EngineError `unavailable`, `closed` */
-  static async start(context: GenerationContext, request: GenerateRequest): Promise<Generation> {
+  static async start(context: GenerationContext, request: CompleteRequest): Promise<Generation> {
     const { client, promptIds, sampling, maxTokens } = request;
     const generation = new Generation(context, request, []);
     await generation.#ask({ ...(client && { client }), promptIds, sampling, maxTokens });

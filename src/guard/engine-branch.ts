@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.js';
-import type { GenerateRequest } from '../engine/generation.js';
+import type { CompleteRequest, GenerateRequest } from '../engine/generation.js';
 import { writesScores, writtenScores } from '../stream/written-scores.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
@@ -29,7 +29,7 @@ export async function engineBranch(
 ): Promise<Branch> {
   checkScoring(scoring);
   const statistics = writesScores(scoring);
-  const asked = { ...request, forks, statistics };
+  const asked = { ...engine.complete(request), forks, statistics };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   const scorer = statistics ? writtenScorer(scoring) : await passScorer(engine, asked, scoring, lagTokens);
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));
@@ -48,7 +48,7 @@ function writtenScorer({ methods }: Scoring): BranchScorer {
 
 async function passScorer(
   engine: Engine,
-  request: GenerateRequest,
+  request: CompleteRequest,
   scoring: Scoring,
   lagTokens?: number,
 ): Promise<BranchScorer> {

@@ -1,12 +1,12 @@
 import type { Engine } from '../engine/engine.js';
-import type { GenerateRequest, Generation } from '../engine/generation.js';
+import type { CompleteRequest, Generation } from '../engine/generation.js';
 import { readTokens } from '../stream/generate.js';
 import type { BranchWriter } from './branch.js';
 
 /** The engine writes. Continuations go on from copies of its keys and values. */
 export function engineWriter(
   { checkpoint }: Pick<Engine, 'checkpoint'>,
-  request: GenerateRequest,
+  request: CompleteRequest,
   generation: Generation,
 ): BranchWriter {
   const { tokenizer } = checkpoint;

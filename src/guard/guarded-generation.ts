@@ -35,9 +35,10 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy, written, refusesUnscored, ...request }: GuardedRequest,
+  { scoring, guard, risks, policy, written, refusesUnscored, ...asked }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
+  const request = engine.complete(asked);
   const { seed } = request.sampling;
   return guardedBranch(
     (judging) => engineBranch(engine, request, { scoring, ...judging }),

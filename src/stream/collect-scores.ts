@@ -73,10 +73,11 @@ export function collectScores(
 
 function answer(
   engine: Engine,
-  request: GenerateRequest,
+  asked: GenerateRequest,
   scoring: Scoring,
 ): Observable<Omit<CollectedAnswer, 'request'>> {
   return defer(() => {
+    const request = engine.complete(asked);
     const tokens: TokenEvent[] = [];
     const scores: ScoreEvent[] = [];
     const steps: StepClosedEvent[] = [];

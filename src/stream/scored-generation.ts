@@ -18,11 +18,12 @@ import { writesScores, writtenScores } from './written-scores.js';
  */
 export function scoredGeneration(
   engine: Engine,
-  request: GenerateRequest,
+  asked: GenerateRequest,
   scoring: Scoring | null,
   gate: FlowGate = new FlowGate(),
 ): Observable<GenerationEvent> {
-  if (scoring === null) return generate(engine, request, gate);
+  if (scoring === null) return generate(engine, asked, gate);
+  const request = engine.complete(asked);
   const block = blockOf(scoring.schedule);
   const { promptIds, maxTokens } = request;
   const positions = promptIds.length + maxTokens;

@@ -53,6 +53,25 @@ describe('generation', () => {
     expect(await generation.next()).toEqual({ type: 'end', reason: 'stop', tokens: tokens.length });
   });
 
+  it('needs the prompt alone: the checkpoint says how it is drawn and when it ends', async () => {
+    const { promptIds } = greedy(engine);
+    const { sampling, ...rest } = engine.complete({ promptIds, client: 'c' });
+    const { temperature = 0, topK, topP } = engine.checkpoint.generation;
+    expect(sampling).toMatchObject({ temperature, topK: topK ?? 0, topP: topP ?? 1 });
+    expect(rest).toEqual({
+      ...{ promptIds, client: 'c', stop: [], topLogprobs: 0 },
+      endIds: engine.checkpoint.eosTokenIds,
+      maxTokens: engine.contextLength - promptIds.length,
+    });
+    const asked = { promptIds, sampling: { temperature: 1.5, topK: undefined } };
+    const whole = engine.complete(asked);
+    expect(whole.sampling).toMatchObject({ temperature: 1.5, topK: 0 });
+    expect(engine.complete(whole)).toEqual(whole);
+    const generation = await engine.generate({ promptIds, sampling: { temperature: 0 } });
+    expect(textOf(await readAll(generation))).toMatch(/89\.$/);
+    expect(await generation.next()).toMatchObject({ type: 'end', reason: 'stop' });
+  });
+
   it('ends at the length', async () => {
     const generation = await engine.generate(greedy(engine, { maxTokens: 5 }));
     expect(await readAll(generation)).toHaveLength(5);

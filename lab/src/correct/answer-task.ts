@@ -4,7 +4,6 @@ import { promptOf, stopOf } from '#bench/run/prompt.js';
 import type { BenchProblem, Checked, Suite } from '#bench/suites/suite.js';
 import type { Engine } from '#src/engine/engine.js';
 import type { GenerateRequest } from '#src/engine/generation.js';
-import { samplingDefaults } from '#src/engine/sampler.js';
 import { type GuardedRequest, guardedGeneration } from '#src/guard/guarded-generation.js';
 import type { GuardEvent, RollbackDoneEvent, StepEvent } from '#src/stream/events.js';
 import { METHODS, type Scores } from '#src/uncertainty/method-names.js';
@@ -122,9 +121,7 @@ function requestOf(
   return {
     promptIds,
     maxTokens: Math.min(maxTokens, contextLength - promptIds.length),
-    endIds: checkpoint.eosTokenIds,
     stop: stopOf(checkpoint, suite),
-    topLogprobs: 0,
-    sampling: { ...samplingDefaults(checkpoint.generation), temperature, seed },
+    sampling: { temperature, seed },
   };
 }

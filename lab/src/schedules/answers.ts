@@ -35,14 +35,9 @@ export async function answer(
   question: string,
   sampling: GenerateRequest['sampling'],
 ): Promise<Answer> {
-  const { checkpoint, contextLength } = engine;
-  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: question }]);
   const generation = await engine.generate({
     promptIds,
-    maxTokens: contextLength - promptIds.length,
-    endIds: checkpoint.eosTokenIds,
-    stop: [],
-    topLogprobs: 0,
     statistics: true,
     sampling,
   });

@@ -38,19 +38,10 @@ describe('every field of the guard', () => {
     expect(listed.filter((name) => !text.includes(`| \`guard.${name}\` |`))).toEqual([]);
   });
 
-  it('is in PROTOCOL.md, with the type that the client has', () => {
-    const protocol = readFileSync('gateway/PROTOCOL.md', 'utf8');
-    const aliases = new Map(
-      [...protocol.matchAll(/^type (Delivery|Action) = (.+);$/gm)].map(([, name, type]) => [name, type]),
-    );
-    const fieldsIn = (text: string): Record<string, string | undefined> => {
-      const [, body = ''] = /interface GuardRequest \{\n([^}]*)\}/.exec(text) ?? [];
-      const fields = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\?: (?:readonly )?(.+);$/gm)];
-      return Object.fromEntries(fields.map(([, name, type]) => [name, aliases.get(type) ?? type]));
-    };
-    const client = fieldsIn(readFileSync('client/src/guard-request.ts', 'utf8'));
-    expect(fieldsIn(protocol)).toEqual(client);
-    expect(Object.keys(client)).toEqual(names);
+  it('is in the type of the client', () => {
+    const client = readFileSync('client/src/guard-request.ts', 'utf8');
+    const [, body = ''] = /interface GuardRequest \{\n([^}]*)\}/.exec(client) ?? [];
+    expect([...body.matchAll(/^ {2}readonly (\w+)\?: /gm)].map(([, name]) => name)).toEqual(names);
   });
 
   it('has a description of one sentence', () => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from '#client/protocol.js';
 import { configSchema } from '#gateway/config/config.js';
-import { METHODS } from '#src/uncertainty/method-names.js';
 import { checkEvent } from '../../support/strict-event.js';
 
 /** The rows of the first table after a line, without its head: what Markdown takes for the table ends at a blank line. */
@@ -19,52 +18,29 @@ function tableAfter(text: string, line: string): string[][] {
   );
 }
 
+const { components } = JSON.parse(readFileSync('gateway/asyncapi.json', 'utf8'));
+const EVENTS = Object.keys({ ...GENERATION_EVENTS, ...CONNECTION_EVENTS });
+const CLIENT_MESSAGES = Object.keys(components.messages).filter((type) => !EVENTS.includes(type));
+
 describe('PROTOCOL.md', () => {
   const text = readFileSync('gateway/PROTOCOL.md', 'utf8');
 
-  it('lists in one table all events, with their fields', () => {
-    const schemas = { ...GENERATION_EVENTS, ...CONNECTION_EVENTS };
-    const rows = tableAfter(text, '## From the server');
-    expect(rows.map(([type = '']) => type.replaceAll('`', ''))).toEqual(Object.keys(schemas));
-    const shared = ['type', 'response_id', 'offset'];
-    const said = new Map<string, readonly string[]>([
-      ['*step*', ['step', 'from', 'to', 'text', 'part']],
-      ['*rating*', ['method', 'score', 'risk', 'calibrated']],
-    ]);
-    for (const [i, [type, schema]] of Object.entries(schemas).entries()) {
-      const cell = rows[i]?.[1] ?? '';
-      const groups = [...said].flatMap(([name, fields]) => (cell.includes(name) ? fields : []));
-      for (const field of Object.keys(schema.shape).filter((name) => !shared.includes(name))) {
-        if (!groups.includes(field))
-          expect({ type, cell }).toMatchObject({ cell: expect.stringContaining(`\`${field}`) });
-      }
-    }
+  it.each([
+    ['## From the client', CLIENT_MESSAGES],
+    ['## From the server', EVENTS],
+  ])('lists in one table all messages %s, with links to their fields', (heading, types) => {
+    const rows = tableAfter(text, heading);
+    const link = (type: string): string =>
+      `[\`${type}\`](../docs/reference/events.md#${type.replaceAll('.', '')})`;
+    expect(rows.map(([cell]) => cell).toSorted()).toEqual(types.map(link).toSorted());
   });
 
-  it('has each event with the fields of its schema', () => {
-    const declared = new Map(
-      [...text.matchAll(/^interface (\w+)(?: extends ([\w, ]+))? \{\n(.*?)^\}/gms)].map(
-        ([, name = '', bases = '', body = '']) => [name, { bases: bases.split(', '), body }] as const,
-      ),
-    );
-    const fieldsOf = (name: string): string[] => {
-      const { bases, body } = declared.get(name) ?? { bases: [], body: '' };
-      const own = [...body.matchAll(/^ {2}(\w+\??): /gm)].map(([, field = '']) => field);
-      return [...bases.flatMap(fieldsOf), ...own];
-    };
-    const said = new Map(
-      [...declared].map(([name, { body }]) => [/^ {2}type: '([\w.]+)';/m.exec(body)?.[1], fieldsOf(name)]),
-    );
-    for (const [type, schema] of Object.entries({ ...GENERATION_EVENTS, ...CONNECTION_EVENTS })) {
-      const fields = Object.entries(schema.shape).map(([name, field]) =>
-        field._zod.optout === 'optional' ? `${name}?` : name,
-      );
-      expect({ type, fields: said.get(type)?.toSorted() }).toEqual({ type, fields: fields.toSorted() });
-    }
-  });
-
-  it('has the names of the methods', () => {
-    expect(text).toContain(`type Method = ${METHODS.map((method) => `'${method}'`).join(' | ')};`);
+  it('has a session of messages as they are sent', () => {
+    const messages = [...text.matchAll(/^[→←] (.+)$/gm)].map(([, message = '']) => JSON.parse(message));
+    expect(messages.length).toBeGreaterThan(10);
+    for (const message of messages) expect(() => checkEvent(message)).not.toThrow();
+    const offsets = messages.slice(1).map(({ offset }) => offset);
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
   });
 
   it('gives the defaults of settings as they are', () => {

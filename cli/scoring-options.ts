@@ -31,7 +31,9 @@ function settingsIn(text: string, schedules: readonly string[]): Settings {
     const field = new Map(Object.entries(scoringFields)).get(name);
     if (!field) throw new InvalidArgumentError(`${name || 'a name'} is none of ${NAMES.join(', ')}.`);
     if (more.length > 0) throw new InvalidArgumentError(`${name} has two values.`);
-    if (name === 'schedule' && schedules.includes(value)) return [name, value];
+    if (name === 'schedule' && !schedules.includes(value))
+      throw new InvalidArgumentError(`schedule: Must be one of ${schedules.join(', ')}.`);
+    if (name === 'schedule') return [name, value];
     try {
       return [name, checked(field, value)];
     } catch (error) {

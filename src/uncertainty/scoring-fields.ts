@@ -105,7 +105,7 @@ export const scoringFields = {
     .default(DEFAULT_TOKUR.samples)
     .describe('`tokur_*`: number of sampled models, including the unperturbed one.'),
   tokur_law: z
-    .enum(TOKUR_LAWS)
+    .enum(TOKUR_LAWS, { error: `must be one of ${TOKUR_LAWS.join(', ')}` })
     .default(DEFAULT_TOKUR.law)
     .describe(
       '`tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`).',

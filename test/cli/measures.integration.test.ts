@@ -151,8 +151,7 @@ describe('flinch score', () => {
       { law: 'shared-positions', seed: 1 },
     ]) {
       const args = Object.entries(changes).flatMap(([name, value]) => [
-        name === 'seed' ? '--seed' : `--tokur-${name}`,
-        String(value),
+        ...(name === 'seed' ? ['--seed', `${value}`] : ['--scoring', `tokur_${name}=${value}`]),
       ]);
       const [line] = await scored([...methods, ...args], input);
       expect(line).toMatchObject({ tokur: changes });

@@ -105,7 +105,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
       const heard = await traffic.ask(asked);
       if (seed === 1) await traffic.askHeld(asked, heard);
     }
-    await traffic.ask({ guard: { action: 'annotate', rate: 0.5, schedule: 'lazy', methods } });
+    await traffic.ask({ guard: { action: 'annotate', rate: 0.5, scoring: { schedule: 'lazy' }, methods } });
     await traffic.ask({ guard: { action: 'stop', rate: 0.999 } });
     await traffic.ask({ guard: { action: 'reflect', rate: 0.999, max_rollbacks: 1 } });
     await traffic.ask({ model: 'upstream', content: 'Say it.' });

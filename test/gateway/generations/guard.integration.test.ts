@@ -35,18 +35,21 @@ async function socketEvents(guard: object): Promise<SocketEvent[]> {
 describe('the measures of the guard', () => {
   const guard = {
     methods: ['random', 'tokur_eu', 'tokur_tu', 'tokur_au', 'nll'],
-    sigma: '0.005rms',
-    samples: 3,
-    tokur_sigma: 2e-3,
-    tokur_samples: 4,
-    tokur_law: 'positions',
+    scoring: {
+      sigma: '0.005rms',
+      samples: 3,
+      tokur_sigma: 2e-3,
+      tokur_samples: 4,
+      tokur_law: 'positions',
+    },
   };
 
   const short = { max_tokens: 24 };
 
   it('are there for every token, always the same, and the settings in force beside them', async () => {
     const first = await whole(guard, short);
-    expect(first.guard).toMatchObject({ ...guard, sigma: expect.closeTo(0.005 * 0.2465, 6) });
+    const sigma = expect.closeTo(0.005 * 0.2465, 6);
+    expect(first.guard).toMatchObject({ ...guard, scoring: { ...guard.scoring, sigma } });
     for (const { scores, skipped } of first.tokens) {
       expect(Object.keys(scores!)).toEqual(guard.methods);
       expect(scores!.tokur_tu).toBeCloseTo(scores!.tokur_au! + scores!.tokur_eu!, 4);
@@ -71,7 +74,7 @@ describe('the measures of the guard', () => {
     ['tokur_eu', { tokur_law: 'weights' }],
   ])('depend on their settings: %s on %j', async (method, changes) => {
     const column = async (settings: object) =>
-      (await whole({ ...guard, methods: [method], ...settings }, short)).tokens.map(
+      (await whole({ methods: [method], scoring: { ...guard.scoring, ...settings } }, short)).tokens.map(
         ({ scores }) => scores![method]!,
       );
     expect(scoreErrors(await column(changes), await column({})).all).toBeGreaterThan(0.01);
@@ -79,7 +82,7 @@ describe('the measures of the guard', () => {
 
   it('have with the derivative the scores of the step to first order', async () => {
     const column = async (derivative: boolean) =>
-      (await whole({ methods: ['adversarial'], derivative }, short)).tokens.map(
+      (await whole({ methods: ['adversarial'], scoring: { derivative } }, short)).tokens.map(
         ({ scores }) => scores!.adversarial!,
       );
     const { all } = scoreErrors(await column(true), await column(false));
@@ -89,12 +92,13 @@ describe('the measures of the guard', () => {
 });
 
 describe('the lazy schedule', () => {
-  const guard = { schedule: 'lazy', epsilon: 0.05, block: 4, window: 32, methods: ['adversarial', 'nll'] };
+  const scoring = { schedule: 'lazy', epsilon: 0.05, block: 4, window: 32 };
+  const guard = { methods: ['adversarial', 'nll'], scoring };
 
   it('says of each token whether the adversarial score is there or was skipped', async () => {
     const { guard: inForce, tokens } = await whole(guard);
     expect(inForce).toMatchObject(guard);
-    const doubtful = tokens.filter(({ logprob }) => 1 - Math.exp(logprob) > guard.epsilon);
+    const doubtful = tokens.filter(({ logprob }) => 1 - Math.exp(logprob) > scoring.epsilon);
     expect(doubtful.length).toBeGreaterThan(2);
     expect(doubtful.length).toBeLessThan(tokens.length);
     for (const each of tokens) {
@@ -124,7 +128,7 @@ describe('the lazy schedule', () => {
     const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true, guard })));
     let written = -1;
     for (const { index, scores } of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
-      if (scores) expect(written - index).toBeLessThanOrEqual(guard.block);
+      if (scores) expect(written - index).toBeLessThanOrEqual(scoring.block);
       else written = index;
     }
   });
@@ -134,25 +138,25 @@ describe('a guard that cannot be used', () => {
   const refusals: [guard: object, field: string][] = [
     [{ methods: ['tokur'] }, 'methods[0]'],
     [{ methods: 'random' }, 'methods'],
-    [{ schedule: 'offline' }, 'schedule'],
-    [{ schedule: 'lazy', block: 8, window: 4 }, 'window'],
-    [{ schedule: 'lazy', block: 65 }, 'block'],
-    [{ epsilon: 1 }, 'epsilon'],
-    [{ epsilon: -0.1 }, 'epsilon'],
-    [{ epsilon: '0.1' }, 'epsilon'],
-    [{ derivative: 'yes' }, 'derivative'],
-    [{ sigma: 0 }, 'sigma'],
-    [{ sigma: 2 }, 'sigma'],
-    [{ sigma: 'rms' }, 'sigma'],
-    [{ methods: ['random'], sigma: '1e6rms' }, 'sigma'],
-    [{ samples: 1 }, 'samples'],
-    [{ samples: 65 }, 'samples'],
-    [{ samples: 2.5 }, 'samples'],
-    [{ tokur_sigma: 0 }, 'tokur_sigma'],
-    [{ tokur_sigma: '0.005rms' }, 'tokur_sigma'],
-    [{ tokur_samples: 1 }, 'tokur_samples'],
-    [{ tokur_samples: 3 }, 'tokur_samples'],
-    [{ tokur_law: 'weight' }, 'tokur_law'],
+    [{ scoring: { schedule: 'offline' } }, 'scoring.schedule'],
+    [{ scoring: { schedule: 'lazy', block: 8, window: 4 } }, 'scoring.window'],
+    [{ scoring: { schedule: 'lazy', block: 65 } }, 'scoring.block'],
+    [{ scoring: { epsilon: 1 } }, 'scoring.epsilon'],
+    [{ scoring: { epsilon: -0.1 } }, 'scoring.epsilon'],
+    [{ scoring: { epsilon: '0.1' } }, 'scoring.epsilon'],
+    [{ scoring: { derivative: 'yes' } }, 'scoring.derivative'],
+    [{ scoring: { sigma: 0 } }, 'scoring.sigma'],
+    [{ scoring: { sigma: 2 } }, 'scoring.sigma'],
+    [{ scoring: { sigma: 'rms' } }, 'scoring.sigma'],
+    [{ methods: ['random'], scoring: { sigma: '1e6rms' } }, 'scoring.sigma'],
+    [{ scoring: { samples: 1 } }, 'scoring.samples'],
+    [{ scoring: { samples: 65 } }, 'scoring.samples'],
+    [{ scoring: { samples: 2.5 } }, 'scoring.samples'],
+    [{ scoring: { tokur_sigma: 0 } }, 'scoring.tokur_sigma'],
+    [{ scoring: { tokur_sigma: '0.005rms' } }, 'scoring.tokur_sigma'],
+    [{ scoring: { tokur_samples: 1 } }, 'scoring.tokur_samples'],
+    [{ scoring: { tokur_samples: 3 } }, 'scoring.tokur_samples'],
+    [{ scoring: { tokur_law: 'weight' } }, 'scoring.tokur_law'],
     [{ methods: ['nll'], method: 'adversarial' }, 'method'],
     [{ per: 'word' }, 'per'],
     [{ statistic: 'median' }, 'statistic'],

@@ -195,11 +195,15 @@ describe('what the guard annotates', () => {
   });
 
   it('says that no calibration holds under other settings, and of which methods', async () => {
-    const other = await run({ alpha: 1e-3, method: 'adversarial', methods: ['adversarial', 'nll'] });
+    const other = await run({
+      scoring: { alpha: 1e-3 },
+      method: 'adversarial',
+      methods: ['adversarial', 'nll'],
+    });
     const warnings = [expect.stringMatching(/alpha 0.0001, not 0.001.*adversarial/)];
     expect(other[0]).toMatchObject({ guard: { calibrated: false, warnings } });
     expect(other.find(ofType('step.done'))).toMatchObject({ calibrated: false });
-    const byNll = await run({ alpha: 1e-3, methods: ['adversarial', 'nll'] });
+    const byNll = await run({ scoring: { alpha: 1e-3 }, methods: ['adversarial', 'nll'] });
     expect(byNll[0]).toMatchObject({ guard: { calibrated: true, warnings } });
   });
 

@@ -80,7 +80,7 @@ describe('a rate that is too low for the calibration', () => {
       expect(await guardWith({ rate: 0.005, per: 'token' })).not.toHaveProperty('warnings');
       expect(await guardWith({ rate: 0.02, per: 'answer' })).toMatchObject({ calibrated: true });
       await expect(guardWith({ rate: 0.005, per: 'answer' })).rejects.toThrow('needs a calibration with 199');
-      const other = { method: 'adversarial', alpha: 0.5 };
+      const other = { method: 'adversarial', scoring: { alpha: 0.5 } };
       await expect(guardWith({ ...other, per: 'answer' })).rejects.toThrow('needs a calibration of adv');
       const { warnings } = await guardWith({ ...other, rate: 0.005 });
       expect(warnings).toEqual([expect.stringContaining('alpha 0.0001, not 0.5')]);

@@ -188,7 +188,10 @@ describe('a scorer that is slower than the upstream', () => {
     expect(await response.json()).toMatchObject({
       error: { param: 'guard.lag_tokens', message: 'guard.lag_tokens: must be at least block, which is 16' },
     });
-    expect((await answer(url, { block: 64 })).guard).toMatchObject({ lag: 'skip', lag_tokens: 64 });
+    expect((await answer(url, { scoring: { block: 64 } })).guard).toMatchObject({
+      lag: 'skip',
+      lag_tokens: 64,
+    });
   });
 
   it('has no part in a text that its log-probabilities score', async () => {

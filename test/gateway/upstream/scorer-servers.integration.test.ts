@@ -86,7 +86,7 @@ describe('a scorer on inference servers', () => {
 
   it.each([
     [{ methods: ['adversarial', 'random'] }, 'methods'],
-    [{ derivative: true }, 'derivative'],
+    [{ scoring: { derivative: true } }, 'derivative'],
   ])('refuses %o', async (guard, field) => {
     await expect(events('remote', guard)).rejects.toMatchObject({ type: 'settings', field });
   });

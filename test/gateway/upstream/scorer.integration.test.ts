@@ -216,7 +216,14 @@ describe('a generation of a scored upstream', () => {
 
   it('has a step checked in many more words than are scored in one pass', async () => {
     const reflection = 'Wait: 12345 6789 '.repeat(12);
-    const guard = { action: 'reflect', block: 1, rate: 0.9, methods: ['nll'], max_rollbacks: 1, reflection };
+    const guard = {
+      action: 'reflect',
+      scoring: { block: 1 },
+      rate: 0.9,
+      methods: ['nll'],
+      max_rollbacks: 1,
+      reflection,
+    };
     const changes = { messages: [{ role: 'user', content: LONG_QUESTION }], max_tokens: 290, guard };
     const events = await collect({ upstream: { ...upstream, completions: true }, changes });
     expect(ending(events).tokens.filter((token) => token.inserted).length).toBeGreaterThan(64);

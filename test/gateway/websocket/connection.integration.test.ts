@@ -37,7 +37,7 @@ describe('a generation', () => {
       request_id: 'q1',
       model: 'reasoner',
       prompt_tokens: 60,
-      guard: { enabled: true, method: 'nll', block: 16, window: 32, alpha: 1e-4 },
+      guard: { enabled: true, method: 'nll', scoring: { block: 16, window: 32, alpha: 1e-4 } },
     });
     const tokens = events.filter(ofType('token.delta'));
     const scores = events.filter(ofType('score.delta'));
@@ -140,7 +140,7 @@ describe('a connection', () => {
 
   it('does not let a slow guard hold up another generation', async () => {
     const socket = await TestSocket.open(gateway.url);
-    const guard = { methods: ['adversarial', 'nll'], block: 1, window: 'all' };
+    const guard = { methods: ['adversarial', 'nll'], scoring: { block: 1, window: 'all' } };
     socket.send(create({ ...long, request_id: 'slow', guard }));
     await socket.event(ofType('token.delta'));
     socket.send(create({ request_id: 'quick', guard: { enabled: false } }));

@@ -96,6 +96,7 @@ const ROOMS = {
   cli: ['src', 'gateway', 'client/src'],
 
   // Back ends that most do without: packages of their own.
+  'triton/src': ['src/engine/server/index'],
   'redis/src': ['gateway/state/index'],
 
   // The benchmark on one's own model: a package of its own. Of flinch it uses what the packages export.
@@ -147,7 +148,7 @@ export default {
       severity: 'error',
       from: { path: within(room) },
       to: {
-        path: '^(src|gateway|cli|web|tools|client|redis|bench|lab)/',
+        path: '^(src|gateway|cli|web|tools|client|triton|redis|bench|lab)/',
         pathNot: [room, ...below].map(within),
       },
     })),

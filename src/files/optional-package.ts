@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { UsageError } from './errors.js';
 
 /**
@@ -11,11 +12,15 @@ export async function optionalPackage<Exports>(
   name: string,
   load: () => Promise<Exports>,
 ): Promise<Exports> {
+  checkInstalled(what, name);
+  return load();
+}
+
+/** @throws UsageError for a package that is not installed */
+export function checkInstalled(what: string, name: string): void {
   try {
-    return await load();
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!missing || !error.message.includes(`'${name}'`)) throw error;
+    createRequire(import.meta.url).resolve(`${name}/package.json`);
+  } catch {
     throw new UsageError(`${what} is a separate package. Install it: npm install ${name}`);
   }
 }

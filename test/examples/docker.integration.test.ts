@@ -123,7 +123,7 @@ describe('the Dockerfile', () => {
     expect(workspaces).toEqual(['client']);
     const backEnds = [...(manifest.scripts['build:back-ends'] ?? '').matchAll(/tsc -p (\S+)/g)];
     workspaces.push(...backEnds.map(([, folder = '']) => folder));
-    expect(workspaces).toEqual(['client', 'redis']);
+    expect(workspaces).toEqual(['client', 'triton', 'redis']);
     for (const folder of workspaces) {
       const copy = `${folder}/package.json ${folder}/package.json`;
       expect(texts(manifests, 'COPY')).toContain(copy);

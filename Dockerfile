@@ -10,6 +10,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Without that of the benchmark, so that npm does not install what only the benchmark needs.
 COPY client/package.json client/package.json
+COPY triton/package.json triton/package.json
+COPY redis/package.json redis/package.json
 
 FROM manifests AS build
 # Without `prepare`, which would build: the sources come below.
@@ -21,7 +23,11 @@ COPY src src
 COPY gateway gateway
 COPY cli cli
 COPY web web
-RUN npm run build:server
+COPY triton/tsconfig.json triton/tsconfig.json
+COPY triton/src triton/src
+COPY redis/tsconfig.json redis/tsconfig.json
+COPY redis/src redis/src
+RUN npm run build:server && npm run build:back-ends
 
 FROM manifests AS dependencies
 # onnxruntime-node brings the libraries of all platforms; the image needs those of one.
@@ -40,10 +46,14 @@ FROM scratch AS files
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY client/package.json client/package.json
+COPY triton/package.json triton/package.json
+COPY redis/package.json redis/package.json
 COPY models models
 COPY web/public web/public
-# node_modules/flinch-client links to client.
+# node_modules links to these: flinch-client to client, flinch-triton to triton, and so on.
 COPY --from=build /app/client/dist client/dist
+COPY --from=build /app/triton/dist triton/dist
+COPY --from=build /app/redis/dist redis/dist
 COPY --from=build /app/dist dist
 
 FROM ${CUDA_IMAGE} AS cuda

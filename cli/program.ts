@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { UsageError } from '../src/files/errors.js';
+import { optionalPackage } from '../src/files/optional-package.js';
 import { ModelOption } from './model-option.js';
 import { note, say } from './terminal.js';
 
@@ -79,21 +79,11 @@ interface BenchPackage {
   dataCommand(): Command;
 }
 
-/** A variable, so that the compiler does not look for the package: it may not be installed. */
 const BENCH_PACKAGE: string = 'flinch-bench';
 
 /** @throws UsageError where the package is not installed */
-async function benchPackage(command: string): Promise<BenchPackage> {
-  try {
-    return await import(BENCH_PACKAGE);
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!missing || !error.message.includes(`'${BENCH_PACKAGE}'`)) throw error;
-    throw new UsageError(
-      `\`flinch ${command}\` is a separate package. Install it: npm install ${BENCH_PACKAGE}`,
-    );
-  }
-}
+const benchPackage = (command: string): Promise<BenchPackage> =>
+  optionalPackage(`\`flinch ${command}\``, BENCH_PACKAGE, () => import(BENCH_PACKAGE));
 
 /**
  * The command `flinch`, apart from the process that runs it; docs/reference/cli.md is generated from it.

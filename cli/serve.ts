@@ -117,7 +117,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
   // The gateway is a part of its own: other commands do not load it.
-  const { checkAccess, checkWebhooks, Metrics, readTraceVariables, startWorkers } = await import(
+  const { checkAccess, checkWebhooks, loadState, Metrics, readTraceVariables, startWorkers } = await import(
     '../gateway/index.js'
   );
   const { LogWriter } = await import('../gateway/log-writer.js');
@@ -126,6 +126,7 @@ async function serve(options: ServeOptions): Promise<void> {
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
+  await loadState(config);
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
@@ -216,11 +217,14 @@ function withoutPassword(text: string): string {
 
 /** Prints the configuration as it is in force, and what would keep it from being. */
 async function checkConfig(config: ServeConfig): Promise<void> {
-  const { checkAccess, checkModels, checkWebhooks, readTraceVariables } = await import('../gateway/index.js');
+  const { checkAccess, checkModels, checkWebhooks, loadState, readTraceVariables } = await import(
+    '../gateway/index.js'
+  );
   const { stringify } = await import('yaml');
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
+  await loadState(config);
   await checkModels(config.models, process.env);
   const keys = config.access.keys.map((key) =>
     key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },

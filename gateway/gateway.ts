@@ -20,7 +20,7 @@ import { GovernedModels } from './models/governed-models.js';
 import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
-import { openState } from './state/open-state.js';
+import type { OpenState } from './state/state.js';
 import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
 import { StreamConnection } from './websocket/connection.js';
@@ -46,6 +46,8 @@ export interface GatewayParts {
   readonly now?: () => number;
   /** Policies of the guard, in place of those of `config`, which has none for models. They are of a whole configuration. */
   readonly policies?: PolicySources;
+  /** `openState` of the package flinch-redis, for a configuration with `state`; `startGateway` loads it itself. */
+  readonly openState?: OpenState;
   /** What it has together with the other workers of its port (gateway/workers); by default it is alone. */
   readonly commons?: Commons;
 }
@@ -113,7 +115,8 @@ export interface MountedGateway {
  *   400, the gateway's too. With `noServer` and a listener for `upgrade` that leaves the gateway's path alone they get on.
  * - Ending: `drain()` and `close()`, then its own server.
  *
- * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
+ * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there; for
+ *   `state` without what opens it
  *
  * @example
  * const gateway = createGateway({ models, config: { access: { keys: [{ name: 'web', env: 'WEB_KEY' }] } } });
@@ -141,6 +144,7 @@ export function assembleGateway(
     env = process.env,
     now = Date.now,
     policies: sources,
+    openState,
     commons,
   }: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
@@ -151,8 +155,10 @@ export function assembleGateway(
   const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
   const refusedBytes = REFUSED_MESSAGES * limits.body_bytes;
   const usage = commons?.usage ?? new OwnUsage();
+  if (config.state && !openState)
+    throw new ConfigError('state', 'needs `openState` of the package flinch-redis beside the configuration');
   const state = config.state
-    ? openState(config.state, {
+    ? openState!(config.state, {
         ...{ logger, now, usage, config },
         observe: (...command) => metrics.redisCommand(...command),
         tookOver: (wentOn) => metrics.tookOver(wentOn),

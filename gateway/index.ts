@@ -21,6 +21,8 @@ export type {
 } from './models/served-model.js';
 export { checkModels, type OpenModel, type OpenModels, openModels } from './open-models.js';
 export { type Gateway, type GatewayOptions, startGateway } from './start-gateway.js';
+export { loadState } from './state/load-state.js';
+export type { OpenState } from './state/state.js';
 export { exportTraces } from './tracing/export-traces.js';
 export { readTraceVariables } from './tracing/otel-variables.js';
 export { openUpstreamModel, type UpstreamModelOptions } from './upstream/open-upstream-model.js';

@@ -5,6 +5,7 @@ import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { EngineHost } from '../src/engine/host.js';
 import type { Role } from '../src/engine/protocol.js';
 import { readRecordedScores } from '../src/engine/server/score-servers.js';
+import { checkServersPackage } from '../src/engine/server/triton-package.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
@@ -71,7 +72,8 @@ export async function openModels(
 
 /**
  * Finds what would keep models from being opened, as far as that is known without weights, devices and upstreams.
- * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set
+ * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set, UsageError for
+ *   `scorer_url` without the package flinch-triton
  */
 export async function checkModels(
   config: NonNullable<Config['models']>,
@@ -85,9 +87,10 @@ export async function checkModels(
     for (const [i, upstream] of model.upstreams.entries()) {
       credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     }
-    if (model.scorer_url && model.scorer !== undefined)
+    if (model.scorer_url && model.scorer !== undefined) {
+      checkServersPackage();
       await readRecordedScores(await openCheckpoint(model.scorer));
-    else if (model.scorer !== undefined) await checkModel(model.scorer);
+    } else if (model.scorer !== undefined) await checkModel(model.scorer);
   }
 }
 

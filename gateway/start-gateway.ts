@@ -12,6 +12,7 @@ import { createHealthApp, createMetricsApp } from './http/app.js';
 import { type ConnectionLimits, placeConnections } from './http/connection-places.js';
 import { createHttpServer } from './http/http-server.js';
 import { Metrics } from './metrics/metrics.js';
+import { loadState } from './state/load-state.js';
 
 export interface GatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
@@ -35,6 +36,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
 /**
  * Starts the gateway on a server of its own.
  * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
+ * @throws UsageError for `state` without the package flinch-redis
  * @throws Error when the address cannot be listened on
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -43,7 +45,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { listen, limits } = config;
   checkAccess(config, env);
   const serveMetrics = config.metrics.port === undefined;
-  const mounted = assembleGateway(config, { ...options, metrics, env }, { serveMetrics });
+  const parts = { ...(await loadState(config)), ...options, metrics, env };
+  const mounted = assembleGateway(config, parts, { serveMetrics });
   const { app, attach, access, health, live, replacePolicies } = mounted;
 
   const own = { ...limits, ...config.streams };

@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import type { ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
-import type { CommandFailure } from '../state/redis.js';
+import type { CommandFailure } from '../state/state.js';
 import type { UpstreamErrorCode } from '../upstream/errors.js';
 import { combined } from './combine.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';

@@ -1,5 +1,5 @@
 import type { Counter, Gauge } from 'prom-client';
-import { COMMAND_FAILURES, type CommandFailure } from '../state/redis.js';
+import { COMMAND_FAILURES, type CommandFailure } from '../state/state.js';
 import type { Definition, HistogramDefinition } from './definition.js';
 import type { Families } from './families.js';
 import type { Histogram, HistogramSeries } from './histogram.js';

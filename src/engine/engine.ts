@@ -19,6 +19,7 @@ import { longestSilence, type Machine } from './run-limits.js';
 import { samplingDefaults } from './sampler.js';
 import { ScoreSequence } from './score-sequence.js';
 import { type RecordedScores, readRecordedScores, type ScoreServers } from './server/score-servers.js';
+import { checkServersPackage } from './server/triton-package.js';
 import { Share } from './shared-hold.js';
 import { TextWork } from './text/text-work.js';
 import { checkIds } from './token-ids.js';
@@ -154,9 +155,10 @@ export class Engine {
   /**
    * @param model checkpoint folder, or a GGUF file
    * @throws ModelError when it does not hold a model that flinch can run; UsageError for a precision that the
-   *   device does not have
+   *   device does not have, and for inference servers without the package flinch-triton
    */
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
+    if (options.scoreServers) checkServersPackage();
     const checkpoint = await openCheckpoint(model, options);
     const integerFile = options.precision === 'int8' ? await integerFileOf(checkpoint) : null;
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;

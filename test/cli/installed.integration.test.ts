@@ -4,23 +4,47 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { startScript, useFolder } from '../support/cli.js';
 import { installPackages, readManifest } from '../support/installed-packages.js';
 
-/** What only the benchmark, or a front end of OpenAI's, needs. */
-const NOT_OF_FLINCH = ['vega', 'vega-lite', 'graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'];
+/** What only other packages of this repository need, by their folder. */
+const NOT_OF_FLINCH = {
+  bench: ['vega', 'vega-lite', 'graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'],
+  triton: ['@grpc/grpc-js'],
+  redis: ['@redis/client'],
+};
 
 const alone = useFolder().path('');
+const withTriton = useFolder().path('');
+const withRedis = useFolder().path('');
 const withBench = useFolder().path('');
 
 /** Runs the installed command as a user does, not from the sources. */
 const run = (folder: string, ...args: string[]) =>
   startScript(join(folder, 'node_modules/flinch/dist/cli/main.js'), args).finished;
 
+const UPSTREAM = [
+  ...['--upstream', 'http://127.0.0.1:1/v1', '--upstream-model', 'reasoner'],
+  ...['--scorer-url', 'grpc://127.0.0.1:1', '--scorer-model', 'reasoner', '--scorer'],
+] as const;
+
+/** Exports the embedded model for Triton. */
+const exportReasoner = (folder: string) => {
+  const model = join(folder, 'node_modules/flinch/models/reasoner');
+  return run(folder, 'export', 'triton', model, '--output', join(folder, 'repository'));
+};
+
+/** Asks for a Redis that need not be there. */
+function checkState(folder: string) {
+  const file = join(folder, 'state.json');
+  writeFileSync(file, '{"state": {"url": "redis://127.0.0.1:6379"}}');
+  return run(folder, 'serve', '--check-config', '--config', file);
+}
+
 describe('flinch and flinch-client, installed from their tarballs', () => {
   beforeAll(() => installPackages(alone, ['client', '.']));
 
-  it("does without the benchmark's packages", () => {
-    for (const name of NOT_OF_FLINCH) {
+  it.each(Object.entries(NOT_OF_FLINCH))('does without the packages of %s', (folder, names) => {
+    for (const name of names) {
       expect(existsSync(join(alone, 'node_modules', name)), name).toBe(false);
-      expect(Object.keys(readManifest('bench').dependencies)).toContain(name);
+      expect(Object.keys(readManifest(folder).dependencies)).toContain(name);
     }
   });
 
@@ -44,7 +68,36 @@ describe('flinch and flinch-client, installed from their tarballs', () => {
     expect(stderr).toMatch(/^.*npm install flinch-bench\n$/);
   });
 
-  it.each(['flinch', 'flinch/gateway', 'flinch/client', 'flinch/internals'])('exports %s', async (name) => {
+  it('says in one line how to install what `state` needs', async () => {
+    const { code, stdout, stderr } = await checkState(alone);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^.*npm install flinch-redis\n$/);
+  });
+
+  it('says in one line how to install what inference servers need', async () => {
+    for (const outcome of [
+      await exportReasoner(alone),
+      await run(
+        alone,
+        'serve',
+        '--check-config',
+        ...UPSTREAM,
+        join(alone, 'node_modules/flinch/models/reasoner'),
+      ),
+    ]) {
+      expect(outcome).toMatchObject({ code: 1, stdout: '' });
+      expect(outcome.stderr).toMatch(/^.*npm install flinch-triton\n$/);
+    }
+  });
+
+  it.each([
+    'flinch',
+    'flinch/gateway',
+    'flinch/client',
+    'flinch/internals',
+    'flinch/state',
+    'flinch/engine-server',
+  ])('exports %s', async (name) => {
     const code = `console.log(Object.keys(await import('${name}')).length > 5)`;
     const program = join(alone, 'program.js');
     writeFileSync(program, code);
@@ -53,15 +106,58 @@ describe('flinch and flinch-client, installed from their tarballs', () => {
   });
 });
 
+/** Of a package, for npm. */
+function checkFiles(folder: string, name: string): void {
+  const files = readdirSync(join(folder, 'node_modules', name), { recursive: true, encoding: 'utf8' });
+  expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
+  expect(files.filter((file) => /\.map$|node_modules/.test(file))).toEqual([]);
+}
+
+describe('flinch-triton, installed next to flinch', () => {
+  beforeAll(() => installPackages(withTriton, ['client', '.', 'triton']));
+
+  it('has a licence, a README and no maps', () => checkFiles(withTriton, 'flinch-triton'));
+
+  it('exports the embedded model, and asks the server for it', async () => {
+    const outcome = await exportReasoner(withTriton);
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome.stdout).toContain('reasoner_sequence');
+    const model = join(withTriton, 'node_modules/flinch/models/reasoner');
+    const serve = await run(withTriton, 'serve', '--port', '0', ...UPSTREAM, model);
+    expect(serve.code).toBe(1);
+    expect(serve.stderr).toContain('inference server 1 of 1');
+  });
+});
+
+describe('flinch-redis, installed next to flinch', () => {
+  beforeAll(() => installPackages(withRedis, ['client', '.', 'redis']));
+
+  it('has a licence, a README and no maps', () => checkFiles(withRedis, 'flinch-redis'));
+
+  it('is what `state` needs', async () => {
+    expect(await checkState(withRedis)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('looks for the Redis', async () => {
+    const program = join(withRedis, 'program.js');
+    writeFileSync(
+      program,
+      `import { Models, startGateway } from 'flinch/gateway';
+      const state = { url: 'redis://127.0.0.1:1' };
+      const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 }, state } });
+      console.log((await (await fetch(\`\${gateway.url}/healthz\`)).json()).state);
+      await gateway.close();`,
+    );
+    expect(await startScript(program, []).finished).toMatchObject({ code: 0, stdout: '{ up: false }\n' });
+  });
+});
+
 describe('flinch-bench, installed next to flinch', () => {
   beforeAll(() => installPackages(withBench, ['client', '.', 'bench']));
 
-  it.each(['flinch', 'flinch-client', 'flinch-bench'])('is like %s: licence, README, no maps', (name) => {
-    const folder = join(withBench, 'node_modules', name);
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
-    expect(files.filter((file) => /\.map$|node_modules/.test(file))).toEqual([]);
-  });
+  it.each(['flinch', 'flinch-client', 'flinch-bench'])('is like %s: licence, README, no maps', (name) =>
+    checkFiles(withBench, name),
+  );
 
   it('adds `flinch bench` and `flinch data`', async () => {
     const help = await run(withBench, 'bench', '--help');

@@ -37,7 +37,8 @@ describe('links of the documentation', () => {
       codeSpans
         .filter(
           (span) =>
-            /^(src|gateway|cli|web|bench|lab|client|test)\/[\w./-]+$/.test(span) && !NEW_FILES.has(span),
+            /^(src|gateway|cli|web|triton|redis|bench|lab|client|test)\/[\w./-]+$/.test(span) &&
+            !NEW_FILES.has(span),
         )
         .map((path) => ({ file, path })),
     );

@@ -111,7 +111,7 @@ describe('the Dockerfile', () => {
       expect(sent(name)).toBe(false);
   });
 
-  it('installs the client and not the benchmark, and has what node_modules links to', () => {
+  it('installs the client and the back ends, not the benchmark, and has what node_modules links to', () => {
     const manifests = stage('manifests');
     expect(texts(manifests, 'COPY').join(' ')).not.toContain('bench');
     for (const name of ['build', 'dependencies']) {
@@ -121,6 +121,9 @@ describe('the Dockerfile', () => {
     const needed = Object.keys(readManifest('.').dependencies);
     const workspaces = manifest.workspaces.filter((folder) => needed.includes(readManifest(folder).name));
     expect(workspaces).toEqual(['client']);
+    const backEnds = [...(manifest.scripts['build:back-ends'] ?? '').matchAll(/tsc -p (\S+)/g)];
+    workspaces.push(...backEnds.map(([, folder = '']) => folder));
+    expect(workspaces).toEqual(['client', 'triton', 'redis']);
     for (const folder of workspaces) {
       const copy = `${folder}/package.json ${folder}/package.json`;
       expect(texts(manifests, 'COPY')).toContain(copy);
@@ -132,7 +135,7 @@ describe('the Dockerfile', () => {
   it('runs scripts that exist, and keeps the libraries of one platform', () => {
     const runs = stages.flatMap((each) => texts(each, 'RUN'));
     const scripts = runs.flatMap((text) => [...text.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name));
-    expect(scripts.sort()).toEqual(['build:server', 'setup:cuda']);
+    expect(scripts.sort()).toEqual(['build:back-ends', 'build:server', 'setup:cuda']);
     for (const name of scripts) expect(Object.keys(manifest.scripts)).toContain(name);
 
     const [, prune = ''] = (texts(stage('dependencies'), 'RUN')[0] ?? '').split('&&');

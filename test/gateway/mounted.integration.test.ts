@@ -8,6 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import express, { type Express } from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway, Models, type MountedGatewayOptions } from '#gateway/index.js';
+import { openState } from '#redis/index.js';
 import { SOURCES, startScript, useFolder } from '../support/cli.js';
 import { post, TestSocket } from '../support/gateway.js';
 import { chatRequest, exchange, handshake, request } from '../support/raw.js';
@@ -208,6 +209,13 @@ describe('a gateway in an Express application', () => {
     expect(() => createGateway({ models, config: { limits: { body_bytes: 1 } } })).toThrow(
       'limits.body_bytes',
     );
+  });
+
+  it('is told what opens a shared state', async () => {
+    const config = { access: { allow_anonymous: true }, state: { url: 'redis://127.0.0.1:1' } } as const;
+    const options = { models: new Models([]), config };
+    expect(() => createGateway(options)).toThrow(/^state: .*openState.*flinch-redis/);
+    await createGateway({ ...options, openState }).close();
   });
 
   it('says so where the application reads its bodies', async () => {

@@ -19,8 +19,8 @@ const ENTRIES = [
 /** How the sources name what their processes run. */
 const ENTRY = /new URL\(`(\.\/[^`]+)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/;
 
-/** How the command names the package of the benchmarks, which may not be installed. */
-const BENCH_PACKAGE = /import\(BENCH_PACKAGE\)/;
+/** How the sources load packages that may not be installed. */
+const OPTIONAL_PACKAGE = /import\(([A-Z]+)_PACKAGE\)/g;
 
 /** What bundled CommonJS packages call for Node's own modules. */
 const REQUIRE =
@@ -77,7 +77,7 @@ const inPlace = (folder: string): BundlerPlugin => ({
       const code = await readFile(path, 'utf8');
       const contents = nameBundles(code, path, folder)
         .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
-        .replace(BENCH_PACKAGE, "import('flinch-bench')");
+        .replace(OPTIONAL_PACKAGE, (_, name: string) => `import('flinch-${name.toLowerCase()}')`);
       return { contents, loader: 'ts' };
     });
   },

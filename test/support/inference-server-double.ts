@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type ServiceError, type sendUnaryData, status } from '@grpc/grpc-js';
 import { z } from 'zod';
-import { methodPath, plain, requestType, responseType } from '#src/engine/server/grpc-messages.js';
-import { ModelConfig } from '#src/engine/triton/model-config.js';
+import { methodPath, plain, requestType, responseType } from '#triton/grpc-messages.js';
+import { ModelConfig } from '#triton/model-config.js';
 import {
   datatypeOf,
   RepositoryModels,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import textFormat from 'protobufjs/ext/textformat.js';
 import { z } from 'zod';
-import { ModelConfig } from '#src/engine/triton/model-config.js';
+import { ModelConfig } from '#triton/model-config.js';
 
 const contentConfig = { data_type: z.enum(['TYPE_FP32', 'TYPE_INT64']), dims: z.array(z.number()) };
 const tensorConfig = z.object({ name: z.string(), ...contentConfig });

@@ -1,7 +1,7 @@
 import { openIntegerWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
-import { openServers } from '../server/open-servers.js';
 import type { ServerStatus } from '../server/score-servers.js';
+import { tritonPackage } from '../server/triton-package.js';
 import { DecodeWorker, decodeGraph } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
@@ -81,6 +81,7 @@ async function openGraphs({
   servers,
 }: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'concurrency'>> {
   if (servers) {
+    const { openServers } = await tritonPackage();
     const runtime = runtimeOf({ source, threads, device });
     const lost = (message: string): void => send({ type: 'server_lost', message });
     const { status, ...opened } = await openServers({ source, runtime }, servers, lost);

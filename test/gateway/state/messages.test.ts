@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageSchema } from '#gateway/state/messages.js';
+import { messageSchema } from '#redis/messages.js';
 
 const read = {
   type: 'read',

@@ -1,7 +1,7 @@
+import type { ElementType, Value } from 'flinch/engine-server';
 import protobuf from 'protobufjs';
 import textFormat from 'protobufjs/ext/textformat.js';
-import type { ElementType, Value } from '../../onnx/types.js';
-import type { Signature } from '../server/served-graphs.js';
+import type { Signature } from './served-graphs.js';
 
 /**
  * The fields of `inference.ModelConfig` that flinch writes, with the names and numbers of

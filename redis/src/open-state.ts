@@ -1,41 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { Logger } from 'pino';
-import type { KeyUsage } from '../access/usage.js';
-import type { Config } from '../config/config.js';
+import type { OpenState } from 'flinch/state';
 import { RENEWAL_MS } from './lease.js';
-import { Redis, type RedisOptions } from './redis.js';
+import { Redis } from './redis.js';
 import { RedisGenerations } from './redis-generations.js';
 import { RedisTickets } from './redis-tickets.js';
 import { RedisUsage } from './redis-usage.js';
 
-export interface StateOptions extends Pick<RedisOptions, 'observe'> {
-  readonly logger: Logger;
-  /** As in {@link RedisGenerationsOptions.tookOver}. */
-  readonly tookOver: (wentOn: boolean) => void;
-  readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
-  /** In milliseconds. */
-  readonly now: () => number;
-  /** Of this gateway alone. */
-  readonly usage: KeyUsage;
-}
-
-/** What gateways share. */
-export interface State {
-  readonly usage: KeyUsage;
-  readonly tickets: RedisTickets;
-  readonly generations: RedisGenerations;
-  /** Whether Redis answers. */
-  readonly up: boolean;
-  /** Whether the gateway can take on work as it is configured: not before Redis was reached once. */
-  readonly ready: boolean;
-  close(): Promise<void>;
-}
-
 /** Connects to the Redis of a configuration; it need not be there yet. */
-export function openState(
-  { url, failure_mode }: NonNullable<Config['state']>,
-  { logger, observe, tookOver, config: { streams, access }, now, usage: own }: StateOptions,
-): State {
+export const openState: OpenState = (
+  { url, failure_mode },
+  { logger, observe, tookOver, config: { streams, access }, now, usage: own },
+) => {
   const redis = new Redis({ url, logger, observe, found: () => renew() });
   const open = failure_mode === 'open';
   const gateway = randomBytes(9).toString('base64url');
@@ -64,4 +39,4 @@ export function openState(
       await redis.close();
     },
   };
-}
+};

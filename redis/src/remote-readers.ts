@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Reader } from '../generations/live-generation.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
+import type { LiveGenerations, Reader } from 'flinch/state';
 import type { Message, MessageOf, ReaderName } from './messages.js';
 
 export interface RemoteReadersOptions {

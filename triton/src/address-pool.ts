@@ -1,4 +1,4 @@
-import type { ServerStatus } from './score-servers.js';
+import type { ServerStatus } from 'flinch/engine-server';
 import type { Places } from './served-sequences.js';
 import { LostSequence, ServerFault } from './server-fault.js';
 

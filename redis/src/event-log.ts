@@ -1,4 +1,4 @@
-import type { Publication, Published } from '../generations/elsewhere.js';
+import type { Publication, Published } from 'flinch/state';
 import { keys } from './keys.js';
 import type { Redis } from './redis.js';
 

@@ -1,7 +1,11 @@
-import type { ModelSource } from '../../graphs/decoder.js';
-import { ScoreWorker, type ScoreWorkerOptions } from '../child/score-worker.js';
-import type { FromScore, PassMessage } from '../protocol.js';
-import type { RecordedScores } from './score-servers.js';
+import {
+  type FromScore,
+  type ModelSource,
+  type PassMessage,
+  type RecordedScores,
+  ScoreWorker,
+  type ScoreWorkerOptions,
+} from 'flinch/engine-server';
 import { ServerFault } from './server-fault.js';
 
 type Score = RecordedScores['scores'][number];

@@ -1,13 +1,9 @@
-import type { ModelSource } from '../../graphs/decoder.js';
-import type { GraphRunners } from '../child/graph-sessions.js';
-import type { HeldSequences } from '../child/held-sequence.js';
-import type { Runtime } from '../child/sequence-run.js';
+import type { HeldSequences, OpenServers } from 'flinch/engine-server';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
 import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
 import { connect } from './connect.js';
 import type { ServerConnection } from './connection.js';
-import type { ScoreServers, ServerStatus } from './score-servers.js';
 import {
   buildServedGraph,
   SERVED_GRAPH_NAMES,
@@ -22,14 +18,6 @@ import { type Infer, ServerSessions } from './server-sessions.js';
 /** Runs that are sent to one address at a time: one that computes and one that waits. */
 const RUNS_PER_ADDRESS = 2;
 
-export interface OpenServers {
-  readonly sessions: GraphRunners;
-  /** Where the servers hold keys and values. */
-  readonly held: HeldSequences | undefined;
-  readonly concurrency: number;
-  readonly status: () => ServerStatus[];
-}
-
 /** Which models of the export a server has. */
 interface Served {
   /** The one whose keys and values it holds. */
@@ -38,17 +26,11 @@ interface Served {
   readonly stateless: boolean;
 }
 
-/**
- * Checks every address: health, metadata, and that it computes the scores that the export recorded. One that does not
- * pass is checked again later. What all that pass have is used: sequences, where each has them.
- * @param lost told why an address is not used
- * @throws Error if none passes
- */
-export async function openServers(
-  { source, runtime }: { readonly source: ModelSource; readonly runtime: Runtime },
-  { urls, model, recorded, requestMs }: ScoreServers,
-  lost: (reason: string) => void,
-): Promise<OpenServers> {
+export const openServers: OpenServers = async (
+  { source, runtime },
+  { urls, model, recorded, requestMs },
+  lost,
+) => {
   const signatures = new Map(
     SERVED_GRAPH_NAMES.map((graph) => [graph, signatureOf(buildServedGraph(source, graph))]),
   );
@@ -128,4 +110,4 @@ export async function openServers(
     concurrency: RUNS_PER_ADDRESS * addresses.length,
     status: () => pool.status().map((status, i) => ({ address: urls[i]!, ...status })),
   };
-}
+};

@@ -1,5 +1,4 @@
-import { type LostCode, lostError } from '../generations/lost.js';
-import { RemoteGeneration, type RemoteOptions } from '../generations/remote-generation.js';
+import { type LostCode, lostError, RemoteGeneration, type RemoteOptions } from 'flinch/state';
 import type { Entry } from './stream-feed.js';
 
 /** Acknowledged so often, in parts of a history: who writes waits once half of it is not. */

@@ -1,5 +1,4 @@
-import type { Logger } from 'pino';
-import { ApiError } from '../errors/api-error.js';
+import { ApiError, type CommandFailure, type StateOptions } from 'flinch/state';
 import type { RedisClient } from './connect.js';
 
 /** For the answer to a command. Every request waits for one. */
@@ -9,16 +8,9 @@ const RETRY_MS = 1000;
 /** Between two lines of the log on refused commands. */
 const LOG_INTERVAL_MS = 10_000;
 
-/** Why a command failed: no answer in time, no connection, or an error as answer (`OOM`, `READONLY`, `NOPERM`). */
-export const COMMAND_FAILURES = ['timeout', 'connection', 'refused'] as const;
-export type CommandFailure = (typeof COMMAND_FAILURES)[number];
-
-export interface RedisOptions {
+export interface RedisOptions extends Pick<StateOptions, 'logger' | 'observe'> {
   /** `redis://` or `rediss://` */
   readonly url: string;
-  readonly logger: Logger;
-  /** Told of each command that was sent, and of each that was not, whose time is `null`. */
-  readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
   /** It answers, for the first time or again. */
   readonly found: () => void;
 }

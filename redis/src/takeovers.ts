@@ -1,6 +1,4 @@
-import type { Logger } from 'pino';
-import type { Principal } from '../access/principal.js';
-import type { ResumePoint, TakeOver } from '../generations/elsewhere.js';
+import type { Logger, Principal, ResumePoint, TakeOver } from 'flinch/state';
 import { keys } from './keys.js';
 import { LEASE_MS } from './lease.js';
 import type { Redis } from './redis.js';

@@ -1,16 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Principal } from '../access/principal.js';
 import type {
-  Elsewhere,
+  LiveGenerations,
+  Logger,
+  Principal,
   Publication,
   Published,
+  ReadGeneration,
   Resumed,
   ResumePoint,
+  SharedGenerations,
+  Sink,
   TakeOver,
-} from '../generations/elsewhere.js';
-import type { ReadGeneration, Sink } from '../generations/live-generation.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
+} from 'flinch/state';
 import { EventLog } from './event-log.js';
 import { FIRST_FENCE } from './fence.js';
 import { keys } from './keys.js';
@@ -59,7 +60,7 @@ interface Reading {
  * it has run out, whoever looks first for one of its generations has it from then on, and its gateway can write none of
  * it ({@link Takeovers}).
  */
-export class RedisGenerations implements Elsewhere {
+export class RedisGenerations implements SharedGenerations {
   readonly #options: RedisGenerationsOptions;
   readonly #feed: StreamFeed;
   readonly #logs = new Map<string, EventLog>();

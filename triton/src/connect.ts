@@ -1,8 +1,5 @@
 import type { ServerConnection } from './connection.js';
 
-/** Where an inference server can be. */
-export const SERVER_URL = /^(?:https?|grpcs?):\/\//;
-
 /** The library of a protocol is loaded when it is needed. */
 export async function connect(url: string, requestMs: number): Promise<ServerConnection> {
   if (url.startsWith('grpc')) {

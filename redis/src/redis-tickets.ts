@@ -1,4 +1,4 @@
-import { newTicket, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
+import { newTicket, type Ticket, type TicketStore, ticketHash } from 'flinch/state';
 import { keys } from './keys.js';
 import type { Redis } from './redis.js';
 

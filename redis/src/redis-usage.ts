@@ -1,5 +1,4 @@
-import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { consume, type KeyUsage, type Release } from '../access/usage.js';
+import { consume, type KeyUsage, RateLimiterRedis, type Release } from 'flinch/state';
 import { keys } from './keys.js';
 import { LEASE_MS } from './lease.js';
 import type { Redis } from './redis.js';

@@ -1,7 +1,6 @@
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type * as ort from 'onnxruntime-node';
 import { z } from 'zod';
-import { ModelConfig } from '../triton/model-config.js';
 import {
   type InferenceRun,
   type ModelMetadata,
@@ -14,6 +13,7 @@ import {
   unlessRefused,
 } from './connection.js';
 import { type GrpcMethod, methodPath, plain, requestType, responseType } from './grpc-messages.js';
+import { ModelConfig } from './model-config.js';
 import { Refusal, ServerFault } from './server-fault.js';
 import { datatypeOf, readTensors } from './tensors.js';
 

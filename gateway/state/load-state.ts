@@ -1,0 +1,24 @@
+import { optionalPackage } from '../../src/files/optional-package.js';
+import type { Config } from '../config/config.js';
+import type { OpenState } from './state.js';
+
+/** What the package `flinch-redis` exports. */
+interface RedisPackage {
+  readonly openState: OpenState;
+}
+
+const REDIS_PACKAGE: string = 'flinch-redis';
+
+/**
+ * What opens the state of a configuration, if it has one.
+ * @throws UsageError where the package is not installed
+ */
+export async function loadState({ state }: Pick<Config, 'state'>): Promise<Partial<RedisPackage>> {
+  if (!state) return {};
+  const { openState } = await optionalPackage<RedisPackage>(
+    '`state` (Redis)',
+    REDIS_PACKAGE,
+    () => import(REDIS_PACKAGE),
+  );
+  return { openState };
+}

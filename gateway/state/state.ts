@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import type { SharedState } from '../access/access.js';
+import type { KeyUsage } from '../access/usage.js';
+import type { Config } from '../config/config.js';
+import type { Elsewhere, TakeOver } from '../generations/elsewhere.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+
+/** Why a command failed: no answer in time, no connection, or an error as answer (`OOM`, `READONLY`, `NOPERM`). */
+export const COMMAND_FAILURES = ['timeout', 'connection', 'refused'] as const;
+export type CommandFailure = (typeof COMMAND_FAILURES)[number];
+
+export interface StateOptions {
+  readonly logger: Logger;
+  /** Told of each command that was sent, and of each that was not, whose time is `null`. */
+  readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
+  /** Told of each generation whose gateway was gone: whether it goes on here. */
+  readonly tookOver: (wentOn: boolean) => void;
+  readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
+  /** In milliseconds. */
+  readonly now: () => number;
+  /** Of this gateway alone. */
+  readonly usage: KeyUsage;
+}
+
+/** Generations of all gateways that share a state. */
+export interface SharedGenerations extends Elsewhere {
+  /** From now on others can reach these. */
+  serve(live: LiveGenerations, takeOver: TakeOver): void;
+}
+
+/** What gateways share. */
+export interface State extends SharedState {
+  readonly generations: SharedGenerations;
+  /** Whether Redis answers. */
+  readonly up: boolean;
+  /** Whether the gateway can take on work as it is configured: not before Redis was reached once. */
+  readonly ready: boolean;
+  close(): Promise<void>;
+}
+
+/** Connects to the Redis of a configuration; it need not be there yet. */
+export type OpenState = (config: NonNullable<Config['state']>, options: StateOptions) => State;

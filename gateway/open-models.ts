@@ -14,7 +14,7 @@ import { ownPlaces, type Places } from './models/places.js';
 import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
 import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
-import { Scorer } from './upstream/scorer.js';
+import { Scorer } from './upstream/scoring/scorer.js';
 
 export interface OpenOptions {
   readonly logger: Logger;

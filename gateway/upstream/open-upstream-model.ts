@@ -3,10 +3,10 @@ import type { UpstreamModelConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
 import { isHeaderValue, notSent } from '../config/header-value.js';
 import { ownPlaces, type Places } from '../models/places.js';
-import { Failover, type FailoverOptions } from './failover.js';
-import type { Scorer } from './scorer.js';
+import type { Scorer } from './scoring/scorer.js';
+import { Failover, type FailoverOptions } from './servers/failover.js';
+import { UpstreamServer, type UpstreamServerOptions } from './servers/upstream-server.js';
 import { UpstreamModel } from './upstream-model.js';
-import { UpstreamServer, type UpstreamServerOptions } from './upstream-server.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   /** Scores what the servers write; stays the caller's, with its engine. */

@@ -15,15 +15,15 @@ import { withWarnings } from '../models/resolve-guard.js';
 import type { Prepared, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
-import { logprobBranch } from './logprob-branch.js';
-import { logprobGuard, withoutRollbacks } from './logprob-guard.js';
-import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
-import type { Writing } from './scorer.js';
+import { logprobBranch } from './scoring/logprob-branch.js';
+import { logprobGuard, withoutRollbacks } from './scoring/logprob-guard.js';
+import { ALTERNATIVES, methodsOf } from './scoring/logprob-scores.js';
+import type { Writing } from './scoring/scorer.js';
+import type { UpstreamGenerations } from './servers/upstream-generations.js';
+import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
+import type { UpstreamServer } from './servers/upstream-server.js';
+import { chunksOf } from './servers/verbatim.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
-import type { UpstreamGenerations } from './upstream-generations.js';
-import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './upstream-request.js';
-import type { UpstreamServer } from './upstream-server.js';
-import { chunksOf } from './verbatim.js';
 
 const ECHOED = 'with echo the answer begins with the prompt';
 

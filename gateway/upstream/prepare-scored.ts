@@ -3,12 +3,12 @@ import { retracts } from '../../src/guard/guard.js';
 import type { Settled } from '../models/go-on.js';
 import type { Prepared } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
-import { withoutRollbacks } from './logprob-guard.js';
-import type { ScoredResponse } from './scorer.js';
+import { withoutRollbacks } from './scoring/logprob-guard.js';
+import type { ScoredResponse } from './scoring/scorer.js';
+import type { UpstreamGenerations } from './servers/upstream-generations.js';
+import { requestAfter, tells } from './servers/upstream-request.js';
+import type { UpstreamServer } from './servers/upstream-server.js';
 import type { UpstreamRequest } from './upstream.js';
-import type { UpstreamGenerations } from './upstream-generations.js';
-import { requestAfter, tells } from './upstream-request.js';
-import type { UpstreamServer } from './upstream-server.js';
 
 interface ScoredAsking {
   readonly model: string;

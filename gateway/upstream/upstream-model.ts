@@ -16,14 +16,14 @@ import type {
 import { checkOwnCompletion } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
-import type { Failover } from './failover.js';
-import { methodsOf } from './logprob-scores.js';
 import { prepareByLogprobs } from './prepare-logprobs.js';
 import { prepareScored } from './prepare-scored.js';
-import type { Scorer } from './scorer.js';
-import { UpstreamGenerations } from './upstream-generations.js';
-import { UpstreamHealth } from './upstream-health.js';
-import { invalid, requestOf, topLogprobsOf, topLogprobsWarnings } from './upstream-request.js';
+import { methodsOf } from './scoring/logprob-scores.js';
+import type { Scorer } from './scoring/scorer.js';
+import type { Failover } from './servers/failover.js';
+import { UpstreamGenerations } from './servers/upstream-generations.js';
+import { UpstreamHealth } from './servers/upstream-health.js';
+import { invalid, requestOf, topLogprobsOf, topLogprobsWarnings } from './servers/upstream-request.js';
 
 /** @throws ApiError 400 for what is not text alone */
 function checkOwn(request: GenerationFields, { prompt, response }: PrepareOptions): void {

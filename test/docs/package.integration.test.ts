@@ -28,10 +28,10 @@ describe('the npm package', () => {
   });
 
   it('has no keys of a cluster', () => {
-    for (const name of ['package.json', 'examples']) cpSync(name, folder.path(name), { recursive: true });
-    folder.write('examples/kubernetes/keys.env', 'WEB_KEY=a-key-for-these-tests');
+    for (const name of ['package.json', 'deploy']) cpSync(name, folder.path(name), { recursive: true });
+    folder.write('deploy/kubernetes/keys.env', 'WEB_KEY=a-key-for-these-tests');
     const files = packedFiles(folder.path(''));
-    expect(files).toContain('examples/kubernetes/flinch.yaml');
-    expect(files).not.toContain('examples/kubernetes/keys.env');
+    expect(files).toContain('deploy/kubernetes/flinch.yaml');
+    expect(files).not.toContain('deploy/kubernetes/keys.env');
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { EngineModel, type GatewayOptions, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
-import { Scorer } from '#gateway/upstream/scorer.js';
+import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import { DEFAULT_METHODS } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, TestSocket, useGateway } from '../support/gateway.js';

@@ -17,7 +17,7 @@ import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.j
 import { startScriptedUpstream } from '../support/scripted-upstream.js';
 
 const COMMAND = join(peersFolder(), 'environments/litellm/bin/litellm');
-const EXAMPLES = 'examples/litellm';
+const EXAMPLES = 'deploy/litellm';
 const RECORDED = '../fixtures/litellm-guardrail.json';
 
 const guardrail = z.looseObject({ guardrail_name: z.string(), litellm_params: z.looseObject({}) });

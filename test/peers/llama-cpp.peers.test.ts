@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { Scorer } from '#gateway/upstream/scorer.js';
+import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import { checkpointOf } from '#lab/peers/folder.js';
 import type { PeerModel } from '#lab/peers/models.js';
 import { Engine, type ScorerMismatchEvent } from '#src/index.js';

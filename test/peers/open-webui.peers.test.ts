@@ -134,7 +134,7 @@ describe.skipIf(missing)(`Open WebUI${reason}`, () => {
       DEFAULT_MODEL_METADATA: { capabilities: { builtin_tools: false } },
       DEFAULT_MODEL_PARAMS: SAMPLING,
     });
-    await install(webUi, 'flinch', 'examples/open-webui/flinch_filter.py');
+    await install(webUi, 'flinch', 'deploy/open-webui/flinch_filter.py');
 
     const strict = await ask('strict.reasoner', DOUBTED);
     expect(strict).toMatch(/flagged step \(rank .*\): rollback\n.*the flagged step was replaced\n/);

@@ -1,4 +1,4 @@
-import { type LayerBasis, TokurBases } from '#src/engine/low-rank-basis.js';
+import { type LayerBasis, TokurBases } from '#src/engine/child/low-rank-basis.js';
 import type { SessionOptions } from '#src/engine/ort-session.js';
 import type { ModelSource } from '#src/graphs/decoder.js';
 

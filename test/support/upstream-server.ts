@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { configSchema, type UpstreamModelConfig } from '#gateway/config/config.js';
+import { UpstreamServer } from '#gateway/upstream/servers/upstream-server.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from '#gateway/upstream/upstream.js';
-import { UpstreamServer } from '#gateway/upstream/upstream-server.js';
 
 /** The configuration of a model with upstreams, with the defaults of all that `changes` does not say. */
 export function upstreamConfig(urls: readonly string[], changes: object = {}): UpstreamModelConfig {

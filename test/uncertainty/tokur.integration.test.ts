@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { type LayerBasis, TOKUR_RANK } from '#src/engine/low-rank-basis.js';
+import { type LayerBasis, TOKUR_RANK } from '#src/engine/child/low-rank-basis.js';
 import { externalTensor } from '#src/graphs/decoder.js';
 import { Engine, type Scoring, scoreResponse } from '#src/index.js';
 import { type Projection, type TokurSettings, weightNoise } from '#src/numerics/tokur-noise.js';

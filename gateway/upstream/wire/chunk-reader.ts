@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Call } from '../dialect.js';
 import { UpstreamError } from '../errors.js';
+import type { Call } from '../servers/dialect.js';
 import { type Chunk, readChunk, readGenerateLine, readVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';

@@ -8,10 +8,10 @@ import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-grap
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
 import type { Device } from '../device.js';
-import { DeviceKeys } from '../device-keys.js';
-import { DeviceWeights } from '../device-weights.js';
-import { TokurBases } from '../low-rank-basis.js';
 import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } from '../ort-session.js';
+import { DeviceKeys } from './device-keys.js';
+import { DeviceWeights } from './device-weights.js';
+import { TokurBases } from './low-rank-basis.js';
 import type { SequenceRunner } from './sequence-run.js';
 
 /** A graph by its options. */

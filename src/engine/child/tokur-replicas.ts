@@ -1,7 +1,7 @@
 import { positionNoise, type TokurSettings, weightNoise } from '../../numerics/tokur-noise.js';
 import type { KvCache } from '../kv-cache.js';
-import { TOKUR_RANK } from '../low-rank-basis.js';
 import { type Feeds, floats, longs } from '../ort-session.js';
+import { TOKUR_RANK } from './low-rank-basis.js';
 import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
 import { count, runSequences } from './sequence-run.js';
 

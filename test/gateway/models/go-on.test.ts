@@ -1,7 +1,7 @@
 import { concat, from, lastValueFrom, of, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { guardedAfter, type Settled } from '#gateway/models/go-on.js';
-import { logprobScorer } from '#gateway/upstream/logprob-scorer.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-scorer.js';
 import { StreamEncoding } from '#gateway/websocket/encoding.js';
 import { toldOf } from '#gateway/websocket/told.js';
 import { type BranchWriter, branchOf } from '#src/guard/branch.js';

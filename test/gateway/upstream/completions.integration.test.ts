@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EngineModel, Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
-import { Scorer } from '#gateway/upstream/scorer.js';
+import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import { Engine, encodePrompt } from '#src/index.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { GatewayOptions } from '#gateway/index.js';
-import { Scorer } from '#gateway/upstream/scorer.js';
+import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { post } from '../../support/gateway.js';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EngineModel, Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
-import { Scorer } from '#gateway/upstream/scorer.js';
+import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import { Engine } from '#src/index.js';
 import { REASONER } from '../../support/golden.js';
 import { openAiDouble } from '../../support/openai-double.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { stoppedAcross } from '#gateway/upstream/continuation.js';
+import { stoppedAcross } from '#gateway/upstream/servers/continuation.js';
 import { open, readAll } from '../upstream-server.js';
 import { type ContractBench, textOf } from './contract-bench.js';
 

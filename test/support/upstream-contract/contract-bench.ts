@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
-import { Scorer } from '#gateway/upstream/scorer.js';
+import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import type { UpstreamRequest } from '#gateway/upstream/upstream.js';
 import { Engine, encodePrompt, type ScorerMismatchEvent } from '#src/index.js';
 import { type SocketEvent, TestSocket } from '../gateway.js';

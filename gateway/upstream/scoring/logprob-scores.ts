@@ -1,0 +1,56 @@
+import type { TopToken } from '../../../src/stream/events.js';
+import { LOGPROB_METHODS, type Method, type Scores } from '../../../src/uncertainty/method-names.js';
+import type { Capabilities, UpstreamToken } from '../upstream.js';
+
+/** Alternatives that {@link logprobScores} needs of each token: the token itself may be one of two. */
+export const ALTERNATIVES = 2;
+
+/** The methods that a server's log-probabilities allow. The entropy needs them all. */
+export function methodsOf({ logprobs }: Pick<Capabilities, 'logprobs'>): readonly Method[] {
+  if (logprobs === null) return [];
+  return logprobs < ALTERNATIVES ? ['nll'] : LOGPROB_METHODS;
+}
+
+/** Formulas of `src/uncertainty/probability.ts`, on the server's values for the token. */
+const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number | null>>> = {
+  nll: ({ logprob }) => (logprob === null ? null : -logprob),
+  margin: marginOf,
+};
+
+/** 1 − (p(x) − the largest p(v), v ≠ x); `null` where no other token is told. */
+function marginOf(token: UpstreamToken): number | null {
+  const { logprob, topLogprobs: top } = token;
+  if (logprob === null) return null;
+  const own = indexIn(top, token, logprob);
+  const others = top.filter((_, i) => i !== own).map((other) => other.logprob);
+  return others.length === 0 ? null : 1 - (Math.exp(logprob) - Math.exp(Math.max(...others)));
+}
+
+/** Index of the token among the most probable, −1 if it is not there: by its id, else by its text. */
+function indexIn(top: readonly TopToken[], { id, text, bytes }: UpstreamToken, logprob: number): number {
+  if (id !== null && top.some((other) => other.id !== null)) return top.findIndex((other) => other.id === id);
+  // Parts of characters have the same text; no two tokens have the same text and probability.
+  const near = (other: TopToken): boolean => Math.abs(other.logprob - logprob) < 1e-6;
+  const same = (other: TopToken): boolean =>
+    bytes && other.bytes ? isEqual(bytes, other.bytes) : other.text === text;
+  const exact = top.findIndex((other) => same(other) && near(other));
+  return exact >= 0 ? exact : top.findIndex(same);
+}
+
+const isEqual = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i]);
+
+/** Scores of a token, and methods that are missing. */
+export function logprobScores(
+  token: UpstreamToken,
+  methods: readonly Method[],
+): { readonly scores: Scores; readonly missing: readonly Method[] } {
+  const scores: Partial<Record<Method, number>> = {};
+  const missing: Method[] = [];
+  for (const method of methods) {
+    const score = MEASURES[method]?.(token) ?? null;
+    if (score === null) missing.push(method);
+    else scores[method] = score;
+  }
+  return { scores, missing };
+}

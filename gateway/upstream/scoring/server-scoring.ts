@@ -1,0 +1,19 @@
+import { DEFAULT_METHODS, type Method } from '../../../src/uncertainty/method-names.js';
+import { type Scoring, SettingsError } from '../../../src/uncertainty/settings.js';
+
+/** Methods that the graphs of `flinch export triton` compute. */
+const METHODS: readonly Method[] = DEFAULT_METHODS;
+
+/** @throws SettingsError for what inference servers do not compute */
+export function checkServerScoring({ methods, form }: Scoring): void {
+  const missing = methods.find((method) => !METHODS.includes(method));
+  if (missing !== undefined) {
+    throw new SettingsError(
+      'methods',
+      `${missing} is not computed on inference servers (${METHODS.join(', ')} are)`,
+    );
+  }
+  if (form === 'derivative' && methods.includes('adversarial')) {
+    throw new SettingsError('derivative', 'is not computed on inference servers');
+  }
+}

@@ -1,0 +1,217 @@
+import { LOGPROBS } from '../../requests/response-request.js';
+import { UpstreamError } from '../errors.js';
+import type { Capabilities, ResumeWay, UpstreamRequest } from '../upstream.js';
+import { asObject, listOf } from '../wire/json.js';
+
+/** How one server is asked, as the probe found out. */
+export interface Dialect {
+  readonly capabilities: Capabilities;
+  /** Whether it takes `stream_options`. */
+  readonly usage: boolean;
+  /**
+   * Name of the limit of tokens in a chat. OpenAI's newer models refuse the first, Ollama does not know the
+   * other.
+   */
+  readonly limit: 'max_tokens' | 'max_completion_tokens';
+  /** Ways in the order in which they are tried. */
+  readonly ways: readonly ResumeWay[];
+  /**
+   * Form of a continuation: with `continue_final_message: true, add_generation_prompt: false` (vLLM;
+   * llama.cpp since its pull request 23012), or by a last message of the assistant alone (llama.cpp unless
+   * `--no-prefill-assistant`, its pull request 13174; Ollama if the template does so, its issue 6778).
+   */
+  readonly continuation: 'fields' | 'message';
+  /** Whether its chat template takes white space off the end of a text that is to be continued. */
+  readonly trims: boolean;
+  /** OpenAI's `/completions`, or Ollama's `/api/generate` with `raw: true`, where nothing is put around the prompt. */
+  readonly raw: 'completions' | 'generate';
+}
+
+/** Request of a server, and the form of the answer. */
+export interface Call {
+  readonly path: string;
+  readonly body: object;
+  readonly framing: 'sse' | 'lines';
+  readonly format: 'chunk' | 'generate' | 'verbatim' | 'response' | 'verbatim-response';
+}
+
+type Begun = NonNullable<UpstreamRequest['begun']>;
+
+/** The first way for which everything is known; `null` for none. */
+export function wayOf({ ways, raw }: Pick<Dialect, 'ways' | 'raw'>, begun: Begun): ResumeWay | null {
+  const possible: Readonly<Record<ResumeWay, boolean>> = {
+    tokens: begun.promptIds !== null && begun.ids !== null,
+    continueFinalMessage: !begun.raw,
+    // Ollama's completions put a template around a prompt, `/api/generate` does not.
+    prompt: begun.prompt !== undefined && !(begun.raw && raw === 'generate'),
+  };
+  const way = ways.find((way) => possible[way]) ?? null;
+  // A server that takes ids puts nothing around a text either.
+  const plain = ways.includes('tokens') && raw === 'completions';
+  return way ?? (begun.raw && plain && possible.prompt ? 'prompt' : null);
+}
+
+/** White space at the end of a text that is not sent, for the server would not see it: it may write it again. */
+export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, begun: Begun | undefined): string {
+  if (!begun || !dialect.trims || wayOf(dialect, begun) !== 'continueFinalMessage') return '';
+  return begun.text.slice(begun.text.trimEnd().length);
+}
+
+/** @throws UpstreamError for a continuation that the server has no way for */
+export function callOf(model: string, request: UpstreamRequest, dialect: Dialect): Call {
+  const { begun, prompt: asked } = request;
+  if (request.isResponse) return response(model, request, dialect);
+  if (!begun && asked !== undefined) return completion(model, request, dialect, asked);
+  if (!begun) return chat(model, request, dialect, {});
+  const way = wayOf(dialect, begun);
+  if (way === 'tokens') {
+    return completion(model, request, dialect, [...(begun.promptIds ?? []), ...(begun.ids ?? [])]);
+  }
+  if (way === 'continueFinalMessage') {
+    const content = begun.text.slice(0, begun.text.length - seamOf(dialect, begun).length);
+    const messages = [...request.messages, { role: 'assistant', content }];
+    return chat(model, { ...request, messages }, dialect, CONTINUATION[dialect.continuation]);
+  }
+  if (way === 'prompt') {
+    const prompt = `${begun.prompt}${begun.text}`;
+    return dialect.raw === 'generate'
+      ? generate(model, request, dialect, prompt)
+      : completion(model, request, dialect, prompt);
+  }
+  throw new UpstreamError('upstream_error', 'the upstream cannot continue a text');
+}
+
+const CONTINUATION = {
+  fields: { continue_final_message: true, add_generation_prompt: false },
+  message: {},
+} as const;
+
+function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: object): Call {
+  const top = alternatives(request, dialect);
+  const { fields = {}, maxTokens, messages } = request;
+  const limit = LIMITS.find((name) => isGiven(fields[name])) ?? dialect.limit;
+  const body = {
+    ...fields,
+    ...common(model, request, dialect),
+    ...given(limit, maxTokens),
+    messages,
+    ...(top !== null && { logprobs: true, top_logprobs: top }),
+    ...extra,
+  };
+  const format = request.verbatim ? 'verbatim' : 'chunk';
+  return { path: '/chat/completions', body, framing: 'sse', format };
+}
+
+function completion(
+  model: string,
+  request: UpstreamRequest,
+  dialect: Dialect,
+  prompt: string | readonly number[],
+): Call {
+  const top = alternatives(request, dialect);
+  const { fields = {}, verbatim } = request;
+  const own = request.prompt === undefined ? withoutFieldsOfChats(fields) : fields;
+  const body = {
+    ...own,
+    ...common(model, request, dialect),
+    ...given('max_tokens', request.maxTokens),
+    prompt,
+    ...(top !== null && { logprobs: top }),
+  };
+  return { path: '/completions', body, framing: 'sse', format: verbatim ? 'verbatim' : 'chunk' };
+}
+
+/** OpenAI's API reference, "Responses". */
+function response(model: string, request: UpstreamRequest, dialect: Dialect): Call {
+  const { fields = {}, maxTokens, verbatim } = request;
+  const top = alternatives(request, dialect);
+  const include = new Set([...listOf(fields.include), LOGPROBS]);
+  const body = {
+    ...fields,
+    model,
+    stream: true,
+    ...given('max_output_tokens', maxTokens),
+    ...(top !== null && { include: [...include], top_logprobs: top }),
+  };
+  return { path: '/responses', body, framing: 'sse', format: verbatim ? 'verbatim-response' : 'response' };
+}
+
+const withoutFieldsOfChats = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_CHATS.has(name)));
+
+/** https://github.com/ollama/ollama/blob/main/docs/api.md, "Generate a completion" and "Request (Raw Mode)". */
+function generate(model: string, request: UpstreamRequest, dialect: Dialect, prompt: string): Call {
+  const { sampling, maxTokens, stop } = request;
+  const top = alternatives(request, dialect);
+  const body = {
+    model,
+    prompt,
+    raw: true,
+    stream: true,
+    ...(top !== null && { logprobs: true, top_logprobs: top }),
+    options: {
+      ...given('temperature', sampling.temperature),
+      ...given('top_p', sampling.topP),
+      ...given('top_k', sampling.topK),
+      ...given('seed', sampling.seed),
+      ...given('num_predict', maxTokens),
+      ...(stop.length > 0 && { stop }),
+    },
+  };
+  return { path: '/../api/generate', body, framing: 'lines', format: 'generate' };
+}
+
+const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
+
+/** Fields that a completion of a prompt does not have. */
+const OF_CHATS: ReadonlySet<string> = new Set([
+  ...['max_completion_tokens', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
+  ...['response_format', 'modalities', 'audio', 'prediction', 'reasoning_effort', 'web_search_options'],
+  ...[
+    'logprobs',
+    'top_logprobs',
+    'add_generation_prompt',
+    'continue_final_message',
+    'chat_template',
+    'chat_template_kwargs',
+  ],
+]);
+
+function common(
+  model: string,
+  { fields, sampling, stop, verbatim }: UpstreamRequest,
+  dialect: Dialect,
+): object {
+  return {
+    model,
+    stream: true,
+    ...(dialect.usage && { stream_options: { ...asObject(fields?.stream_options), include_usage: true } }),
+    ...given('temperature', sampling.temperature),
+    ...given('top_p', sampling.topP),
+    ...given('top_k', sampling.topK),
+    ...given('seed', sampling.seed),
+    ...(stop.length > 0 && { stop: fields?.stop ?? stop }),
+    ...(!verbatim && IDS[dialect.capabilities.tokenIds]),
+  };
+}
+
+const IDS: Readonly<Record<Capabilities['tokenIds'], object>> = {
+  return_token_ids: { return_token_ids: true },
+  // llama.cpp: how many tokens it has written, for it does not describe all.
+  return_tokens: { timings_per_token: true },
+  none: {},
+};
+
+/** One at least: with `top_logprobs: 0` llama.cpp tells nothing at all. */
+function alternatives(
+  { topLogprobs, verbatim, untold }: UpstreamRequest,
+  { capabilities }: Dialect,
+): number | null {
+  if (verbatim || untold) return null;
+  return capabilities.logprobs === null ? null : Math.max(1, Math.min(topLogprobs, capabilities.logprobs));
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+const given = (name: string, value: number | undefined): object =>
+  value === undefined ? {} : { [name]: value };

@@ -1,0 +1,254 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
+import type { Capabilities, UpstreamRequest, UpstreamResponse } from '../upstream.js';
+import type { UpstreamServer } from './upstream-server.js';
+import type { Opened } from './upstream-writer.js';
+
+export interface FailoverOptions {
+  /** Number of further tries of each server. */
+  readonly retries: number;
+  readonly logger: Logger;
+  /** Told of every fault, those that another try makes good among them. */
+  readonly failed?: (code: UpstreamErrorCode) => void;
+  /** Waits for so many milliseconds; rejects when the signal is aborted. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
+}
+
+/** Worth another try: the server may answer the next time. */
+const PASSING: ReadonlySet<UpstreamErrorCode> = new Set([
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_overloaded',
+]);
+
+const FIRST_WAIT_MS = 100;
+/** Whatever a server asks for: a client waits meanwhile. */
+const MAX_WAIT_MS = 2000;
+/** A server that failed within this time is tried after the others; doubles with each trial that fails after it. */
+const AVOIDED_MS = 30_000;
+const MAX_AVOIDED_MS = 480_000;
+
+/** How much longer than the first to answer the others may take to say what they can do. */
+const GRACE_MS = 1000;
+
+interface Fault {
+  /** Avoided until then; after that one request tries it, and while it does the others go elsewhere. */
+  readonly until: number;
+  readonly trials: number;
+}
+
+/** The servers of a model: the first that answers is used. */
+export class Failover {
+  readonly servers: readonly UpstreamServer[];
+  readonly #options: Required<FailoverOptions>;
+  readonly #faults = new Map<UpstreamServer, Fault>();
+  #begun: Promise<void> | null = null;
+
+  constructor(servers: readonly UpstreamServer[], options: FailoverOptions) {
+    this.servers = servers;
+    this.#options = {
+      wait: (ms, signal) => setTimeout(ms, undefined, { signal }),
+      now: () => performance.now(),
+      failed: () => {},
+      ...options,
+    };
+  }
+
+  /**
+   * Capabilities of the most able server that is available: most log-probabilities, then ways to continue a
+   * text. A request that needs less goes to the others, too.
+   * @throws UpstreamError of the last one, if none can be asked
+   */
+  async capabilities(): Promise<Capabilities> {
+    const first = this.#begun === null;
+    this.#begun ??= this.#begin();
+    await this.#begun;
+    const servers = this.#order();
+    const known = servers.filter((server) => server.capabilities);
+    const there = known.filter((server) => server.reachable && !this.#isAvoided(server));
+    const [best] = (there.length > 0 ? there : known)
+      .flatMap(({ capabilities }) => capabilities ?? [])
+      .toSorted(byAbility);
+    if (best) return best;
+    let last: unknown = null;
+    for (const server of servers) {
+      try {
+        // The server was asked just now, and that may have taken long.
+        if (first && server.lastError) throw server.lastError;
+        return await server.probe();
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        this.#note(server, error);
+        last = error;
+      }
+    }
+    throw last;
+  }
+
+  /**
+   * Opens an answer: up to its first byte every server is tried.
+   * @param suits whether a server, which was probed, can do what the request needs
+   * @throws UpstreamError of the last server; at once for a request that is refused
+   */
+  async open(
+    request: UpstreamRequest,
+    signal: AbortSignal,
+    suits: (server: UpstreamServer) => boolean = () => true,
+  ): Promise<Opened> {
+    return this.first(signal, async (server) => {
+      const answer = await this.#ask(server, request, signal, suits);
+      return answer && { server, answer };
+    });
+  }
+
+  /**
+   * The answer of the first server that has one.
+   * @param ask resolves with `null` where the server will not do
+   * @throws UpstreamError of the last server; at once for a request that is refused
+   */
+  async first<T>(signal: AbortSignal, ask: (server: UpstreamServer) => Promise<T | null>): Promise<T> {
+    let last: unknown = null;
+    for (const server of this.#order()) {
+      try {
+        const answer = await this.#persist(server, () => ask(server), signal);
+        // The server is not at fault.
+        if (answer === null) continue;
+        this.#faults.delete(server);
+        return answer;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof UpstreamError)) throw error;
+        if (error.code === 'upstream_refused') {
+          this.#faults.delete(server);
+          this.#options.failed(error.code);
+          throw error;
+        }
+        this.#note(server, error);
+        last = error;
+      }
+    }
+    throw last ?? new UpstreamError('upstream_error', 'no upstream supports this request');
+  }
+
+  /** Notes a failure in the middle of an answer, which cannot be retried. */
+  failed(server: Opened['server'], error: UpstreamError): void {
+    const known = this.servers.find((other) => other === server);
+    if (!known) return;
+    // A request of a client may be the cause, which is no reason to avoid the server.
+    if (error.code === 'upstream_refused') this.#tell(known, error);
+    else this.#note(known, error);
+  }
+
+  /** All at once; a server that does not answer is not waited for where another does. */
+  async #begin(): Promise<void> {
+    const probes = this.servers.map((server) => server.probe());
+    const all = Promise.allSettled(probes);
+    // If none answers, the next caller gets the error.
+    await Promise.race([all, Promise.any(probes).catch(() => null)]);
+    await Promise.race([all, setTimeout(GRACE_MS, undefined, { ref: false })]);
+  }
+
+  /** @returns `null` where the server will not do */
+  async #ask(
+    server: UpstreamServer,
+    request: UpstreamRequest,
+    signal: AbortSignal,
+    suits: (server: UpstreamServer) => boolean,
+  ): Promise<UpstreamResponse | null> {
+    const capabilities = await server.probe();
+    if (!suits(server)) return null;
+    this.#beginTrial(server);
+    try {
+      return await server.open(request, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') throw error;
+      // A client may be wrong, but so may what is known of the server.
+      if (await server.changed(capabilities)) return suits(server) ? server.open(request, signal) : null;
+      if (!isOwnFault(error, request)) throw error;
+      return server.open({ ...request, untold: true }, signal);
+    }
+  }
+
+  async #persist<T>(server: UpstreamServer, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { retries, wait } = this.#options;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await ask();
+      } catch (error) {
+        signal.throwIfAborted();
+        if (attempt >= retries || !(error instanceof UpstreamError) || !PASSING.has(error.code)) throw error;
+        // After a timeout, the next server may be faster.
+        if (error.code === 'upstream_timeout' && this.servers.length > 1) throw error;
+        this.#note(server, error);
+        await wait(waitMs(error, attempt), signal);
+      }
+    }
+  }
+
+  /**
+   * Servers in the configured order, with exceptions: servers that failed recently come last, before them
+   * those that have not yet reported their capabilities, or could not be reached: these are asked again
+   * beside the requests, and come back once they answer.
+   */
+  #order(): UpstreamServer[] {
+    const rank = (server: UpstreamServer): number => {
+      if (this.#isAvoided(server)) return this.#faults.get(server)?.until ?? 0;
+      if (!server.capabilities) return Number.MIN_SAFE_INTEGER;
+      return server.reachable ? Number.NEGATIVE_INFINITY : Number.MIN_SAFE_INTEGER + 1;
+    };
+    const ranked = this.servers.map((server) => ({ server, rank: rank(server) }));
+    return ranked
+      .toSorted((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0))
+      .map(({ server }) => server);
+  }
+
+  #isAvoided(server: UpstreamServer): boolean {
+    const fault = this.#faults.get(server);
+    return fault !== undefined && fault.until > this.#options.now();
+  }
+
+  /** Starts a trial of a server that failed; other requests do not wait for it meanwhile. */
+  #beginTrial(server: UpstreamServer): void {
+    const fault = this.#faults.get(server);
+    if (!fault || this.#isAvoided(server)) return;
+    const trials = fault.trials + 1;
+    const ms = Math.min(MAX_AVOIDED_MS, AVOIDED_MS * 2 ** trials);
+    this.#faults.set(server, { until: this.#options.now() + ms, trials });
+  }
+
+  #note(server: UpstreamServer, error: UpstreamError): void {
+    if (!this.#isAvoided(server)) {
+      const trials = this.#faults.get(server)?.trials ?? 0;
+      this.#faults.set(server, { until: this.#options.now() + AVOIDED_MS, trials });
+    }
+    this.#tell(server, error);
+  }
+
+  #tell(server: UpstreamServer, { code, reason }: UpstreamError): void {
+    this.#options.failed(code);
+    // The place in the configuration identifies the server: the log has no addresses.
+    this.#options.logger.warn({ upstream: this.servers.indexOf(server), code, reason }, 'upstream failed');
+  }
+}
+
+function byAbility(a: Capabilities, b: Capabilities): number {
+  const told = (b.logprobs ?? -1) - (a.logprobs ?? -1);
+  return told || Number(b.resume !== 'none') - Number(a.resume !== 'none');
+}
+
+/** Doubles with each attempt; as the server asks, within bounds. */
+function waitMs({ askedWaitS }: UpstreamError, attempt: number): number {
+  const ms = askedWaitS === null ? FIRST_WAIT_MS * 2 ** attempt : askedWaitS * 1000;
+  return Math.min(MAX_WAIT_MS, Math.max(FIRST_WAIT_MS, ms));
+}
+
+/**
+ * Whether a server refuses the log-probabilities that only the gateway has asked for, as llama.cpp does with tools in a
+ * stream. Such an answer is better unscored than refused.
+ */
+const isOwnFault = ({ message }: UpstreamError, { fields = {}, begun, verbatim }: UpstreamRequest): boolean =>
+  !verbatim && !begun && !fields.logprobs && /logprobs/i.test(message);

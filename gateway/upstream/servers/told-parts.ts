@@ -1,0 +1,56 @@
+import type { TokenEvent, Unscored } from '../../../src/stream/events.js';
+import { asList, asObject, asText, type Json, listOf } from '../wire/json.js';
+
+/** A part is looked for in so many characters before it: parsers hold back no more. */
+const WINDOW = 65_536;
+
+/** Fields of a delta in which the model writes beside its text. */
+const KINDS: Readonly<Record<string, Unscored>> = {
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  reasoning: 'reasoning',
+  reasoning_content: 'reasoning',
+  reasoning_details: 'reasoning',
+  content: 'content',
+  refusal: 'refusal',
+  audio: 'audio',
+};
+
+/** Names and places, which the model does not write. */
+const LABELS: ReadonlySet<string> = new Set(['id', 'index', 'type', 'format']);
+
+/**
+ * Text of the tokens, to check parts beside the text: a tool call or reasoning that is not found in it was
+ * written by tokens that were not reported, whatever ids and log-probabilities come with it.
+ */
+export class ToldParts {
+  #told = '';
+
+  wrote({ text }: Pick<TokenEvent, 'text'>): void {
+    this.#told += essential(text);
+    if (this.#told.length > 2 * WINDOW) this.#told = this.#told.slice(-WINDOW);
+  }
+
+  /** Parts of a chunk that are in no token. */
+  unscoredIn({ choices }: Json): readonly Unscored[] {
+    const deltas = listOf(choices).flatMap((choice) =>
+      Object.entries(asObject(asObject(choice)?.delta) ?? {}),
+    );
+    return deltas.flatMap(([name, value]) => {
+      const kind = KINDS[name];
+      return kind === undefined || this.#tells(value) ? [] : kind;
+    });
+  }
+
+  #tells(value: unknown): boolean {
+    const text = asText(value);
+    if (text !== null) return this.#told.includes(essential(text));
+    const list = asList(value);
+    if (list) return list.every((each) => this.#tells(each));
+    const fields = Object.entries(asObject(value) ?? {});
+    return fields.every(([name, field]) => LABELS.has(name) || this.#tells(field));
+  }
+}
+
+/** Parsers write JSON anew: with other spaces, quotes and escapes than the model. */
+const essential = (text: string): string => text.replaceAll(/[\s"'\\]/g, '');

@@ -1,0 +1,116 @@
+import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
+import type { GuardEvent } from '../../../src/stream/events.js';
+import { checkPlace, type Places } from '../../models/places.js';
+import type { GuardInForce } from '../../models/served-model.js';
+import { UpstreamError } from '../errors.js';
+import type { Writing } from '../scoring/scorer.js';
+import type { UpstreamRequest } from '../upstream.js';
+import { stoppedAcross } from './continuation.js';
+import type { Failover } from './failover.js';
+import { knownFields } from './known-fields.js';
+import { invalid, isText, withTop } from './upstream-request.js';
+import type { UpstreamServer } from './upstream-server.js';
+import type { Opened } from './upstream-writer.js';
+
+/**
+ * Abort reason of requests whose generation has ended; made once, because each error records a stack trace.
+ */
+const OVER = new Error('the generation is over');
+
+/** Request, and the servers that can answer it. */
+interface Asking {
+  readonly asked: UpstreamRequest;
+  readonly suits: (server: UpstreamServer) => boolean;
+  /** Alternatives of each token that the client wants: the scores may need more. */
+  readonly topLogprobs: number;
+  /** Client of the request. */
+  readonly client: string;
+}
+
+/** Removes the server's message about a refused request, because it may quote the model's text. */
+function withoutWords(error: unknown): unknown {
+  if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') return error;
+  const { param } = error.body;
+  const options = { reason: error.reason ?? '', ...(param !== null && { param }) };
+  return new UpstreamError('upstream_refused', 'the upstream refused the request', options);
+}
+
+/** The generations that are under way at the servers of a model: each has a place, and is aborted when it is over. */
+export class UpstreamGenerations {
+  readonly #failover: Failover;
+  readonly #places: Places;
+  #streams = 0;
+
+  constructor(failover: Failover, places: Places) {
+    this.#failover = failover;
+    this.#places = places;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** Whether a server can go on with a text of which this is known. */
+  canContinue(begun: NonNullable<UpstreamRequest['begun']>): boolean {
+    return this.#failover.servers.some((server) => server.canContinue(begun));
+  }
+
+  /** Whether a server can write this, which may be the rest of a text. */
+  goesOn(asked: UpstreamRequest): boolean {
+    const { begun, maxTokens = 1 } = asked;
+    return isText(asked) && maxTokens > 0 && (!begun || this.canContinue(begun));
+  }
+
+  /** @throws ApiError 400 where none can */
+  checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
+    if (this.canContinue(begun)) return;
+    const problem = `${action} requires an upstream that can continue a text; this model has none`;
+    throw invalid('guard.action', problem);
+  }
+
+  /** @returns events that are asked for when they are subscribed to; unsubscribing aborts */
+  start(
+    { asked, suits, topLogprobs, client }: Asking,
+    run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
+  ): Observable<GuardEvent> {
+    return defer(() => {
+      const place = this.#places.take(client);
+      if (!(place instanceof Promise)) checkPlace(place, this.#places);
+      this.#streams += 1;
+      const abort = new AbortController();
+      let opened: Opened | null = null;
+      const ask = async (): Promise<Opened> => {
+        if (place instanceof Promise) checkPlace(await place, this.#places);
+        const { begun, stop } = asked;
+        const suit = (each: UpstreamServer): boolean => suits(each) && (!begun || each.canContinue(begun));
+        const { server, answer } = await this.#failover.open(asked, abort.signal, suit);
+        opened = { server, answer: begun ? stoppedAcross(answer, begun.text, stop) : answer };
+        return opened;
+      };
+      // A continuation that the server does not write leaves the response that it has written as good as it was.
+      const dispensable = (error: unknown): boolean => {
+        if (!opened || !(error instanceof UpstreamError)) return false;
+        this.#failover.failed(opened.server, error);
+        return true;
+      };
+      return run({ ask, signal: abort.signal, dispensable }).pipe(
+        asked.verbatim ? identity : map(withTop(topLogprobs)),
+        asked.knownOnly
+          ? map((event) => (event.type === 'upstream.delta' ? knownFields(event) : event))
+          : identity,
+        tap({
+          error: (error: unknown) => {
+            if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);
+          },
+        }),
+        asked.knownOnly ? catchError((error: unknown) => throwError(() => withoutWords(error))) : identity,
+        finalize(() => {
+          this.#streams -= 1;
+          abort.abort(OVER);
+          if (place instanceof Promise) place.then((release) => release?.());
+          else place?.();
+        }),
+      );
+    });
+  }
+}

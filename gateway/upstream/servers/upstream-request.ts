@@ -1,0 +1,154 @@
+import type { GuardEvent } from '../../../src/stream/events.js';
+import { ApiError } from '../../errors/api-error.js';
+import type { Settled } from '../../models/go-on.js';
+import type { PrepareOptions } from '../../models/served-model.js';
+import type { Prompt } from '../../requests/completion-request.js';
+import { type GenerationFields, stopsOf } from '../../requests/generation-request.js';
+import type { Capabilities, UpstreamRequest, UpstreamToken } from '../upstream.js';
+import { asList, asObject, type Json, listOf } from '../wire/json.js';
+import type { UpstreamServer } from './upstream-server.js';
+
+/**
+ * The request to a server, without its log-probabilities.
+ * @param unasked the largest number of tokens if the client sets none
+ * @param options what the request is in place of a chat
+ */
+export function requestOf(
+  request: GenerationFields,
+  unasked: number | undefined,
+  {
+    prompt,
+    response,
+    trace,
+    refusesUnscored = false,
+  }: Pick<PrepareOptions, 'prompt' | 'response' | 'trace' | 'refusesUnscored'> = {},
+): Omit<UpstreamRequest, 'topLogprobs'> {
+  // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
+  const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
+  const { messages, temperature, top_p, top_k, seed } = request;
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
+  return {
+    messages,
+    ...(prompt !== undefined && { prompt }),
+    ...(response && { isResponse: true }),
+    ...(trace && { trace }),
+    ...(refusesUnscored && { knownOnly: true }),
+    fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
+    sampling: {
+      ...(isGiven(temperature) && { temperature }),
+      ...(isGiven(top_p) && { topP: top_p }),
+      ...(isGiven(top_k) && { topK: top_k }),
+      ...(isGiven(seed) && { seed }),
+    },
+    ...(isGiven(maxTokens) && { maxTokens }),
+    stop: stopsOf(request),
+  };
+}
+
+/** State of a text before it is written. */
+export function begunOf(
+  prompt: Prompt | undefined,
+  { tokenIds }: Capabilities,
+): NonNullable<UpstreamRequest['begun']> {
+  const begun = { text: '', promptIds: null, ids: null };
+  if (prompt === undefined) return begun;
+  if (typeof prompt === 'string') return { ...begun, prompt, raw: true };
+  return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
+}
+
+/**
+ * A request for what comes after what another gateway's server has written, as text: its ids may be another server's.
+ * @param prompt as text, where it is known
+ */
+export function requestAfter(
+  asked: UpstreamRequest,
+  after: Settled | undefined,
+  prompt: string | null = null,
+): UpstreamRequest {
+  const text = (after?.tokens ?? []).map((token) => token.text).join('');
+  if (!after || text === '') return asked;
+  const { maxTokens } = asked;
+  return {
+    ...asked,
+    begun: { text, promptIds: null, ids: null, ...(prompt !== null && { prompt }) },
+    ...(maxTokens !== undefined && { maxTokens: maxTokens - after.tokens.length }),
+  };
+}
+
+/** Fields that the gateway sets itself. */
+const OWN: ReadonlySet<string> = new Set([
+  ...['type', 'request_id', 'resumable', 'guard', 'model', 'messages', 'clamp'],
+  'stream',
+]);
+
+/**
+ * Whether the answer is one text, which can be continued as such: a call or a value of a schema that has begun is no
+ * text to go on from.
+ */
+export function isText({ fields = {}, isResponse }: Pick<UpstreamRequest, 'fields' | 'isResponse'>): boolean {
+  if (isResponse) return false;
+  const { n, tools, functions, response_format: format, modalities } = fields;
+  const form = asObject(format)?.type ?? 'text';
+  const kinds = listOf(modalities);
+  const calls = [tools, functions].some((each) => asList(each)?.length);
+  return (n ?? 1) === 1 && form === 'text' && !calls && kinds.every((kind) => kind === 'text');
+}
+
+/**
+ * Alternatives to ask for: as many as the client does, or with `clamp` at most as many as there are.
+ * @throws ApiError 400 if no server returns so many
+ */
+export function topLogprobsOf(request: GenerationFields, { logprobs }: Capabilities): number {
+  const asked = request.top_logprobs ?? 0;
+  if (asked <= (logprobs ?? 0) || request.clamp) return Math.min(asked, logprobs ?? 0);
+  const problem =
+    logprobs === null
+      ? 'the upstream returns no log-probabilities'
+      : `the upstream returns at most ${logprobs}`;
+  throw invalid('top_logprobs', problem);
+}
+
+/** Says that `clamp` lowered the number of alternatives, where it did. */
+export const topLogprobsWarnings = ({ top_logprobs: asked }: GenerationFields, told: number): string[] =>
+  (asked ?? 0) > told
+    ? [`top_logprobs: lowered from ${asked} to ${told}, all that the upstream returns`]
+    : [];
+
+const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+
+/** @param param the field of the request that is at fault */
+export const invalid = (param: string, problem: string): ApiError =>
+  new ApiError('invalid_value', `${param}: ${problem}`, param);
+
+/** Whether a server returns so many alternatives of each token. */
+export const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
+  capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);
+
+/** Leaves out what only the scores need. */
+export const withTop =
+  (topLogprobs: number) =>
+  (event: GuardEvent): GuardEvent => {
+    if (event.type === 'upstream.delta') return { ...event, chunk: chunkWithTop(event.chunk, topLogprobs) };
+    if (event.type !== 'token.delta') return event;
+    const told: typeof event & UpstreamToken = event;
+    const top = told.topLogprobs.slice(0, topLogprobs);
+    if (!told.bytes) return top.length < told.topLogprobs.length ? { ...told, topLogprobs: top } : event;
+    const { bytes: _, ...token } = told;
+    return { ...token, topLogprobs: top };
+  };
+
+/** Its other choices, and what it says beside the text. */
+function chunkWithTop(chunk: Json, topLogprobs: number): Json {
+  const cut = (entries: unknown): unknown =>
+    asList(entries)?.map((entry) => {
+      const top = asList(asObject(entry)?.top_logprobs);
+      return top ? { ...asObject(entry), top_logprobs: top.slice(0, topLogprobs) } : entry;
+    }) ?? entries;
+  const choices = asList(chunk.choices)?.map((choice) => {
+    const logprobs = asObject(asObject(choice)?.logprobs);
+    if (!logprobs) return choice;
+    const lists = Object.entries(logprobs).map(([name, entries]) => [name, cut(entries)]);
+    return { ...asObject(choice), logprobs: Object.fromEntries(lists) };
+  });
+  return { ...chunk, ...(choices && { choices }) };
+}

@@ -1,0 +1,336 @@
+import type { UpstreamModelConfig } from '../../config/config.js';
+import type { ForwardedRequest } from '../../models/served-model.js';
+import { traceHeaders } from '../../tracing/trace-context.js';
+import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
+import type { Capabilities, UpstreamRequest, UpstreamResponse } from '../upstream.js';
+import { ChunkReader } from '../wire/chunk-reader.js';
+import type { Chunk } from '../wire/chunks.js';
+import type { Exchange } from '../wire/exchange.js';
+import { UpstreamHttp } from '../wire/http.js';
+import { refusalOf, refusalWithin } from '../wire/refusal.js';
+import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
+import { probe, stillTakes } from './probe.js';
+import { StreamedResponse } from './streamed-response.js';
+
+export interface UpstreamServerOptions {
+  /** Up to and with `/v1`. */
+  readonly url: string;
+  /** Name of the model at the server. */
+  readonly model: string;
+  readonly key: string | null;
+  /** Further headers of every request, by names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Strings that must not be in a text that clients see, beside key and host. */
+  readonly secrets?: readonly string[];
+  readonly timeouts: UpstreamModelConfig['timeouts'];
+  readonly limits: UpstreamModelConfig['limits'];
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
+}
+
+/** All of these are this machine. */
+const LOOPBACK = /^(127(\.\d+){3}|\[::1\])(?=$|:)/;
+
+/** Whether the server is there is not known then. */
+const UNREACHED: ReadonlySet<UpstreamErrorCode> = new Set(['upstream_unreachable', 'upstream_timeout']);
+
+/** How long it is not asked again what it can do: where it could not say. */
+const AGAIN_MS = 5000;
+/** Wait after a refusal or an interruption: the first wait doubles up to this. */
+const MAX_AGAIN_MS = 120_000;
+/** Time without an answer after which a server may be gone: without requests, this would go unnoticed. */
+const QUIET_MS = 30_000;
+/** How often a refusal makes one ask whether the server is still the same. */
+const CHECK_MS = 60_000;
+
+/**
+ * One server that speaks OpenAI's API or nearly so. What it can do is found out by asking it: at the first request,
+ * or before; and again after it could not be reached, for it may be another then. Until it has answered that, what was
+ * known holds.
+ */
+export class UpstreamServer {
+  /** Host with its port. */
+  readonly host: string;
+  readonly #options: UpstreamServerOptions;
+  readonly #http: UpstreamHttp;
+  readonly #closing = new AbortController();
+  readonly #secrets: readonly string[];
+  readonly #now: () => number;
+  #dialect: Dialect | null = null;
+  #probing: Promise<Dialect> | null = null;
+  #checking: Promise<boolean> | null = null;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #lastError: UpstreamError | null = null;
+  /** Refusal of a probe, until the next one. */
+  #refusal: UpstreamError | null = null;
+  #reachable = false;
+  /** Whether it is to be asked what it can do, and from when on. */
+  #doubted = true;
+  #againAt = Number.NEGATIVE_INFINITY;
+  /** Probes without a whole answer, one after the other. */
+  #failures = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: UpstreamServerOptions) {
+    const { url, key, headers = {}, secrets = [], timeouts, limits } = options;
+    const { host, hostname } = new URL(url);
+    this.#options = options;
+    this.host = host.replace(LOOPBACK, 'localhost');
+    this.#http = new UpstreamHttp({ url, key, headers, timeouts, responseBytes: limits.response_bytes });
+    this.#secrets = [key ?? '', host, hostname, ...secrets];
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** `null` until it has answered. */
+  get capabilities(): Capabilities | null {
+    return this.#dialect?.capabilities ?? null;
+  }
+
+  /** Error of the last request, `null` if it went well, was refused or was cancelled. */
+  get lastError(): UpstreamError | null {
+    return this.#lastError;
+  }
+
+  /** Whether it has answered and was there since; how answers ended does not count. */
+  get reachable(): boolean {
+    return this.#reachable;
+  }
+
+  /** Whether it is time to ask it what it can do: nothing is known, or it could not be reached since. */
+  get due(): boolean {
+    return this.#doubted && this.#probing === null && this.#now() >= this.#againAt;
+  }
+
+  /** Whether nothing was heard of it for a while: it is there as far as anybody knows. */
+  get quiet(): boolean {
+    return this.#reachable && !this.#doubted && this.#now() >= this.#heardAt + QUIET_MS;
+  }
+
+  /**
+   * Finds out whether a quiet server is still there: any answer will do, so that it has nothing to compute. One that
+   * cannot be reached is due from then on.
+   * @throws UpstreamError
+   */
+  async check(): Promise<void> {
+    this.#heardAt = this.#now(); // the answer may take longer than until the next look
+    try {
+      (await this.#http.get('/models', this.#closing.signal)).leave();
+    } catch (error) {
+      throw this.#note(error);
+    }
+  }
+
+  /**
+   * Capabilities of the server; probes it unless they are known. Callers at the same time share one probe. If
+   * a server refuses the simplest request, that result holds for a while.
+   * @throws UpstreamError
+   */
+  async probe(): Promise<Capabilities> {
+    return (await this.#known()).capabilities;
+  }
+
+  /**
+   * Asks the server what it can do, whatever is known.
+   * @throws UpstreamError
+   */
+  async renew(): Promise<Capabilities> {
+    return (await this.#probe()).capabilities;
+  }
+
+  /**
+   * Whether what the server can do is not what it was, after it refused a request: mostly that is the client's fault, so
+   * one question finds out, at most once a minute; all is asked again only where that is refused, too.
+   * @param before what was known when it was asked
+   * @throws UpstreamError where it is another, and does not say what it can do
+   */
+  async changed(before: Capabilities): Promise<boolean> {
+    if (this.#dialect && this.#dialect.capabilities !== before) return true;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
+  }
+
+  /** Whether the server has a way to go on with a text of which this is known. `false` until it was probed. */
+  canContinue(begun: NonNullable<UpstreamRequest['begun']>): boolean {
+    return this.#dialect !== null && wayOf(this.#dialect, begun) !== null;
+  }
+
+  /**
+   * Resolves with the first byte of an answer; before that nothing has been written and another server may be asked.
+   * @throws UpstreamError; what the signal is aborted with
+   */
+  async open(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+    const dialect = await this.#known();
+    const call = callOf(this.#options.model, request, dialect);
+    try {
+      const exchange = await this.#send(call, signal, traceHeaders(request.trace));
+      const answer = new StreamedResponse(exchange, this.#reader(exchange, call), {
+        lags: request.stop.length > 0,
+        verbatim: request.verbatim ?? false,
+        seam: seamOf(dialect, request.begun),
+        failed: (error) => {
+          if (error instanceof UpstreamError) this.#lastError = error;
+        },
+      });
+      // Ids of the prompt stand in the first chunk.
+      if (dialect.capabilities.tokenIds === 'return_token_ids') await answer.readAhead();
+      this.#answers();
+      return answer;
+    } catch (error) {
+      throw this.#note(withoutPath(error, request));
+    }
+  }
+
+  /**
+   * Sends a request as it came, but for the model's name. Whatever the server answers is an answer, unless it does not
+   * know us: that is no business of a client's.
+   * @throws UpstreamError where it does not answer, `upstream_unauthorized`; what the signal is aborted with
+   */
+  async forward({ body, ...request }: ForwardedRequest, signal: AbortSignal): Promise<Exchange> {
+    const bytes =
+      body instanceof Uint8Array
+        ? body
+        : Buffer.from(JSON.stringify({ ...body, model: this.#options.model }));
+    try {
+      const exchange = await this.#http.forward(request, bytes, signal);
+      if (exchange.status < 200 || exchange.status > 599) {
+        exchange.cancel();
+        throw new UpstreamError('upstream_error', 'the upstream sent a status that there is none of');
+      }
+      if (exchange.status !== 401 && exchange.status !== 403) return exchange;
+      exchange.cancel();
+      throw await refusalOf(exchange, { secrets: this.#secrets, now: Date.now() });
+    } catch (error) {
+      throw this.#note(error);
+    }
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.#closing.abort(new UpstreamError('upstream_error', 'the gateway is shutting down'));
+    this.#http.close();
+  }
+
+  async #known(): Promise<Dialect> {
+    if (this.#dialect) return this.#dialect;
+    if (this.#refusal && this.#now() < this.#againAt) throw this.#refusal;
+    return this.#probe();
+  }
+
+  #probe(): Promise<Dialect> {
+    this.#probing ??= this.#findOut().finally(() => {
+      this.#probing = null;
+    });
+    return this.#probing;
+  }
+
+  async #findOut(): Promise<Dialect> {
+    try {
+      const { dialect, interrupted } = await probe(this.#options.model, (call) => this.#ask(call));
+      this.#answers();
+      this.#lastError = interrupted;
+      this.#refusal = null;
+      this.#doubted = interrupted !== null;
+      if (!interrupted) this.#failures = 0;
+      this.#postpone(interrupted, interrupted ? 2 ** this.#failures++ : 1);
+      // The whole of what was known is better than a part of what holds now.
+      if (!interrupted || !this.#dialect) this.#dialect = dialect;
+      return this.#dialect;
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const refused = error.code === 'upstream_refused';
+      // The failure is not the client's, so the client does not see the reason.
+      const told = refused
+        ? new UpstreamError('upstream_error', 'the upstream refuses the simplest request', {
+            reason: error.reason ?? 'refused',
+          })
+        : error;
+      this.#refusal = refused ? told : null;
+      this.#postpone(told, refused ? 2 ** this.#failures++ : 1);
+      throw this.#note(told);
+    }
+  }
+
+  #postpone(error: UpstreamError | null, times: number): void {
+    const ms = Math.max(AGAIN_MS * times, (error?.askedWaitS ?? 0) * 1000);
+    this.#againAt = this.#now() + Math.min(MAX_AGAIN_MS, ms);
+  }
+
+  async #check(): Promise<boolean> {
+    const dialect = this.#dialect;
+    if (!dialect || this.#now() < this.#checkedAt + CHECK_MS) return false;
+    this.#checkedAt = this.#now();
+    if (await stillTakes(this.#options.model, dialect, (call) => this.#ask(call))) return false;
+    if (this.#dialect === dialect) this.#dialect = null;
+    await this.#known();
+    return true;
+  }
+
+  async #ask(call: Call): Promise<Chunk[]> {
+    const exchange = await this.#send(call, this.#closing.signal);
+    try {
+      const reader = this.#reader(exchange, call);
+      const chunks: Chunk[] = [];
+      for (let more = await reader.read(); more; more = await reader.read()) chunks.push(...more);
+      return chunks;
+    } catch (error) {
+      exchange.cancel();
+      throw error;
+    }
+  }
+
+  async #send(
+    { path, body, framing }: Call,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Exchange> {
+    const exchange = await this.#http.post(path, body, signal, headers);
+    const problem =
+      exchange.status === 200
+        ? problemOf(exchange, framing)
+        : await refusalOf(exchange, { secrets: this.#secrets, now: Date.now() });
+    if (!problem) return exchange;
+    exchange.cancel();
+    throw problem;
+  }
+
+  #reader(exchange: Exchange, call: Call): ChunkReader {
+    return new ChunkReader(exchange, call, (message) => refusalWithin(message, { secrets: this.#secrets }));
+  }
+
+  #answers(): void {
+    this.#reachable = true;
+    this.#heardAt = this.#now();
+    this.#lastError = null;
+  }
+
+  /** Notes the error of a request that got no answer. */
+  #note(error: unknown): unknown {
+    if (!(error instanceof UpstreamError)) return error;
+    if (error.code === 'upstream_refused') this.#answers();
+    else this.#lastError = error;
+    if (UNREACHED.has(error.code)) {
+      this.#reachable = false;
+      this.#doubted = true;
+    }
+    return error;
+  }
+}
+
+/** A server need not have more than chats: that is no fault of it. */
+function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): unknown {
+  const path = isResponse ? '/v1/responses' : prompt === undefined ? null : '/v1/completions';
+  if (path === null || !(error instanceof UpstreamError) || error.code !== 'upstream_not_found') return error;
+  const message = `the upstream does not know ${path}, or the model there; use /v1/chat/completions`;
+  return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
+}
+
+/** Error for an answer that is not a stream: a page, a whole response or a compressed one. */
+function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError | null {
+  const [type = ''] = (exchange.header('content-type') ?? '').split(';');
+  const encoding = exchange.header('content-encoding') ?? 'identity';
+  const expected = framing === 'sse' ? ['text/event-stream'] : ['application/x-ndjson', 'application/json'];
+  if (expected.includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
+  return new UpstreamError('upstream_error', 'the upstream did not answer with a stream');
+}

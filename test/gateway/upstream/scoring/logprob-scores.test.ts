@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { logprobScores, methodsOf } from '#gateway/upstream/scoring/logprob-scores.js';
+import type { UpstreamToken } from '#gateway/upstream/upstream.js';
+
+const METHODS = ['nll', 'margin'] as const;
+
+const token = (fields: Partial<UpstreamToken>): UpstreamToken => ({
+  id: null,
+  text: 'a',
+  logprob: Math.log(0.5),
+  topLogprobs: [],
+  ...fields,
+});
+
+const top = (text: string, probability: number, id: number | null = null) => ({
+  id,
+  text,
+  logprob: Math.log(probability),
+});
+
+describe('scores by log-probabilities', () => {
+  it('nll is −log p, margin 1 − (p − the largest of the others)', () => {
+    const { scores, missing } = logprobScores(
+      token({ topLogprobs: [top('a', 0.5), top('b', 0.3), top('c', 0.1)] }),
+      METHODS,
+    );
+    expect(scores.nll).toBeCloseTo(Math.LN2, 12);
+    expect(scores.margin).toBeCloseTo(0.8, 12);
+    expect(missing).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a token that is not the most probable',
+      token({ logprob: Math.log(0.2), topLogprobs: [top('b', 0.6), top('a', 0.2)] }),
+      1.4,
+    ],
+    [
+      'one that is not among those told',
+      token({ logprob: Math.log(0.1), topLogprobs: [top('b', 0.6), top('c', 0.2)] }),
+      1.5,
+    ],
+    ['one other that is told', token({ logprob: Math.log(0.1), topLogprobs: [top('b', 0.6)] }), 1.5],
+    [
+      'two tokens of one text, told apart by ids',
+      token({ id: 1, topLogprobs: [top('a', 0.5, 1), top('a', 0.3, 2)] }),
+      0.8,
+    ],
+    [
+      'two tokens of one text, told apart by probability',
+      token({ topLogprobs: [top('a', 0.3), top('a', 0.5)] }),
+      0.8,
+    ],
+    ['ids of the others alone', token({ topLogprobs: [top('a', 0.5, 1), top('b', 0.3, 2)] }), 0.8],
+  ])('margin: %s', (_, each, expected) => {
+    expect(logprobScores(each, METHODS).scores.margin).toBeCloseTo(expected, 12);
+  });
+
+  it.each([
+    ['no log-probability', token({ logprob: null, topLogprobs: [top('b', 0.3)] }), ['nll', 'margin']],
+    ['no alternatives', token({}), ['margin']],
+    ['none but itself', token({ topLogprobs: [top('a', 0.5)] }), ['margin']],
+  ])('what cannot be computed is missing, not zero: %s', (_, each, missing) => {
+    const said = logprobScores(each, METHODS);
+    expect(said.missing).toEqual(missing);
+    for (const method of missing) expect(said.scores).not.toHaveProperty(method);
+  });
+
+  it.each([
+    [null, []],
+    [0, ['nll']],
+    [1, ['nll']],
+    [2, ['nll', 'margin']],
+    [20, ['nll', 'margin']],
+  ])('with %s alternatives told: %j', (logprobs, methods) => {
+    expect(methodsOf({ logprobs })).toEqual(methods);
+  });
+});

@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { lastValueFrom, toArray } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configSchema } from '#gateway/config/config.js';
+import { Metrics, type OpenModels, openModels } from '#gateway/index.js';
+import { chatSchema, parse } from '#gateway/requests/generation-request.js';
+import { Engine, FlowGate, type GuardEvent, openCheckpoint } from '#src/index.js';
+import { DEFAULT_METHODS, type Scores } from '#src/uncertainty/method-names.js';
+import { writeTritonRepository } from '#triton/write-repository.js';
+import { useFolder } from '../../../support/cli.js';
+import { EngineUpstream } from '../../../support/engine-upstream.js';
+import { chatBody } from '../../../support/gateway.js';
+import { REASONER } from '../../../support/golden.js';
+import { calibratedReasoner } from '../../../support/guarded-model.js';
+import { InferenceServerDouble } from '../../../support/inference-server-double.js';
+
+const folder = useFolder();
+const log: string[] = [];
+const logger = pino({}, { write: (line: string) => log.push(line) });
+let engine: Engine;
+let upstream: EngineUpstream;
+let servers: InferenceServerDouble[];
+let opened: OpenModels;
+
+beforeAll(async () => {
+  // Every step is doubtful to this calibration.
+  const scorer = await calibratedReasoner(folder.path('scorer'), 0.00015);
+  const repository = folder.path('repository');
+  const checkpoint = await openCheckpoint(scorer);
+  await writeTritonRepository(checkpoint, { output: repository, name: 'reasoner', threads: 1 });
+  servers = [new InferenceServerDouble(repository), new InferenceServerDouble(repository)];
+  const urls = await Promise.all(servers.map((server) => server.listen()));
+  engine = await Engine.open(REASONER);
+  upstream = await EngineUpstream.start(engine, { tokenIds: true, logprobs: true, continues: true });
+  const common = { upstreams: [{ url: upstream.url, model: 'reasoner' }], scorer };
+  const remote = { ...common, scorer_url: urls, scorer_model: 'reasoner' };
+  const { models } = configSchema.parse({ models: { local: common, remote } });
+  opened = await openModels(models!, { logger, env: {}, metrics: new Metrics() });
+});
+afterAll(async () => {
+  await opened.close();
+  await upstream.close();
+  await engine.close();
+  for (const server of servers) await server.close();
+});
+
+async function events(model: string, guard: object) {
+  const { model: served } = opened.all.find((one) => one.model.name === model)!;
+  const methods = [...DEFAULT_METHODS];
+  const changes = { model, max_tokens: 24, guard: { lag: 'wait', methods, ...guard } };
+  const prepared = await served.prepare(parse(chatSchema, chatBody(changes)), { canRetract: true });
+  return lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
+}
+
+/** Of the tokens that a client ends with. */
+function lastScores(all: readonly GuardEvent[]): Scores[] {
+  const scores: Scores[] = [];
+  for (const event of all) {
+    if (event.type === 'score.delta') scores[event.index] = event.scores;
+    if (event.type === 'token.retracted') scores.length = Math.min(scores.length, event.from);
+  }
+  return scores;
+}
+
+describe('a scorer on inference servers', () => {
+  it.each([{}, { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' }])(
+    'scores as a process does: %o',
+    async (guard) => {
+      const [remote, local] = [await events('remote', guard), await events('local', guard)];
+      const steps = (all: typeof local) =>
+        all.map(({ type }) => type).filter((type) => /^(step|rollback|generation)\./.test(type));
+      expect(steps(remote)).toEqual(steps(local));
+      expect(steps(local).includes('rollback.done')).toBe('action' in guard);
+      const [actual, expected] = [lastScores(remote), lastScores(local)];
+      expect(expected.length).toBeGreaterThan(15);
+      expect(actual).toHaveLength(expected.length);
+      for (const [i, scores] of expected.entries()) {
+        for (const method of DEFAULT_METHODS) {
+          expect(Math.abs(actual[i]![method]! - scores[method]!)).toBeLessThan(1e-4);
+        }
+      }
+      for (const { runs } of servers) expect(runs.length).toBeGreaterThan(0);
+    },
+  );
+
+  it.each([
+    [{ methods: ['adversarial', 'random'] }, 'methods'],
+    [{ scoring: { derivative: true } }, 'derivative'],
+  ])('refuses %o', async (guard, field) => {
+    await expect(events('remote', guard)).rejects.toMatchObject({ type: 'settings', field });
+  });
+
+  it('ends the stream with an error while no server answers, and goes on by itself', async () => {
+    for (const server of servers)
+      server.instead.push(
+        ...Array(20).fill((_: unknown, response: { destroy(): void }) => response.destroy()),
+      );
+    await expect(events('remote', {})).rejects.toThrow('scoring failed: ServerFault: the connection failed');
+    await expect(events('remote', {})).rejects.toThrow('scoring failed: ServerFault');
+    for (const server of servers) server.instead.length = 0;
+    expect((await events('remote', {})).at(-1)?.type).toBe('generation.done');
+  });
+});
+
+it('has no place for servers without an export of the scorer', () => {
+  const refusal = (changes: object) =>
+    configSchema.safeParse({ models: { m: { upstreams: [{ url: 'http://a' }], ...changes } } }).error
+      ?.message;
+  expect(refusal({ scorer_url: 'http://t:8000', scorer_model: 'm' })).toContain('requires scorer');
+  expect(refusal({ scorer: join('/', 'm'), scorer_url: 'http://t:8000' })).toContain('requires scorer_model');
+  expect(refusal({ scorer: '/m', scorer_model: 'm' })).toContain('requires scorer_url');
+  for (const url of ['triton:8001', 'grpc://triton', 'grpc://key@triton:8001', 'grpc://triton:8001/v2'])
+    expect(refusal({ scorer: '/m', scorer_url: url, scorer_model: 'm' })).toContain('grpc://host:port');
+  expect(
+    refusal({ scorer: '/m', scorer_url: ['grpcs://t:8001', 'https://t'], scorer_model: 'm' }),
+  ).toBeUndefined();
+});

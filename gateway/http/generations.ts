@@ -10,7 +10,7 @@ import type { Encoding, LiveGeneration, Sink } from '../generations/live-generat
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
-import type { Prepared, PrepareOptions } from '../models/served-model.js';
+import type { AskedAnswer, Prepared } from '../models/served-model.js';
 import { EVENT_ID } from '../requests/event-id.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { readTrace } from '../tracing/trace-context.js';
@@ -36,7 +36,7 @@ export interface GenerationApi {
 /** A request, as models and transports take it. */
 export interface ApiRequest {
   readonly generation: GenerationFields;
-  readonly options?: Pick<PrepareOptions, 'prompt' | 'response'>;
+  readonly options?: Pick<AskedAnswer, 'prompt' | 'response'>;
   readonly stream: boolean;
   readonly resumable: boolean;
   /** Whether its encoding keeps all events to the end. */
@@ -83,9 +83,9 @@ export function createGeneration(
       prepare: () => {
         const { name, client } = principal;
         const { kept, stream, options: given } = request;
-        const answer = { kept, stream, responseId: id, trace };
-        const options = { ...given, ...answer, client, canRetract: false, verbatim: true };
-        const prepare = () => models.prepare(fields, { ...options, principal: name });
+        const asked = { ...given, kept, stream, canRetract: false, verbatim: true };
+        const from = { principal: name, client, responseId: id, trace };
+        const prepare = () => models.prepare(fields, { asked, from });
         return names ? renamedPrepared(names, prepare) : prepare();
       },
       encode: (prepared) =>

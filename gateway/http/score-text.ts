@@ -55,7 +55,10 @@ export async function scoreText(
   const given = GivenText.whole(text, maxCharacters);
   const { context: trace, ignored } = readTrace(res.req.headers);
   metrics.traceContext(ignored);
-  const options = { principal: name, client, given, canRetract: true, responseId: id, trace };
+  const options = {
+    asked: { given, canRetract: true },
+    from: { principal: name, client, responseId: id, trace },
+  };
   let generation: LiveGeneration | null = null;
   const leave = (): void => generation?.discard();
   res.once('close', leave);

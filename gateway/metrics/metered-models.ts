@@ -23,7 +23,7 @@ export function metered(
   const failed = (error: unknown): void => metrics.failed(error);
   return models.preparedBy(async (model, request, options) => {
     const series = metrics.of(model.name);
-    const { responseId = '' } = options;
+    const { responseId = '' } = options.from ?? {};
     const began = { responseId, beganMs: clock.now() };
     const provider = model.inside?.provider ?? 'flinch';
     const about = { model: model.name, provider, responseId, request, options };
@@ -34,7 +34,11 @@ export function metered(
     let observer: GenerationObserver | null = null;
     const written = (event: GuardEvent): void => attempt(() => observer?.written(event), failed);
     try {
-      const prepared = await model.prepare(request, { ...options, written, ...(trace && { trace }) });
+      const prepared = await model.prepare(request, {
+        ...options,
+        from: { ...options.from, ...(trace && { trace }) },
+        listeners: { ...options.listeners, written },
+      });
       const { action, delivery, enabled } = prepared.guard;
       const held = enabled && delivery === 'held';
       return {
@@ -44,7 +48,7 @@ export function metered(
           if (held) observer = own; // of others it hears all there is
           const told = (code: ErrorCode): void => {
             refused(code);
-            options.refused?.(code);
+            options.listeners?.refused?.(code);
           };
           return prepared.start(gate).pipe(observed(own, { failed, refused: told }));
         },

@@ -70,7 +70,10 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { client = '', prompt, response, given, after, canRetract, maxTokens, maxWork, written } = options;
+    const { prompt, response, given, after, canRetract } = options.asked;
+    const { client = '' } = options.from ?? {};
+    const { maxTokens, maxWork } = options.bounds ?? {};
+    const { written } = options.listeners ?? {};
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -105,7 +108,7 @@ export class EngineModel implements ServedModel {
     });
     if (judging) checkWork(maxWork, judging.scoring, { prompt: promptIds.length, response: asked.maxTokens });
     // Here every token gets a score, unless scoring may fall behind.
-    const refusesUnscored = options.refusesUnscored && judging?.guard.lag === 'skip';
+    const refusesUnscored = options.bounds?.refusesUnscored && judging?.guard.lag === 'skip';
     const vocabulary = engine.checkpoint.tokenizer;
     const guard = withWarnings(settings, lengthWarnings(request, room));
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };

@@ -44,8 +44,10 @@ const SCORED_WHOLE = { action: 'annotate', delivery: 'immediate', lag: 'wait' } 
 export async function givenAnswer(
   text: GivenText,
   { model, engine, risks: models, places, promptIds, guard: asked, check }: GivenScoring,
-  { client = '', maxWork, written }: PrepareOptions,
+  { from, bounds, listeners }: PrepareOptions,
 ): Promise<Prepared> {
+  const { client = '' } = from ?? {};
+  const { written } = listeners ?? {};
   const { settings, judging } = await guardInForce(
     { ...asked, ...SCORED_WHOLE },
     { checkpoint: engine.checkpoint, risks: models, client, canRetract: true, lag: 'wait' },
@@ -55,7 +57,7 @@ export async function givenAnswer(
   check?.(scoring);
   const left = roomAfter(engine, promptIds);
   const room = Math.min(left, text.mostTokens ?? left);
-  checkWork(maxWork, scoring, { prompt: promptIds.length, response: room });
+  checkWork(bounds?.maxWork, scoring, { prompt: promptIds.length, response: room });
   const { tokenizer } = engine.checkpoint;
   const open = async ({ forks, lagTokens, ...judge }: Judging): Promise<Branch> => {
     const positions = promptIds.length + room;

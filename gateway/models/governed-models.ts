@@ -7,11 +7,13 @@ import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { Models } from './models.js';
-import type { Forwards, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import type { AskedAnswer, Asker, Forwards, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
 export interface GovernedOptions extends PrepareOptions {
-  /** Name of the key. */
-  readonly principal: string;
+  readonly from: Asker & {
+    /** Name of the key. */
+    readonly principal: string;
+  };
 }
 
 export interface Governing {
@@ -45,11 +47,10 @@ export class GovernedModels extends Models {
   }
 
   /** @throws ApiError 403 `policy_violation`, 400 for what a server has stored; what {@link Models.prepare} throws */
-  override async prepare(
-    request: GenerationFields,
-    { principal, ...options }: GovernedOptions,
-  ): Promise<Prepared> {
+  override async prepare(request: GenerationFields, options: GovernedOptions): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
+    const { asked, from, bounds } = options;
+    const { principal } = from;
     const model = this.get(request.model);
     const policy = this.policies.of(model.name, principal);
     const name = policy?.name ?? null;
@@ -59,18 +60,21 @@ export class GovernedModels extends Models {
       if (policy) guard = underPolicy(policy, guard);
       const guarded = guardSchema.parse(guard).enabled;
       // A text that is given reaches no server.
-      refusesUnscored = policy?.unscored === 'refuse' && guarded && !options.given;
-      if (model.hosts && !options.given) {
-        if (severalKeys) checkReferences(options.response ?? request);
+      refusesUnscored = policy?.unscored === 'refuse' && guarded && !asked.given;
+      if (model.hosts && !asked.given) {
+        if (severalKeys) checkReferences(asked.response ?? request);
         const closing = (policy?.closed && guarded ? policy : null) ?? this.#closingBeside(model, principal);
-        if (closing) checkPassedOn(request, options, closing, refusesUnscored);
+        if (closing) checkPassedOn(request, asked, closing, refusesUnscored);
       }
     } catch (error) {
       count(name, false);
       throw error;
     }
     count(name, true);
-    const prepared = await model.prepare({ ...request, guard }, { ...options, refusesUnscored });
+    const prepared = await model.prepare(
+      { ...request, guard },
+      { ...options, bounds: { ...bounds, refusesUnscored } },
+    );
     return { ...prepared, guard: { ...prepared.guard, policy: name } };
   }
 
@@ -121,7 +125,7 @@ export class GovernedModels extends Models {
 
 function checkPassedOn(
   request: GenerationFields,
-  { response, prompt }: PrepareOptions,
+  { response, prompt }: AskedAnswer,
   { name: policy }: OperatorPolicy,
   scored: boolean,
 ): void {

@@ -24,25 +24,32 @@ export function servedWithin(models: Models, { limits, texts }: Bounds): Models 
   const kept = new KeptAnswers(bytes);
   const maxTokens = limits.response_tokens;
   return models.preparedBy(async (model, request, options) => {
-    checkPrompt(request, options.prompt, limits.prompt_characters);
+    const { asked, from, listeners } = options;
+    checkPrompt(request, asked.prompt, limits.prompt_characters);
     if (maxTokens !== undefined) checkTokens(request, maxTokens);
     const written = new Subject<GuardEvent>();
     const within = await model.prepare(request, {
       ...options,
-      written: (event) => {
-        written.next(event);
-        options.written?.(event);
+      bounds: {
+        ...options.bounds,
+        ...(maxTokens !== undefined && { maxTokens }),
+        ...(limits.work !== undefined && { maxWork: limits.work }),
       },
-      ...(maxTokens !== undefined && { maxTokens }),
-      ...(limits.work !== undefined && { maxWork: limits.work }),
+      listeners: {
+        ...listeners,
+        written: (event) => {
+          written.next(event);
+          listeners?.written?.(event);
+        },
+      },
     });
     const prepared = keptWithin(kept, within, {
-      client: options.client ?? '',
-      kept: options.kept === true,
+      client: from?.client ?? '',
+      kept: asked.kept === true,
       written,
     });
     return texts
-      ? withTexts(prepared, { messages: request.messages, prompt: options.prompt }, texts)
+      ? withTexts(prepared, { messages: request.messages, prompt: asked.prompt }, texts)
       : prepared;
   });
 }

@@ -38,15 +38,14 @@ export interface Prepared {
   readonly scoredAtOnce?: boolean;
   /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
   readonly verbatim?: boolean;
-  /** Whether it goes on with {@link PrepareOptions.after}, which not all can. */
+  /** Whether it goes on with {@link AskedAnswer.after}, which not all can. */
   readonly goesOn?: boolean;
   /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
 }
 
-export interface PrepareOptions {
-  /** Whose request it is ({@link Principal.client}): running estimates learn of no other's. */
-  readonly client?: string;
+/** What is asked for beside the fields of a chat, and how the client gets it. */
+export interface AskedAnswer {
   /** What is continued in place of `messages`, with no chat template around it. */
   readonly prompt?: Prompt;
   /** The request of which this one is the chat, as it came. */
@@ -61,22 +60,43 @@ export interface PrepareOptions {
   readonly verbatim?: boolean;
   /** Whether the transport keeps all events to the end, such as of an answer that is not streamed. */
   readonly kept?: boolean;
-  /** What a request gets at most that does not say how many tokens it wants. */
-  readonly maxTokens?: number;
-  /** Whether the response ends before its first token without a score, as the operator wants it. */
-  readonly refusesUnscored?: boolean;
-  /** Positions that may go through the model for a response that is scored by a checkpoint. */
-  readonly maxWork?: number;
-  /** Of the response, for the metrics. */
+  /** Whether the client gets it as a stream, for traces. */
+  readonly stream?: boolean;
+}
+
+/** Who asks, and the names of the answer elsewhere. */
+export interface Asker {
+  /** Whose request it is ({@link Principal.client}): running estimates learn of no other's. */
+  readonly client?: string;
+  /** Id of the response, for the metrics. */
   readonly responseId?: string;
   /** The trace that it belongs to. */
   readonly trace?: Context;
-  /** Whether the client gets it as a stream, for traces. */
-  readonly stream?: boolean;
+}
+
+/** Bounds that the operator sets. */
+export interface AnswerBounds {
+  /** Maximum tokens of an answer to a request that does not say how many it wants. */
+  readonly maxTokens?: number;
+  /** Positions that may go through the model for a response that is scored by a checkpoint. */
+  readonly maxWork?: number;
+  /** Whether the response ends before its first token without a score. */
+  readonly refusesUnscored?: boolean;
+}
+
+/** Called while the answer is written. */
+export interface AnswerListeners {
   /** Told of each event of a guard as it is written, before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
   /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
   readonly refused?: (code: ErrorCode) => void;
+}
+
+export interface PrepareOptions {
+  readonly asked: AskedAnswer;
+  readonly from?: Asker;
+  readonly bounds?: AnswerBounds;
+  readonly listeners?: AnswerListeners;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */

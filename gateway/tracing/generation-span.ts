@@ -12,7 +12,7 @@ import { packageVersion } from '../../src/package-root.js';
 import type { DoneEvent } from '../../src/stream/events.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationAbout, GenerationNews, Listen } from '../models/generation-listener.js';
-import type { PrepareOptions } from '../models/served-model.js';
+import type { AskedAnswer } from '../models/served-model.js';
 import { flaggedStep, rollback, type VerdictResult, verdict } from './evaluations.js';
 
 /**
@@ -22,7 +22,7 @@ import { flaggedStep, rollback, type VerdictResult, verdict } from './evaluation
  */
 export function traceGenerations(tracer: Tracer = trace.getTracer('flinch', packageVersion())): Listen {
   return (about) => {
-    const { trace: parent = ROOT_CONTEXT } = about.options;
+    const { trace: parent = ROOT_CONTEXT } = about.options.from ?? {};
     const span = startSpan(tracer, about, parent);
     const tell = span.isRecording() ? reportTo(span, about) : () => {};
     return { trace: trace.setSpan(parent, span), tell };
@@ -31,7 +31,7 @@ export function traceGenerations(tracer: Tracer = trace.getTracer('flinch', pack
 
 function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Span {
   const { model, provider, options } = about;
-  const operation = operationOf(options);
+  const operation = operationOf(options.asked);
   const kind = provider === 'flinch' ? SpanKind.INTERNAL : SpanKind.CLIENT;
   const attributes = {
     'gen_ai.operation.name': operation,
@@ -44,13 +44,13 @@ function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Spa
 }
 
 /** There is no name for what scores a text that is given. */
-const operationOf = ({ given, prompt }: PrepareOptions): string =>
+const operationOf = ({ given, prompt }: AskedAnswer): string =>
   given ? 'evaluate' : prompt === undefined ? 'chat' : 'text_completion';
 
 function requestAttributes({ request, options }: GenerationAbout): Attributes {
   const { temperature, top_p, top_k, seed, n } = request;
   const given: Readonly<Record<string, unknown>> = {
-    'gen_ai.request.stream': options.stream || undefined,
+    'gen_ai.request.stream': options.asked.stream || undefined,
     'gen_ai.request.max_tokens': request.max_completion_tokens ?? request.max_tokens,
     'gen_ai.request.temperature': temperature,
     'gen_ai.request.top_p': top_p,

@@ -48,8 +48,10 @@ export function prepareByLogprobs(
   options: PrepareOptions,
   { model, generations, capabilities, topLogprobs, risks: ofOneAnswer }: Known,
 ): Prepared {
-  const { client = '', canRetract, maxTokens, written, prompt, response, after } = options;
-  const { refusesUnscored } = options;
+  const { canRetract, prompt, response, after, verbatim: asItComes } = options.asked;
+  const { client = '' } = options.from ?? {};
+  const { maxTokens, refusesUnscored } = options.bounds ?? {};
+  const { written } = options.listeners ?? {};
   const lowered = topLogprobsWarnings(request, topLogprobs);
   const echoes = prompt !== undefined && request.echo === true;
   const available = echoes ? [] : methodsOf(capabilities);
@@ -64,7 +66,7 @@ export function prepareByLogprobs(
   };
   const asked = requestAfter(whole, after);
   // A guard without any method still has a verdict: unknown.
-  if (request.guard.enabled === false && options.verbatim) {
+  if (request.guard.enabled === false && asItComes) {
     const lower = request.clamp && topLogprobs > 0;
     const name = prompt === undefined ? 'top_logprobs' : 'logprobs';
     const fields = lower ? { ...asked.fields, [name]: topLogprobs } : { ...asked.fields };

@@ -5,6 +5,7 @@ import { isEmbedded } from '../models/model-about.js';
 import type { Places } from '../models/places.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
+  AskedAnswer,
   Forwards,
   ModelAbout,
   ModelInside,
@@ -26,7 +27,7 @@ import { UpstreamHealth } from './servers/upstream-health.js';
 import { invalid, requestOf, topLogprobsOf, topLogprobsWarnings } from './servers/upstream-request.js';
 
 /** @throws ApiError 400 for what is not text alone */
-function checkOwn(request: GenerationFields, { prompt, response }: PrepareOptions): void {
+function checkOwn(request: GenerationFields, { prompt, response }: AskedAnswer): void {
   if (response) checkOwnResponse(response);
   else if (prompt !== undefined) checkOwnCompletion(request);
   else textRequest(request);
@@ -111,10 +112,12 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { client = '', maxTokens, prompt, after } = options;
-    if (this.#strict) checkOwn(request, options);
-    if (options.given) {
-      if (this.#scorer) return this.#scorer.given(options.given, this.name, this.#places, request, options);
+    const { prompt, after, given } = options.asked;
+    const { client = '' } = options.from ?? {};
+    const maxTokens = options.bounds?.maxTokens;
+    if (this.#strict) checkOwn(request, options.asked);
+    if (given) {
+      if (this.#scorer) return this.#scorer.given(given, this.name, this.#places, request, options);
       throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
     }
     this.#health.refresh();

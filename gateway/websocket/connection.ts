@@ -174,9 +174,9 @@ export class StreamConnection {
         over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
         prepare: () =>
           models.prepare(request, {
-            ...{ principal: principal.name, client: principal.client },
-            ...{ canRetract: true, responseId: id, trace, stream: true, refused },
-            ...(given && { given }),
+            asked: { canRetract: true, stream: true, ...(given && { given }) },
+            from: { principal: principal.name, client: principal.client, responseId: id, trace },
+            listeners: { refused },
           }),
         encode: (prepared, kept) =>
           new StreamEncoding({ id, requestId, epoch: live.epoch, resumable: kept, prepared }),

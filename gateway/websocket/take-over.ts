@@ -37,8 +37,10 @@ export function takeOver({ models, live, logger }: TakeOverOptions): TakeOver {
       logger: logger.child({ principal: name }),
       over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
       prepare: async () => {
-        const options = { canRetract: true, responseId: id, stream: true, after: told.settled };
-        const prepared = await models.prepare(request, { ...options, principal: name, client });
+        const prepared = await models.prepare(request, {
+          asked: { canRetract: true, stream: true, after: told.settled },
+          from: { principal: name, client, responseId: id },
+        });
         if (!prepared.goesOn || !isAsTold(prepared, told)) throw lostError('owner_lost');
         return prepared;
       },

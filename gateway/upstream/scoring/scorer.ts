@@ -134,20 +134,14 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    {
-      client = '',
-      prompt: raw,
-      response,
-      after,
-      canRetract,
-      maxTokens,
-      maxWork,
-      written,
-      refusesUnscored = false,
-    }: PrepareOptions,
+    { asked, from, bounds, listeners }: PrepareOptions,
     told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
+    const { prompt: raw, response, after, canRetract } = asked;
+    const { client = '' } = from ?? {};
+    const { maxTokens, maxWork, refusesUnscored = false } = bounds ?? {};
+    const { written } = listeners ?? {};
     // Responses have no ids.
     const capabilities = response ? { ...told, tokenIds: 'none' as const } : told;
     const { settings, judging } = await guardInForce(request.guard, {

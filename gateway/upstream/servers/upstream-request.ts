@@ -11,17 +11,11 @@ import type { UpstreamServer } from './upstream-server.js';
 /**
  * The request to a server, without its log-probabilities.
  * @param unasked the largest number of tokens if the client sets none
- * @param options what the request is in place of a chat
  */
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
-  {
-    prompt,
-    response,
-    trace,
-    refusesUnscored = false,
-  }: Pick<PrepareOptions, 'prompt' | 'response' | 'trace' | 'refusesUnscored'> = {},
+  { asked: { prompt, response }, from: { trace } = {}, bounds }: PrepareOptions,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
@@ -32,7 +26,7 @@ export function requestOf(
     ...(prompt !== undefined && { prompt }),
     ...(response && { isResponse: true }),
     ...(trace && { trace }),
-    ...(refusesUnscored && { knownOnly: true }),
+    ...(bounds?.refusesUnscored && { knownOnly: true }),
     fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),

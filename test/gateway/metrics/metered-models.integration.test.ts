@@ -32,7 +32,10 @@ function model(prepare: () => Promise<Prepared>, listen: readonly Listen[] = [])
   metrics.watch({ models: plain, logger, generations, connections: () => ({ http: 3, websocket: 0 }) });
   const models = metered(plain, metrics, listen, clock);
   const start = async (): Promise<Observable<GuardEvent>> => {
-    const ready = await models.prepare(REQUEST, { canRetract: true, responseId: 'resp-7' });
+    const ready = await models.prepare(REQUEST, {
+      asked: { canRetract: true },
+      from: { responseId: 'resp-7' },
+    });
     return ready.start(new FlowGate());
   };
   return { metrics, log, broken, start, read: async () => new Scrape(await metrics.text()) };
@@ -181,14 +184,16 @@ describe('who listens to a generation', () => {
         name: 'reasoner',
         status: () => ({ ready: true }),
         prepare: async (_, options) => {
-          given = options.trace;
+          given = options.from?.trace;
           return prepared(() => NEVER);
         },
       },
     ]);
     const metrics = new Metrics();
     metrics.watch({ models: plain, generations: () => 0, connections: () => ({ http: 0, websocket: 0 }) });
-    await metered(plain, metrics, [() => ({ trace, tell: () => {} })]).prepare(REQUEST, { canRetract: true });
+    await metered(plain, metrics, [() => ({ trace, tell: () => {} })]).prepare(REQUEST, {
+      asked: { canRetract: true },
+    });
     expect(given).toBe(trace);
   });
 });

@@ -82,7 +82,7 @@ function serving() {
       {
         name: 'm',
         status: () => ({ ready: true }),
-        prepare: async (request, { written = () => {} }: PrepareOptions) => {
+        prepare: async (request, { listeners: { written = () => {} } = {} }: PrepareOptions) => {
           const start = request.guard.action === 'rollback' ? rolledBack : plain;
           const answer = prepared((gate) => start(request.max_tokens ?? 1, gate, written));
           const { enabled = true, action = 'annotate', delivery = 'held' } = request.guard;
@@ -94,7 +94,7 @@ function serving() {
   );
   return async (tokens: number, guard: object, kept: boolean, client = 'a'): Promise<Prepared> => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], max_tokens: tokens, guard };
-    return models.prepare(parse(chatSchema, body), { client, canRetract: false, kept });
+    return models.prepare(parse(chatSchema, body), { asked: { canRetract: false, kept }, from: { client } });
   };
 }
 

@@ -46,14 +46,14 @@ describe('Models', () => {
   });
 
   it('prepares what the template takes', async () => {
-    expect(await picky.prepare(request('user'), { canRetract: true })).toMatchObject({
+    expect(await picky.prepare(request('user'), { asked: { canRetract: true } })).toMatchObject({
       model: 'm',
       promptTokens: 1,
     });
   });
 
   it('says in the words of the template what it refuses', async () => {
-    await expect(picky.prepare(request('assistant'), { canRetract: true })).rejects.toMatchObject({
+    await expect(picky.prepare(request('assistant'), { asked: { canRetract: true } })).rejects.toMatchObject({
       message: expect.stringContaining('must begin with user'),
       status: 400,
       body: { param: 'messages' },
@@ -63,7 +63,7 @@ describe('Models', () => {
   it('takes the fault on itself when the model has no template', async () => {
     const models = await modelsWith('bare', null);
     const error: unknown = await models
-      .prepare(request('user'), { canRetract: true })
+      .prepare(request('user'), { asked: { canRetract: true } })
       .catch((reason: unknown) => reason);
     const { status, body } = toApiError(error);
     expect({ status, ...body }).toMatchObject({

@@ -7,7 +7,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import type { GenerationNews } from '#gateway/models/generation-listener.js';
 import { GivenText } from '#gateway/models/given-text.js';
-import type { PrepareOptions } from '#gateway/models/served-model.js';
+import type { AskedAnswer, Asker } from '#gateway/models/served-model.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
 import { traceGenerations } from '#gateway/tracing/generation-span.js';
 import { traceHeaders } from '#gateway/tracing/trace-context.js';
@@ -27,8 +27,9 @@ const STEP: StepEvent = {
 /** The span of a generation that all of this became of. */
 function spanOf(
   news: readonly GenerationNews[],
-  options: Partial<PrepareOptions> = {},
+  asked: Partial<AskedAnswer> = {},
   changes: object = {},
+  from: Asker = {},
 ) {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -36,7 +37,7 @@ function spanOf(
   const { trace: own, tell } = traceGenerations(provider.getTracer('test'))({
     ...{ model: 'm', provider: 'openai', responseId: 'chatcmpl-7' },
     request: chatSchema.parse({ model: 'm', messages, ...changes }),
-    options: { canRetract: false, ...options },
+    options: { asked: { canRetract: false, ...asked }, from },
   });
   for (const each of news) tell(each);
   const [span] = exporter.getFinishedSpans();
@@ -172,7 +173,7 @@ describe('the span of a generation', () => {
 
   it('is in the trace of the request, and whoever writes is told its own', () => {
     const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 };
-    const { own, span } = spanOf([done()], { trace: trace.setSpanContext(ROOT_CONTEXT, parent) });
+    const { own, span } = spanOf([done()], {}, {}, { trace: trace.setSpanContext(ROOT_CONTEXT, parent) });
     expect(span.parentSpanContext).toEqual(parent);
     expect(traceHeaders(own)).toEqual({
       traceparent: `00-${parent.traceId}-${span.spanContext().spanId}-01`,
@@ -183,12 +184,12 @@ describe('the span of a generation', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
     const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 0 };
     const context = trace.setSpanContext(ROOT_CONTEXT, parent);
-    expect(spanOf([done()], { trace: context }).finished).toBe(0);
+    expect(spanOf([done()], {}, {}, { trace: context }).finished).toBe(0);
     const messages = [{ role: 'user', content: SECRET }];
     const { trace: own, tell } = traceGenerations()({
       ...{ model: 'm', provider: 'flinch', responseId: '' },
       request: chatSchema.parse({ model: 'm', messages }),
-      options: { canRetract: false, trace: context },
+      options: { asked: { canRetract: false }, from: { trace: context } },
     });
     tell(done());
     expect(traceHeaders(own)).toEqual({ traceparent });

@@ -136,8 +136,8 @@ describe('a generation whose gateway is gone', () => {
     const model: ServedModel = {
       name: 'reasoner',
       status: () => ({ ready: true }),
-      prepare: async (_, { after }) => {
-        asked.push(after?.tokens);
+      prepare: async (_, options) => {
+        asked.push(options.asked.after?.tokens);
         const rest = of<GuardEvent[]>(tokenEvent(1, { text: 'Two' }), doneEvent('stop', 2));
         return { ...prepared(() => rest), goesOn: true, ...changes };
       },

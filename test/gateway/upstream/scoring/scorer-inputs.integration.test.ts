@@ -66,7 +66,7 @@ async function scored(
   });
   const guard = { lag: 'wait', methods: [...DEFAULT_METHODS] };
   const request = parse(chatSchema, chatBody({ max_tokens: 24, guard, ...changes }));
-  const prepared = await model.prepare(request, { canRetract: true });
+  const prepared = await model.prepare(request, { asked: { canRetract: true } });
   const events = await lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
   return { events, guard: prepared.guard };
 }

@@ -49,7 +49,9 @@ async function events(model: string, guard: object) {
   const { model: served } = opened.all.find((one) => one.model.name === model)!;
   const methods = [...DEFAULT_METHODS];
   const changes = { model, max_tokens: 24, guard: { lag: 'wait', methods, ...guard } };
-  const prepared = await served.prepare(parse(chatSchema, chatBody(changes)), { canRetract: true });
+  const prepared = await served.prepare(parse(chatSchema, chatBody(changes)), {
+    asked: { canRetract: true },
+  });
   return lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
 }
 

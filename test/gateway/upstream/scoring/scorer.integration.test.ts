@@ -80,7 +80,7 @@ async function events(model: ServedModel, changes: object): Promise<Observable<G
   const body: { readonly model: string; readonly guard?: object } = chatBody(changes);
   const usual = { lag: 'wait', methods: [...DEFAULT_METHODS] };
   const request = parse(chatSchema, { ...body, guard: { ...usual, ...body.guard } });
-  const prepared = await model.prepare(request, { canRetract: true });
+  const prepared = await model.prepare(request, { asked: { canRetract: true } });
   return prepared.start(new FlowGate());
 }
 
@@ -336,7 +336,7 @@ describe('a generation of a scored upstream', () => {
 
   it('pauses while nobody reads, and goes on', async () => {
     await withModel({ upstream }, async (model) => {
-      const prepared = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+      const prepared = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
       const gate = new FlowGate();
       const seen: GuardEvent[] = [];
       let release = () => {};
@@ -439,7 +439,7 @@ describe('the weights of a scorer', () => {
         expect(found).toHaveLength(1);
         expect(found[0]!.tokens).toBeGreaterThanOrEqual(16);
         expect(found[0]!.difference).toBeGreaterThan(found[0]!.tolerance);
-        const prepared = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+        const prepared = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
         expect(prepared.guard.warnings).toContainEqual(expect.stringMatching(disagrees));
         await lastValueFrom(prepared.start(new FlowGate()));
         expect(mismatches).toHaveLength(2);
@@ -455,7 +455,7 @@ describe('the weights of a scorer', () => {
     ['log-probabilities alone', false],
   ])('are said not to be verified where nothing can be compared: %s', async (dialect, unverified) => {
     await withModel({ upstream: DIALECTS[dialect]! }, async (model) => {
-      const { guard } = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+      const { guard } = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
       const said = (guard.warnings ?? []).some((warning) => warning.startsWith('not verified'));
       expect(said).toBe(unverified);
     });

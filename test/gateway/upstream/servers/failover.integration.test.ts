@@ -381,7 +381,7 @@ describe('a client that does not read', () => {
     const model = openUpstreamModel('m', upstreamConfig([upstream.url], { timeouts: { idle_s: 0.2 } }));
     const { stream: _, ...request } = body();
     const prepared = await model.prepare(parse(createSchema, { type: 'generation.create', ...request }), {
-      canRetract: true,
+      asked: { canRetract: true },
     });
     const gate = new FlowGate();
     const release = gate.hold();

@@ -9,6 +9,7 @@ const request = (fields: object) =>
     messages: [{ role: 'user', content: 'hi' }],
     ...fields,
   });
+const OPTIONS = { asked: { canRetract: false } };
 const server = (logprobs: number | null) => ({ tokenIds: 'none', logprobs, resume: 'none' }) as const;
 
 describe('the alternatives that an upstream is asked for', () => {
@@ -28,9 +29,12 @@ describe('the alternatives that an upstream is asked for', () => {
   });
 
   it('are not passed on unread where they may be lowered, nor is clamp', () => {
-    const { fields } = requestOf(request({ top_logprobs: 5, clamp: true }), undefined);
+    const { fields } = requestOf(request({ top_logprobs: 5, clamp: true }), undefined, OPTIONS);
     expect(fields).not.toHaveProperty('top_logprobs');
     expect(fields).not.toHaveProperty('clamp');
-    expect(requestOf(request({ top_logprobs: 5 }), undefined).fields).toHaveProperty('top_logprobs', 5);
+    expect(requestOf(request({ top_logprobs: 5 }), undefined, OPTIONS).fields).toHaveProperty(
+      'top_logprobs',
+      5,
+    );
   });
 });

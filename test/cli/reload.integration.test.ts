@@ -43,7 +43,7 @@ const guardOf = async (url: string): Promise<unknown> => {
 
 describe('flinch serve, on SIGHUP', () => {
   it('takes over the policies of the file, and drops no stream', async () => {
-    const slow = 'methods: [random], block: 1, samples: 4, window: all';
+    const slow = 'methods: [random], scoring: {block: 1, samples: 4, window: all}';
     const { url, ready, reload, stderr } = serving(
       `${MODELS}guard: {defaults: {rate: 0.1, ${slow}}, locked: all}\n`,
     );

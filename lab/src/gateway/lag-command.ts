@@ -84,8 +84,8 @@ async function measure(options: Options, folder: string): Promise<LagReport> {
   const methods = [...DEFAULT_METHODS, 'random'];
   const guards: Readonly<Record<Arm, object>> = {
     'guard off': { enabled: false },
-    skip: { methods, samples, lag: 'skip', lag_tokens: lagTokens },
-    wait: { methods, samples, lag: 'wait' },
+    skip: { methods, scoring: { samples }, lag: 'skip', lag_tokens: lagTokens },
+    wait: { methods, scoring: { samples }, lag: 'wait' },
   };
   const agent = new Agent({ keepAlive: true });
   const servers: RunningServer[] = [];

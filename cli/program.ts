@@ -51,7 +51,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'bench',
-    description: 'Benchmark the uncertainty methods, the guard, speed and memory.',
+    description: 'Compare uncertainty methods on data sets, with your own model.',
     load: async (next) => (await benchPackage('bench')).benchCommand(next),
   },
   {

@@ -21,5 +21,8 @@ export async function benchCommand(name?: string): Promise<Command> {
   const known = name !== undefined && name in COMMANDS;
   for (const [each, load] of Object.entries(COMMANDS))
     if (!known || each === name) bench.addCommand(await load());
-  return bench;
+  return bench.addHelpText(
+    'after',
+    '\nStudies of speed, memory, gateways and the guard are run in a clone of the repository: npm run lab',
+  );
 }

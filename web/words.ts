@@ -3,7 +3,7 @@ import type { FinishReason, Method, Part } from 'flinch-client/protocol';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
   adversarial: {
-    name: 'Adversarial',
+    name: 'Adv. Pert.',
     noun: 'adversarial score',
     meaning: 'fall of the token’s log-probability when the embeddings before it move in the worst direction',
   },

@@ -160,7 +160,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     expect(await answer.locator('p.status').textContent()).toContain(`${sure} tokens skipped`);
     expect(await answer.innerHTML()).not.toContain('NaN');
     await skipped.first().hover();
-    expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: not doubtful/);
+    expect(await page.locator('#token-card').textContent()).toMatch(/Adv\. Pert\.skipped: not doubtful/);
     await page.locator('#guard-schedule').selectOption('windowed');
     await page.locator('#colours').selectOption('nll');
   });
@@ -243,7 +243,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   it('draws a curve for each method, to be hidden and shown', async () => {
     const answer = page.locator('article.answer').last();
     const adversarial = answer.locator('.curve-plot .line-adversarial');
-    const box = answer.getByLabel('Adversarial');
+    const box = answer.getByLabel('Adv. Pert.');
     expect(await page.locator('#colours').inputValue()).toBe('nll');
     expect(await adversarial.count()).toBeGreaterThan(0);
     await box.focus();

@@ -17,15 +17,18 @@ export const RATED = [...TARGETS, 'answer'] as const;
 export interface Guard {
   /** The method that steps are judged by. */
   readonly method: Method;
-  /** A step is flagged by its own risk, by that of one of its tokens, or by its rank among the highest steps of answers. */
+  /**
+   * A step is flagged by its own risk, by that of one of its tokens, or by its rank among the highest steps of
+   * answers.
+   */
   readonly per: (typeof RATED)[number];
-  /** What of its tokens' scores stands for a step; where the rate is not one of tokens. */
+  /** Statistic of its tokens' scores that stands for a step, if the rate is not one of tokens. */
   readonly statistic: Statistic;
   /** Target share of false alarms, of steps, tokens or answers: what has a risk of at least 1 − rate is flagged. */
   readonly rate: number;
   /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
   readonly delivery: (typeof DELIVERIES)[number];
-  /** Where scoring is behind, the text waits, or blocks are passed over: not where steps wait for their verdict. */
+  /** If scoring is behind, the text waits, or blocks are passed over: not where steps wait for their verdict. */
   readonly lag: (typeof LAGS)[number];
   /** `skip`: tokens that may wait for their scores. */
   readonly lagTokens: number;
@@ -66,8 +69,8 @@ export function retracts(action: ActionName): boolean {
 }
 
 /**
- * What is wrong with a rate at which no score whatever would be flagged, as fewer ordinary ones were collected than it
- * takes: for people. `null` for a rate that works, and where the scores to rank by are still coming in.
+ * Warning for a rate at which no score whatever would be flagged, because fewer ordinary scores were collected
+ * than it takes. `null` for a rate that works, and while the scores to rank by are still coming in.
  */
 export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskModel): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.

@@ -13,9 +13,9 @@ import type { Policy } from './policy.js';
 export interface GuardedRequest extends GenerateRequest {
   readonly scoring: Scoring;
   readonly guard: Guard;
-  /** What is ordinary: from a calibration, or learnt while running. */
+  /** Distribution of ordinary scores: from a calibration, or learnt while running. */
   readonly risks: RiskModel;
-  /** In place of what the guard says. */
+  /** Policy in place of the guard's action. */
   readonly policy?: Policy;
   /** Told of each event before steps are held back. */
   readonly written?: (event: GuardEvent) => void;

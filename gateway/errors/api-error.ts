@@ -53,7 +53,7 @@ const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, ErrorCode>> = {
 /** Why is in the log: drivers and the system name what only the operator should see. */
 const UNAVAILABLE = 'the engine is not running; it is started again as soon as possible';
 
-/** Names of files alone: where they lie is nobody's business. */
+/** Reduces paths to file names: clients must not learn where files are. */
 const withoutFolders = (text: string): string =>
   text.replaceAll(/(?<![\w.])(?:[A-Za-z]:)?(?:[\\/][^\\/\s'":()]+)+[\\/]/g, '');
 
@@ -104,7 +104,7 @@ function wireName(field: string): string {
   return Object.hasOwn(scoringFields, name) ? `scoring.${name}` : name;
 }
 
-/** What express throws at a request that it cannot read. */
+/** Whether it is an error that express throws for a request that it cannot read. */
 function isClientError(error: unknown): error is Error & { readonly status: number } {
   return (
     error instanceof Error &&

@@ -23,7 +23,7 @@ export interface Governing {
   readonly severalKeys: boolean;
 }
 
-/** What is to be passed on as it is. */
+/** A request that is to be passed on as it is. */
 export interface Passing {
   readonly route: Route;
   /** `null` where it is no object of JSON. */
@@ -79,7 +79,7 @@ export class GovernedModels extends Models {
   }
 
   /**
-   * The model whose servers are sent a request as it is.
+   * Finds the model whose servers are sent a request as it is.
    * @throws ApiError 404 for a route that the operator does not list, or a model that is not served; 403 where a policy
    *   keeps what is not guarded from one of the models of the same server; 400 for what a server has stored
    */
@@ -112,7 +112,7 @@ export class GovernedModels extends Models {
     return policy?.closed ? policy : null;
   }
 
-  /** The policy of another model of the same servers: what nobody here knows may name that one. */
+  /** The policy of another model of the same servers: a request that is not understood here may name that one. */
   #closingBeside({ name, hosts = [] }: ServedModel, principal: string): OperatorPolicy | null {
     for (const other of this.all) {
       if (other.name === name || !other.hosts?.some((host) => hosts.includes(host))) continue;

@@ -14,7 +14,7 @@ import type { Prepared } from './served-model.js';
 
 export interface Bounds {
   readonly limits: Pick<Config['limits'], 'kept_bytes' | 'prompt_characters' | 'response_tokens' | 'work'>;
-  /** Where prompts and responses are to be logged; `null` for nowhere. */
+  /** Logger of prompts and responses; `null` if they are not logged. */
   readonly texts: Logger | null;
 }
 
@@ -56,7 +56,7 @@ export function servedWithin(models: Models, { limits, texts }: Bounds): Models 
 
 /** @throws ApiError 400 */
 function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit: number): void {
-  // Of ids nobody but the model knows the text; its context bounds them.
+  // Only the model knows the text of ids; its context bounds them.
   const own = typeof prompt === 'string' ? prompt.length : 0;
   const characters = messages.reduce((sum, message) => sum + lengthOf(message), own);
   if (characters <= limit) return;
@@ -64,7 +64,7 @@ function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit:
   throw new ApiError('prompt_too_long', text, 'messages');
 }
 
-/** Of its text; other parts, such as images, are bounded by the size of the body. */
+/** Characters of its text; other parts, such as images, are bounded by the size of the body. */
 const lengthOf = ({ content }: Message): number =>
   typeof content === 'string'
     ? content.length
@@ -84,7 +84,7 @@ interface Keeping {
   readonly client: string;
   /** Whether all of it is kept in any case. */
   readonly kept: boolean;
-  /** What a guard hears before steps are held back. */
+  /** Events before steps are held back. */
   readonly written: Observable<GuardEvent>;
 }
 

@@ -9,7 +9,7 @@ export interface Places {
   take(client: string): Release | null | Promise<Release | null>;
 }
 
-/** Those of this process alone. */
+/** Places of this process alone. */
 export function ownPlaces(most: number): Places {
   const places = new FairPlaces(most);
   return { most, take: (client) => places.take(client) };
@@ -21,7 +21,7 @@ export function checkPlace(place: Release | null, { most }: Places): Release {
   throw new ApiError('overloaded', `at most ${most} concurrent generations of this model`);
 }
 
-/** What starts once it has a place, and gives it back at its end. */
+/** Starts once it has a place, and gives it back at its end. */
 export function inPlace<T>(places: Places, client: string, start: () => Observable<T>): Observable<T> {
   return defer(() => {
     const place = Promise.resolve(places.take(client));

@@ -42,7 +42,7 @@ async function encoded({ text }: Engine, task: TextTask): Promise<EncodedPrompt>
  * Token ids of a prompt that no chat template surrounds. In a text the names of special tokens are those tokens.
  *
  * @param prefix that the tokenizer puts before a text
- * @returns `null` for a text before which nobody knows which tokens come
+ * @returns `null` for a text if it is unknown which tokens come before it
  * @throws ApiError 400 for ids that the model does not have, and for a prompt that is empty or cannot fit
  */
 export async function rawPromptOf(

@@ -15,13 +15,13 @@ import {
 import { boundExceeded, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
 
 export interface Contradiction {
-  /** Of the field at fault, in the configuration. */
+  /** Path of the field at fault, in the configuration. */
   readonly path: readonly PropertyKey[];
   readonly problem: string;
 }
 
 interface Source extends ModelWithPolicy {
-  /** Of a model that other servers run. */
+  /** Servers of a model that other servers run. */
   readonly upstreams?: unknown;
   readonly scorer?: unknown;
 }
@@ -95,7 +95,7 @@ function loose({ defaults, locked }: OperatorPolicy, levels: readonly Level[]): 
   return { path: [...(level?.path ?? []), 'locked'], problem };
 }
 
-/** Where a default is set; the last level that does so is in force. */
+/** Path at which a default is set; the last level that sets it is in force. */
 function pathOf(field: string, levels: readonly Level[]): readonly PropertyKey[] {
   const [name = '', part] = field.split('.');
   const level = levels.findLast(({ config: { defaults } }) =>

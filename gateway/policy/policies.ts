@@ -1,7 +1,7 @@
 import { type Level, limitsOf, mergedPolicy, type OperatorPolicy } from './policy.js';
 import type { PolicyConfig } from './policy-schema.js';
 
-/** As much of the configuration as says something about the guard. */
+/** Parts of the configuration that set policies of the guard. */
 export interface PolicySources {
   readonly guard?: PolicyConfig | undefined;
   readonly models?: Readonly<Record<string, ModelWithPolicy>> | undefined;

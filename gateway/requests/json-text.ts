@@ -2,7 +2,7 @@ import { ApiError } from '../errors/api-error.js';
 import { excessOf } from './json-bounds.js';
 
 /**
- * What a client sent.
+ * Parses a text that a client sent.
  * @param name of the text in errors
  * @throws ApiError 400
  */

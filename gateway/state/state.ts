@@ -16,19 +16,19 @@ export interface StateOptions {
   /** Told of each generation whose gateway was gone: whether it goes on here. */
   readonly tookOver: (wentOn: boolean) => void;
   readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
-  /** In milliseconds. */
+  /** Clock, in milliseconds. */
   readonly now: () => number;
-  /** Of this gateway alone. */
+  /** Usage of this gateway alone. */
   readonly usage: KeyUsage;
 }
 
 /** Generations of all gateways that share a state. */
 export interface SharedGenerations extends Elsewhere {
-  /** From now on others can reach these. */
+  /** Lets other gateways reach these generations from now on. */
   serve(live: LiveGenerations, takeOver: TakeOver): void;
 }
 
-/** What gateways share. */
+/** State that gateways share. */
 export interface State extends SharedState {
   readonly generations: SharedGenerations;
   /** Whether Redis answers. */

@@ -21,9 +21,9 @@ export interface GatewayOptions extends GatewayParts {
 
 export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replacePolicies'> {
   readonly url: string;
-  /** Of `/metrics`. */
+  /** Address of `/metrics`. */
   readonly metricsUrl: string;
-  /** Of `/livez` and the other addresses of probes. */
+  /** Address of `/livez` and the other probes. */
   readonly healthUrl: string;
   readonly server: Server;
   /** Stops listening and ends what is under way at once. */
@@ -35,7 +35,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway on a server of its own.
- * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
+ * @throws ConfigError for a field that is refused, for settings that admit every client, and for a key that is not set
  * @throws UsageError for `state` without the package flinch-redis
  * @throws Error when the address cannot be listened on
  */
@@ -52,7 +52,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const own = { ...limits, ...config.streams };
   const server = createHttpServer(own, app, (code) => metrics.refused(code));
   attach(server);
-  // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
+  // An operator that has it listen elsewhere lets others read it, by any name of this machine.
   const nameCheck = (host: string) =>
     isLoopback(host) ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
   const { metrics: metricsAt, health: healthAt } = config;
@@ -93,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { url, metricsUrl, healthUrl, server, live, replacePolicies, drain, close };
 }
 
-/** Some places are left for others, whoever has most. */
+/** Limits that leave some connections for other clients, however many one has. */
 const connectionLimits = ({
   connections,
   connections_per_address: perAddress = Math.ceil((7 / 8) * connections),

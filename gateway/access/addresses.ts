@@ -42,7 +42,7 @@ export function mayUseUs(origin: string | null, host: string | null, allowed: re
 }
 
 /**
- * Whom an address stands for: of IPv6 whoever has the first 64 bits, which is what one household or machine is given.
+ * Network of an address: for IPv6 its first 64 bits, which are what one household or machine is given.
  * @param address as sockets tell it; of a Unix socket there is none
  */
 export function networkOf(address = ''): string {

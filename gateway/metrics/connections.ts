@@ -26,7 +26,7 @@ export const RESUMED = {
   labels: { outcome: RESUMES },
 } as const satisfies Definition;
 
-/** What can be read off when somebody asks for the metrics. */
+/** Values that are read when the metrics are requested. */
 export interface ConnectionSources {
   readonly generations: () => number;
   readonly connections: () => Readonly<Record<(typeof KINDS)[number], number>>;

@@ -3,9 +3,9 @@ import { type Definition, type HistogramDefinition, labelNames } from './definit
 import type { Family, Sample } from './exposition.js';
 import { Histogram } from './histogram.js';
 
-/** What one process has counted, as it can be sent to another. */
+/** Counts of one process, in a form that can be sent to another. */
 export interface MetricsSnapshot {
-  /** What prom-client has. */
+  /** Metrics of prom-client. */
   readonly counted: readonly MetricObjectWithValues<MetricValue<string>>[];
   readonly histograms: readonly Family[];
 }
@@ -70,7 +70,7 @@ export class Families {
   }
 }
 
-/** What prom-client has counted. */
+/** Metrics that prom-client has counted. */
 export async function familiesOf(registry: Registry): Promise<Family[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, values }) => ({
@@ -83,7 +83,7 @@ export async function familiesOf(registry: Registry): Promise<Family[]> {
   }));
 }
 
-/** Of histograms, whose samples have names of their own. */
+/** Name of a sample of a histogram: only these have names of their own. */
 function sampleName(value: object): string | undefined {
   return 'metricName' in value && typeof value.metricName === 'string' ? value.metricName : undefined;
 }

@@ -24,7 +24,7 @@ export interface MetricsSources extends ConnectionSources {
 }
 
 /**
- * What the gateway counts (docs/reference/metrics.md). Every label is from a closed set: no client can make a new one,
+ * Metrics of the gateway (docs/reference/metrics.md). Every label is from a closed set: no client can make a new one,
  * nor have its words in one.
  */
 export class Metrics {
@@ -68,17 +68,17 @@ export class Metrics {
     };
   }
 
-  /** From now on {@link text} is what all of these have counted, of which we are one. */
+  /** Makes {@link text} report the sum over all these processes, of which this is one. */
   collectFrom(collect: () => Promise<readonly MetricsSnapshot[]>): void {
     this.#collect = collect;
   }
 
-  /** What we have counted, for {@link collectFrom} of another. */
+  /** Counts of this process, for {@link collectFrom} of another. */
   snapshot(): Promise<MetricsSnapshot> {
     return this.#families.snapshot(processMetrics());
   }
 
-  /** Of a model that is watched. */
+  /** Series of a model that is watched. */
   of(model: string): ModelSeries {
     const series = this.#models.get(model);
     if (!series) throw new RangeError(`metrics: the model ${model} is not watched`);
@@ -131,7 +131,7 @@ export class Metrics {
     this.#telemetry.webhook(webhook, event, outcome);
   }
 
-  /** From now on there is something to say of Redis. */
+  /** Reports metrics of Redis from now on. */
   watchRedis(up: () => boolean): void {
     this.#redis.watch(up);
   }
@@ -141,7 +141,7 @@ export class Metrics {
     this.#redis.command(seconds, failure);
   }
 
-  /** @param wentOn whether a generation goes on here whose gateway is gone */
+  /** @param wentOn whether the generation of a gateway that is gone goes on here */
   tookOver(wentOn: boolean): void {
     this.#redis.tookOver(wentOn);
   }

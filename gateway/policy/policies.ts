@@ -26,8 +26,8 @@ export class Policies {
   }
 
   /**
-   * Requests from now on have these; those under way keep what they began with. Models and keys that are no longer there
-   * keep what they had: they are served until a restart.
+   * New requests have these; requests under way keep the policies that they began with. Models and keys that are no
+   * longer there keep theirs: they are served until a restart.
    */
   replace({ guard, models, access }: PolicySources): void {
     const { models: served, access: known } = this.#sources;

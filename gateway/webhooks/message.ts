@@ -2,7 +2,7 @@ import { usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { WebhookEvent } from '../config/config.js';
 import type { GenerationAbout, GenerationNews } from '../models/generation-listener.js';
 
-/** What a receiver is told, without the time. No text of prompts and answers is in it. */
+/** Message to a receiver, without the time. It contains no text of prompts and answers. */
 export interface WebhookMessage {
   readonly type: WebhookEvent;
   readonly data: object;

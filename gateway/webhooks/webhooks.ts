@@ -33,7 +33,7 @@ export function openWebhooks(
       ...{ key, poster: poster(webhook.url) },
       outcome: (event, outcome, why) => {
         counted(i, event, outcome);
-        // By its place: the log has no addresses.
+        // The webhook is named by its index: the log has no addresses.
         if (outcome === 'failed') logger.warn({ webhook: i, event, ...why }, 'webhook failed');
       },
     });

@@ -24,13 +24,13 @@ export interface OpenWorker {
   readonly id: number;
   readonly config: Config;
   readonly policies: PolicySources;
-  /** Of models that have an engine. */
+  /** States of the models that have an engine. */
   readonly engines: Readonly<Record<string, EngineState>>;
 }
 
 export interface OpenedWorker {
   readonly url: string;
-  /** Of its generations. */
+  /** Epoch of its generations. */
   readonly epoch: string;
 }
 
@@ -47,9 +47,9 @@ export type ReaderEvent =
 
 export type ReaderAction = 'pause' | 'resume' | 'detach' | 'cancel' | 'discard';
 
-/** What workers ask of the primary process. */
+/** Methods of the primary process that workers call. */
 export interface PrimarySide {
-  /** It listens to messages: those that come before are lost. */
+  /** Says that the worker listens to messages: those that come before are lost. */
   listening(): void;
 
   countRequest(client: string, perMinute: number, units?: number): Promise<number | null>;
@@ -87,7 +87,7 @@ export interface PrimarySide {
   forget(owner: string, requestId: string): void;
 }
 
-/** What the primary process asks of a worker. */
+/** Methods of a worker that the primary process calls. */
 export interface WorkerSide {
   open(options: OpenWorker): Promise<OpenedWorker>;
   replacePolicies(policies: PolicySources): void;

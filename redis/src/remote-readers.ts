@@ -13,10 +13,10 @@ interface RemoteReader extends Reader {
   readonly name: ReaderName;
 }
 
-/** Who reads generations of this gateway elsewhere. */
+/** Other gateways' readers of generations of this gateway. */
 export class RemoteReaders {
   readonly #options: RemoteReadersOptions;
-  /** By id of the generation. */
+  /** Readers by id of the generation. */
   readonly #readers = new Map<string, RemoteReader>();
 
   constructor(options: RemoteReadersOptions) {

@@ -16,7 +16,7 @@ export type Observable<T> = WithRxjs extends true ? RxObservable<T> : PlainObser
 /** Time, for tests; needs rxjs. */
 export type SchedulerLike = WithRxjs extends true ? RxSchedulerLike : never;
 
-/** What can be done with an Observable without rxjs. */
+/** Methods of an Observable without rxjs. */
 export interface PlainObservable<T> {
   subscribe(observer?: Partial<PlainObserver<T>>): PlainSubscription;
   subscribe(next: (value: T) => void): PlainSubscription;

@@ -1,12 +1,12 @@
-/** Where risks are on a scale that the page, its charts, the terminal and other front ends share. */
+/** Scale of risks that the page, its charts, the terminal and other front ends share. */
 
-/** At the top of the scale one ordinary token in a thousand would be. */
+/** Tail at the top of the scale: one ordinary token in a thousand would be there. */
 const TOP_TAIL = 1e-3;
 /** A threshold that most tokens pass is no measure of what is conspicuous. */
 const WIDEST_RATE = 0.2;
 
 /**
- * Where a risk is on its axis, 0 to 1. What matters is all near a risk of 1: each factor of ten in the share of ordinary
+ * Position of a risk on its axis, 0 to 1. Relevant risks are all near 1: each factor of ten in the share of ordinary
  * tokens beyond it takes the same room.
  */
 export const riskHeight = (risk: number): number =>
@@ -41,7 +41,7 @@ const RANKED = {
   answer: 'the highest steps of ordinary answers',
 } as const;
 
-/** What the rate of a guard in force is a share of. */
+/** Unit that the rate of a guard in force is a share of. */
 export const ratedPer = (per: unknown): keyof typeof RANKED =>
   per === 'token' || per === 'answer' ? per : 'step';
 

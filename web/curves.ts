@@ -90,7 +90,7 @@ export class Curves {
     this.#cursor.setAttribute('visibility', index === null ? 'hidden' : 'visible');
   }
 
-  /** Where the bar of a token is on the screen, over the whole height of the plot. */
+  /** Rectangle of a token's bar on the screen, over the whole height of the plot. */
   place(index: number): DOMRect {
     const plot = this.#svg.getBoundingClientRect();
     const width = plot.width / this.#room;

@@ -136,7 +136,7 @@ function connectionWords(): string {
 
 const chosenModel = (): Model | undefined => models.find(({ id }) => id === model.value);
 
-/** What the chosen model can do: its scores, what they mean, and questions for it. */
+/** Shows the chosen model: its scores, their meaning, and questions for it. */
 function showModel(): void {
   const chosen = chosenModel();
   if (!chosen) return;

@@ -2,7 +2,7 @@ import { Marked } from 'marked';
 
 /** A piece of the answer's text that is to be marked; `title` says why. */
 export interface MarkedRange {
-  /** In characters; `to` is excluded. */
+  /** Position in characters; `to` is excluded. */
   readonly from: number;
   readonly to: number;
   readonly title: string;

@@ -2,8 +2,8 @@ import type { Answer } from 'flinch-client';
 import { element, setText } from './dom.js';
 
 /**
- * What the guard struck out, in the text where it stood: right before what replaced it. Hidden from screen readers, to
- * whom the answer is what stands; the list of rollbacks below it says the same.
+ * Text that the guard struck out, shown at its old place: right before the text that replaced it. It is hidden from
+ * screen readers, which read the final answer; the list of rollbacks below it says the same.
  */
 export class Strikes {
   readonly #text: HTMLElement;

@@ -2,7 +2,7 @@ import { CHUNK_FLINCH, CONNECTION_EVENTS, GENERATION_EVENTS, WHOLE_FLINCH } from
 import * as z from 'zod/mini';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 
-/** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
+/** Responses of the HTTP API: the OpenAPI file is made from these schemas, and tests check answers against them. */
 
 const openAiToken = z.object({
   token: z.string(),
@@ -17,7 +17,7 @@ const finishReason = z.string();
 const usage = z.looseObject(GENERATION_EVENTS['generation.done'].shape.usage.shape);
 const header = { id: z.string(), created: z.int(), model: z.string() };
 
-/** Beside what is named here: whatever an upstream sends. */
+/** Fields of a message; an upstream may send others. */
 const messageFields = { role: z.literal('assistant'), refusal: z.nullable(z.string()) };
 
 /** `POST /v1/chat/completions` without `stream`. */
@@ -176,7 +176,7 @@ export const health = z.object({
       ),
     }),
   ),
-  /** Of `flinch serve --workers`; `streams` of the models are those of all. */
+  /** Workers of `flinch serve --workers`; `streams` of the models are those of all. */
   workers: z.optional(
     z.array(z.object({ id: z.int(), pid: z.nullable(z.int()), restarts: z.int(), ready: z.boolean() })),
   ),

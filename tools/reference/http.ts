@@ -24,7 +24,7 @@ const operation = z.object({
 
 type Operation = z.output<typeof operation>;
 
-/** As far as the reference reads gateway/openapi.json. */
+/** Part of gateway/openapi.json that the reference reads. */
 const openApiSchema = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),
   webhooks: z.record(z.string(), z.object({ post: operation })),

@@ -71,9 +71,9 @@ export async function openModels(
 }
 
 /**
- * Finds what would keep models from being opened, as far as that is known without weights, devices and upstreams.
- * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set, UsageError for
- *   `scorer_url` without the package flinch-triton
+ * Finds faults that would keep models from being opened, as far as they show without weights, devices and upstreams.
+ * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set, UsageError
+ *   for `scorer_url` without the package flinch-triton
  */
 export async function checkModels(
   config: NonNullable<Config['models']>,

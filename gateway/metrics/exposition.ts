@@ -30,9 +30,9 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS;
 
 /**
- * The format that an `Accept` header asks for: OpenMetrics where it is named and wanted no less than the other. By names
- * and weights alone, for parameters differ between versions of Prometheus, and 3 has some (`escaping`) that say nothing
- * of what we write.
+ * The format that an `Accept` header asks for: OpenMetrics if it is named and wanted no less than the other. Only names
+ * and weights count: parameters differ between versions of Prometheus, and 3 has some (`escaping`) that do not
+ * concern this output.
  */
 export function formatFor(accept = '*/*'): Format {
   const ranges = accept.split(',').map((range) => {

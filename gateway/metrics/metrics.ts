@@ -154,7 +154,10 @@ export class Metrics {
     this.#upstream.scorerMismatch(model);
   }
 
-  /** Told of a fault in measuring, which must not become one of what is measured. The first is logged: more may come with every token. */
+  /**
+   * Told of a fault in measuring, which must not become a fault of the measured work. The first is logged: more may
+   * come with every token.
+   */
   failed(error: unknown): void {
     if (!this.#hasFailed) this.#logger.error({ err: error }, 'metrics are not complete');
     this.#hasFailed = true;

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { type Plugin as BundlerPlugin, build } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
-/** What processes run: the command, and the entries that the sources name with {@link ENTRY}. */
+/** Programs of processes: the command, and the entries that the sources name with {@link ENTRY}. */
 const ENTRIES = [
   'cli/main.ts',
   'lab/src/main.ts',
@@ -22,7 +22,7 @@ const ENTRY = /new URL\(`(\.\/[^`]+)\$\{extname\(import\.meta\.url\)\}`, import\
 /** How the sources load packages that may not be installed. */
 const OPTIONAL_PACKAGE = /import\(([A-Z]+)_PACKAGE\)/g;
 
-/** What bundled CommonJS packages call for Node's own modules. */
+/** Definition of the `require` that bundled CommonJS packages call for Node's own modules. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 

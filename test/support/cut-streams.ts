@@ -101,7 +101,7 @@ export async function read(
       parser.feed(decoder.decode(bytes, { stream: true }));
     }
   } catch (error) {
-    // What fetch says of a connection that is lost is a TypeError.
+    // fetch reports a lost connection as a TypeError.
     if (!(error instanceof TypeError) && !controller.signal.aborted) throw error;
   } finally {
     clearTimeout(lost);

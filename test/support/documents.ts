@@ -15,9 +15,9 @@ export interface Block {
 export interface Document {
   readonly file: string;
   readonly blocks: readonly Block[];
-  /** Where links and images lead. */
+  /** Targets of links and images. */
   readonly links: readonly string[];
-  /** What stands between backticks in the text. */
+  /** Text between backticks. */
   readonly codeSpans: readonly string[];
   /** The anchors of its headings, as GitHub makes them. */
   readonly anchors: ReadonlySet<string>;
@@ -100,7 +100,7 @@ export const placeOf = ({ file, line }: Block): string => `${file}:${line}`;
 export const isShell = ({ language }: Block): boolean => ['sh', 'bash', 'console'].includes(language);
 export const isProgram = ({ language }: Block): boolean => ['js', 'ts'].includes(language);
 
-/** What a user types: of a console block the lines after the prompt, else all of it. */
+/** Commands that a user types: the lines after the prompt in a console block, else all of the block. */
 export function commandsOf({ language, text }: Block): string {
   if (language !== 'console') return text;
   const typed = text.split('\n').filter((line) => line.startsWith('$ '));

@@ -38,7 +38,7 @@ export interface WireRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** What a server says no to, with its status in both protocols. */
+/** Refusal of a request, with its status. */
 export class RequestRefusal extends Error {
   readonly status: 400 | 405 | 503;
 
@@ -64,7 +64,7 @@ interface Slot {
  */
 export class RepositoryModels {
   readonly configs: ReadonlyMap<string, RepositoryConfig>;
-  /** In place of what the configuration says. */
+  /** Idle time in place of that in the configuration. */
   idleMs: number | undefined;
   readonly #repository: string;
   readonly #sessions = new Map<string, Promise<ort.InferenceSession>>();
@@ -91,7 +91,7 @@ export class RepositoryModels {
     return this.#slots.size;
   }
 
-  /** As after a restart. */
+  /** Loses all sequences, as in a restart. */
   forgetSequences(): void {
     for (const key of [...this.#slots.keys()]) this.#free(key);
   }

@@ -11,7 +11,7 @@ const isEnd = ({ type }: SocketEvent): boolean => type === 'generation.done' || 
 /** How a generation was asked for, and all that its client heard of it. */
 export interface Heard {
   readonly model: string;
-  /** That of its guard, where there is one. */
+  /** Action of its guard, if there is one. */
   readonly action: string;
   readonly events: readonly SocketEvent[];
 }
@@ -63,7 +63,7 @@ export class Traffic {
     return this.#note(asked, await this.#hear(asked));
   }
 
-  /** The same once more, held back: it is written as before, though its client sees less of it and nothing is retracted. */
+  /** The same once more, held back: it is written as before, but its client sees less and nothing is retracted. */
   async askHeld(asked: Asked, { events }: Heard): Promise<void> {
     const held = await this.#hear({ ...asked, guard: { ...asked.guard, delivery: 'held' } });
     expect(held.filter(ofType('score.delta')).length).toBeLessThan(
@@ -80,7 +80,7 @@ export class Traffic {
     );
   }
 
-  /** As many at a time as there is room for, and two more, which are refused; then they are cancelled. */
+  /** Starts as many generations as there is room for, and two more, which are refused; then cancels them. */
   async crowd(room: number): Promise<void> {
     const asked = { content: LONG_QUESTION, guard: { enabled: false } };
     const begun: TestSocket[] = [];
@@ -100,7 +100,7 @@ export class Traffic {
     }
   }
 
-  /** A generation whose connection is lost, and which another one takes up; and one that nobody can take up. */
+  /** A generation that loses its connection and is resumed on another one; and one that cannot be resumed. */
   async loseConnection(): Promise<void> {
     const asked = { content: LONG_QUESTION, max_tokens: 60, resumable: true, guard: { enabled: false } };
     const lost = await this.#begin(asked);
@@ -143,7 +143,7 @@ export class Traffic {
     return error?.code ?? null;
   }
 
-  /** What the gateway must have counted by now, as selectors of Prometheus; what is not here is 0. */
+  /** Counts that the gateway must have by now, as selectors of Prometheus; all others are 0. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     const add = (metric: string, labels: Readonly<Record<string, unknown>>, by = 1): void => {

@@ -9,16 +9,16 @@ import type { RequestBody, Script, ScriptedReply, ScriptedRequest } from './scri
 const MARKS = ['<s>', '<|user|>', '<|assistant|>', '<|end|>'];
 const FIRST_WORD = MARKS.length;
 
-/** What the model of all doubles writes, token by token; each with the most probable other one. */
+/** Answer of the model of all doubles, token by token; each with the most probable other one. */
 export const ANSWER = ['First', ' it', ' is', ' so', '.\n', 'Then', ' it', ' is', ' not', '.\n', 'Done', '.'];
 
 export interface DoubleOptions {
   readonly answer?: readonly string[];
   /** The probability of the token at a place. */
   readonly probability?: (index: number, body: RequestBody) => number;
-  /** What is written in place of a token, such as by another seed. */
+  /** Text in place of a token, such as by another seed. */
   readonly vary?: (token: string, index: number, body: RequestBody) => string;
-  /** What it tells of its reasoning before each answer to a chat (vLLM with a reasoning parser). */
+  /** Reasoning that it sends before each answer to a chat (vLLM with a reasoning parser). */
   readonly reasoning?: string;
   /** Awaited before each token. */
   readonly pace?: () => Promise<void>;
@@ -88,7 +88,7 @@ class Model {
     return open ? ids : [...ids, this.id('<|assistant|>')];
   }
 
-  /** What follows after as much of an answer, and why it stops. */
+  /** Continuation of an answer that has begun, and why it stops. */
   write(begun: string, body: RequestBody, limit: number | undefined): { tokens: Written[]; reason: string } {
     const { answer, probability, vary } = this.#options;
     let length = 0;
@@ -285,7 +285,7 @@ export function llamaCppDouble({
           choices: [{ finish_reason: null, index: 0, delta: { role: 'assistant', content: null } }],
         });
       }
-      // What chats hold back they do not tell of.
+      // Chats send no log-probabilities of text that they hold back.
       if (chat && text === '') continue;
       const entry = {
         ...logprobEntry(token, true, model.id(token.other)),
@@ -400,7 +400,7 @@ function idsOf(model: Model, { prompt = '' }: RequestBody): number[] {
   return typeof prompt === 'string' ? model.encode(prompt) : prompt;
 }
 
-/** What stands after the last mark that begins an answer. */
+/** Text after the last mark that begins an answer. */
 function afterAssistant(model: Model, ids: readonly number[]): string {
   return model.decode(ids.slice(ids.lastIndexOf(model.id('<|assistant|>')) + 1));
 }

@@ -76,7 +76,7 @@ export function rollbacks(bench: ContractBench): void {
   });
 }
 
-/** Of a request that goes on with a text. */
+/** Whether a request goes on with a text. */
 function isContinuation({ body }: Recorded): boolean {
   if (body.max_tokens === 2) return false;
   const { messages } = z.object({ messages: z.array(z.object({ role: z.string() })).optional() }).parse(body);

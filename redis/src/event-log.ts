@@ -21,9 +21,9 @@ export interface EventLogOptions {
 }
 
 /**
- * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Frames that the history
- * has at the beginning are there already. Frames that could not be written are written later, as long as the history
- * has them; then the generation is given up, and other gateways cannot read it any more.
+ * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Frames that the
+ * history has at the beginning are there already. Frames that could not be written are written later, as long as the
+ * history has them; then the generation is given up, and other gateways cannot read it any more.
  */
 export class EventLog implements Publication {
   readonly #options: EventLogOptions;

@@ -27,7 +27,7 @@ const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 
 /**
- * Has the processes of tests run files that esbuild makes of the sources, once a run: they start with a third of the
+ * Makes the processes of tests run files that esbuild makes of the sources, once a run: they start with a third of the
  * processor time that tsx takes to load the sources one by one. Tests start hundreds.
  */
 export const bundledProcesses = (): Plugin => ({

@@ -20,7 +20,7 @@ export function cutsAtRandom(most: number, largestBytes: number, seed = 0) {
   return { most, plan };
 }
 
-/** Has four clients ask, one question after the other, until the last cut. */
+/** Lets four clients ask, one question after the other, until the last cut. */
 export async function untilAllCut(
   proxy: { readonly cuts: number },
   most: number,

@@ -47,7 +47,7 @@ export function parseDocument(file: string, source: string): Document {
     let before: Token | undefined;
     let from = 0;
     for (const token of tokens) {
-      // Within lists the indentation is gone from `raw`, but not from a line's words.
+      // `raw` has lost its indentation within lists, but a line's words have not.
       const words = token.raw.trimStart().split('\n')[0] ?? '';
       const start = parent.startsWith(token.raw, from) ? from : Math.max(parent.indexOf(words, from), from);
       const line = firstLine + countLines(parent.slice(0, start));

@@ -12,8 +12,9 @@ export const gitHash = (body: Buffer): string =>
 export const sha256Of = (body: Buffer): string => createHash('sha256').update(body).digest('hex');
 
 /**
- * Plays the Hugging Face hub as its documentation has it: the listing of a model (`/api/models/ID/revision/REVISION?blobs=true`),
- * its files (`/ID/resolve/COMMIT/FILE`), of which large ones are redirected to another host that must not see the token.
+ * Plays the Hugging Face hub as its documentation has it: the listing of a model
+ * (`/api/models/ID/revision/REVISION?blobs=true`), its files (`/ID/resolve/COMMIT/FILE`). Large files are redirected to
+ * another host that must not see the token.
  */
 export class HubDouble {
   readonly files = new Map<string, Buffer>();

@@ -40,10 +40,10 @@ interface Memory {
 export interface ObligingUpstream extends StrictUpstream, Memory {}
 
 /**
- * A server that does what its clients ask for, as vLLM, llama.cpp, Ollama, OpenRouter and OpenAI do: it writes several
- * choices, echoes, hides log-probabilities or writes them in other forms, answers by other models, reads what is stored,
- * and resolves paths as lenient servers do. Each answer begins with what the last message says, and if that is not
- * "calm", ends with something that the model doubts.
+ * A server that does everything its clients ask, as vLLM, llama.cpp, Ollama, OpenRouter and OpenAI do: it writes
+ * several choices, echoes, hides log-probabilities or writes them in other forms, answers by other models, reads stored
+ * data, and resolves paths as lenient servers do. Each answer begins with the text of the last message, and if that is
+ * not "calm", ends with a doubtful word.
  */
 export async function obligingUpstream(...served: Served): Promise<ObligingUpstream> {
   const memory: Memory = { said: [], acts: [] };

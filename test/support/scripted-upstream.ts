@@ -97,7 +97,7 @@ export class ScriptedReply {
 export type Script = (request: ScriptedRequest, reply: ScriptedReply) => void | Promise<void>;
 
 export interface ScriptedUpstream {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   readonly requests: ScriptedRequest[];
   /** Connections so far. */

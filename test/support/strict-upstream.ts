@@ -10,7 +10,7 @@ export interface StrictRequest {
 }
 
 export interface StrictUpstream {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   readonly requests: StrictRequest[];
   /** Data that is no request, or does not come where one may begin. */

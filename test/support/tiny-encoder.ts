@@ -59,8 +59,8 @@ export interface TinyEncoder {
 }
 
 /**
- * Writes a model as Transformers.js lays it out: the embedding of each token, what the second text adds, and the mean of
- * both over what is not padding, through a linear head; or, for sentences, the rows themselves.
+ * Writes a model with the files that Transformers.js expects: the embedding of each token, the vector that the second
+ * text adds, and the mean of both without padding, through a linear head; or, for sentences, the rows themselves.
  */
 export async function writeTinyEncoder(options: TinyEncoder): Promise<string> {
   const { head, config = {}, tokenizer = wordPiece, file = 'onnx/model.onnx' } = options;

@@ -130,7 +130,7 @@ export class Traffic {
   }
 
   /**
-   * Over HTTP, in one piece and without a guard.
+   * Asks over HTTP, in one piece and without a guard.
    * @returns the error's code, `null` for an answer
    */
   async post(asked: Asked): Promise<string | null> {
@@ -166,7 +166,7 @@ export class Traffic {
         if (type === 'spike.detected') add('spikes', { model, method });
         // The step that is stopped at, and one that is replaced, were judged, too, and are never done.
         if (type === 'step.done') add('steps', { model, action });
-        // One that took the place of another may be flagged itself: nothing more is done about it, so nothing more is said.
+        // A replacement may be flagged itself: nothing more is done about it, and there is no further event.
         if (type === 'step.done' && event.flagged === true && replaced.has(event.step))
           add('flagged_steps', { model, action });
         if (type === 'step.flagged') {

@@ -59,7 +59,7 @@ class Model {
     return { text: '<|end|>', id: this.id('<|end|>'), logprob: Math.log(0.8), other: ' and' };
   }
 
-  /** Before a token. */
+  /** Called before each token. */
   async pace(): Promise<void> {
     await this.#options.pace?.();
   }
@@ -244,8 +244,8 @@ const vllmTooLong = (context: number): string =>
   `This model's maximum context length is ${context} tokens. However, your prompt contains at least ${context + 1} input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=${context + 1})`;
 
 /**
- * llama.cpp server: ids among the log-probabilities, prompts of ids, any name of a model. A last message of the assistant
- * is continued by default (`--no-prefill-assistant` is `prefill: false`), which repeats it; with
+ * llama.cpp server: ids among the log-probabilities, prompts of ids, any name of a model. By default a last message of
+ * the assistant is continued (`--no-prefill-assistant` is `prefill: false`), which repeats it; with
  * `continue_final_message` it does not (`fields: false` is a server from before its pull request 23012, which repeats
  * nothing). Unlike the real one it keeps connections: tests count requests.
  */

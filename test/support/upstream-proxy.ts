@@ -12,7 +12,7 @@ export interface Recorded {
 }
 
 export interface RecordingProxy {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   /** Requests in the order in which they were answered. */
   readonly recorded: Recorded[];

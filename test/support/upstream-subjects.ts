@@ -36,7 +36,7 @@ export interface SubjectModel {
 }
 
 export interface RunningSubject {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   /** `SIGKILL`, `SIGSTOP`, `SIGCONT`. */
   signal(name: NodeJS.Signals): void;

@@ -13,7 +13,7 @@ export const LAGS = ['wait', 'skip'] as const;
 export const TARGETS = ['step', 'token'] as const;
 export const RATED = [...TARGETS, 'answer'] as const;
 
-/** When a step counts as doubtful, and what is done then. */
+/** Conditions under which a step counts as doubtful, and the action then. */
 export interface Guard {
   /** The method that steps are judged by. */
   readonly method: Method;
@@ -63,7 +63,7 @@ export const DEFAULT_GUARD: Guard = {
   maxRollbacks: 8,
 };
 
-/** Whether an action voids tokens that may have been shown: who cannot take them back needs `held`. */
+/** Whether an action voids tokens that may have been shown: a client that cannot remove them needs `held`. */
 export function retracts(action: ActionName): boolean {
   return action === 'rollback' || action === 'reflect';
 }

@@ -35,7 +35,7 @@ export interface GuardedBranchOptions {
   readonly seed: number;
   /** Policy in place of the guard's action. */
   readonly policy?: Policy;
-  /** Told of each event before steps are held back: also of those that then are not passed on. */
+  /** Called with each event before steps are held back, also with events that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
   /** Whether the response ends before its first token without a score ({@link refuseUnscored}). */
@@ -73,7 +73,7 @@ export function guardedBranch(
       judge: (place) =>
         fused(
           fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, statistic, per, rate, risks })),
-          // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
+          // Spikes are detected after the verdicts: a spike comes with its score, and a step's verdict comes last.
           detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
         ),
     });

@@ -17,7 +17,7 @@ export interface GuardedRequest extends GenerateRequest {
   readonly risks: RiskModel;
   /** Policy in place of the guard's action. */
   readonly policy?: Policy;
-  /** Told of each event before steps are held back. */
+  /** Called with each event before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
   /** Whether the response ends before its first token without a score, as where scoring is behind. */
   readonly refusesUnscored?: boolean | undefined;

@@ -197,7 +197,7 @@ export class Interventions {
   }
 
   /**
-   * After the chosen candidate the response goes on as it was asked for.
+   * Continues the response after the chosen candidate, as the request says.
    * @returns `null` where it cannot: then nothing was taken back yet
    */
   async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {

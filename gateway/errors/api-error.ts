@@ -20,7 +20,7 @@ export interface ErrorBody {
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ErrorBody;
-  /** When to try again; `null` where that is no use. */
+  /** Time after which to try again; `null` if that is no use. */
   readonly retryAfterSeconds: number | null;
 
   /** @param told what is not as usual for the code */

@@ -20,7 +20,7 @@ export interface Clock {
 
 export interface Observed {
   readonly responseId: string;
-  /** When it was taken on, by the clock. */
+  /** Time at which it was taken on, by the clock. */
   readonly beganMs: number;
   /** Action of its guard. */
   readonly action: ActionName;
@@ -40,7 +40,7 @@ export class GenerationObserver {
   readonly #clock: Clock;
   readonly #observed: Observed;
   readonly #tell: GenerationListener['tell'];
-  /** Put there by the guard: their scores say nothing of the model. */
+  /** Indices of tokens that the guard inserted: their scores say nothing of the model. */
   readonly #inserted = new Set<number>();
   #writtenMs: number | null = null;
   #firstMs: number | null = null;

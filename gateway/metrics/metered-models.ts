@@ -84,7 +84,7 @@ function listenerOf(
 }
 
 interface ObservedOptions {
-  /** Told of what an observer throws: the generation goes on. */
+  /** Called with an error that an observer throws: the generation goes on. */
   readonly failed: (error: unknown) => void;
   readonly refused?: ((code: ErrorCode) => void) | undefined;
 }

@@ -155,8 +155,8 @@ export class Metrics {
   }
 
   /**
-   * Told of a fault in measuring, which must not become a fault of the measured work. The first is logged: more may
-   * come with every token.
+   * Call this with a fault in measuring, which must not become a fault of the measured work. The first is logged:
+   * more may come with every token.
    */
   failed(error: unknown): void {
     if (!this.#hasFailed) this.#logger.error({ err: error }, 'metrics are not complete');

@@ -107,7 +107,7 @@ export class EngineModel implements ServedModel {
       lag: 'wait', // writing and scoring share the machine
     });
     if (judging) checkWork(maxWork, judging.scoring, { prompt: promptIds.length, response: asked.maxTokens });
-    // Here every token gets a score, unless scoring may fall behind.
+    // Every token gets a score from an engine, unless scoring may fall behind.
     const refusesUnscored = options.bounds?.refusesUnscored && judging?.guard.lag === 'skip';
     const vocabulary = engine.checkpoint.tokenizer;
     const guard = withWarnings(settings, lengthWarnings(request, room));

@@ -31,7 +31,7 @@ export type GenerationNews =
   | { readonly type: 'refused'; readonly code: ErrorCode }
   | { readonly type: 'cancelled' };
 
-/** Told of one generation; none of it is a token, so that nothing is paid for each. */
+/** Listener for one generation; it is not called for tokens, so that it costs nothing for each. */
 export interface GenerationListener {
   /** The trace for the writer, if the listener has a span in it. */
   readonly trace?: Context;

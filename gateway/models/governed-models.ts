@@ -17,7 +17,7 @@ export interface GovernedOptions extends PrepareOptions {
 }
 
 export interface Governing {
-  /** Told of each request: the name of its policy, `null` for none, and whether it keeps to it. */
+  /** Called for each request: with the name of its policy, `null` for none, and whether it keeps to it. */
   readonly count: (policy: string | null, kept: boolean) => void;
   /** Whether what a server has stored may be another key's. */
   readonly severalKeys: boolean;

@@ -89,9 +89,9 @@ export interface AnswerBounds {
 
 /** Called while the answer is written. */
 export interface AnswerListeners {
-  /** Told of each event of a guard as it is written, before steps are held back. */
+  /** Called with each event of a guard as it is written, before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
-  /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
+  /** Called for a refusal after the start, which the client gets as a failure; an earlier one is its answer. */
   readonly refused?: (code: ErrorCode) => void;
 }
 

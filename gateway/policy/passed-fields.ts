@@ -21,7 +21,7 @@ const objectOf =
 
 /** How a field may be set. */
 interface Passed {
-  /** Under any lock. */
+  /** Check under any lock. */
   readonly known: Check;
   /** Check if text without a score is refused, too. */
   readonly scored: Check;

@@ -11,9 +11,9 @@ export type CommandFailure = (typeof COMMAND_FAILURES)[number];
 
 export interface StateOptions {
   readonly logger: Logger;
-  /** Told of each command that was sent, and of each that was not, whose time is `null`. */
+  /** Called for each command: with its time, or `null` if it was not sent. */
   readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
-  /** Told of each generation whose gateway was gone: whether it goes on here. */
+  /** Called for each generation of a gateway that is gone: with whether it goes on here. */
   readonly tookOver: (wentOn: boolean) => void;
   readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
   /** Clock, in milliseconds. */

@@ -9,7 +9,7 @@ export interface SpanQueueOptions {
   /** Maximum spans that may wait or be on their way. */
   readonly most?: number;
   readonly dropped: (reason: SpanDrop, spans: number) => void;
-  /** Told of each batch with what it failed; `null` where it has arrived. */
+  /** Called for each batch with its error; `null` if it has arrived. */
   readonly sent: (error: unknown) => void;
 }
 
@@ -28,7 +28,7 @@ export class SpanQueue {
     return this.#waiting;
   }
 
-  /** Before the batches are made. */
+  /** Wraps a processor, so that spans over the limit are dropped before the batches are made. */
   bounded(processor: SpanProcessor): SpanProcessor {
     return {
       onStart: (span, context) => processor.onStart(span, context),
@@ -38,7 +38,7 @@ export class SpanQueue {
     };
   }
 
-  /** After that. */
+  /** Wraps an exporter, so that spans of finished batches are no longer counted as waiting. */
   counted(exporter: SpanExporter, success: number): SpanExporter {
     return {
       export: (spans, done) =>

@@ -28,7 +28,7 @@ interface Slot {
   readonly id: number;
   process: WorkerProcess | null;
   restarts: number;
-  /** Before the next start. */
+  /** Wait before the next start. */
   waitMs: number;
 }
 

@@ -18,7 +18,7 @@ const ANSWER_TIMEOUT_MS = 1000;
 /** Methods of the primary process with which a worker reaches the others. */
 export type AmongSide = Omit<PrimarySide, keyof AttendantSide | 'listening'>;
 
-/** Has every process of the port that `node:cluster` starts be a worker, with connections by turns on every system. */
+/** Sets up `node:cluster` so that its processes are workers and get connections by turns on every system. */
 export function setUpCluster(): void {
   cluster.schedulingPolicy = cluster.SCHED_RR;
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;

@@ -22,7 +22,7 @@ interface Running {
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly relays: RelayedGenerations;
-  /** Under way, by model. */
+  /** Generations under way, by model. */
   readonly streams: () => Readonly<Record<string, number>>;
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;

@@ -11,7 +11,7 @@ const MAX_CHECK_MS = 60_000;
 export interface PoolOptions<Address> {
   /** Whether an address can be used again. */
   readonly check: (address: Address) => Promise<void>;
-  /** Told when an address is not used any more. */
+  /** Called when an address is not used any more. */
   readonly lost?: (address: Address, fault: ServerFault) => void;
 }
 

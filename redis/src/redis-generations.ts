@@ -36,7 +36,7 @@ export interface RedisGenerationsOptions {
   readonly logger: Logger;
   readonly resumeMs: number;
   readonly history: { readonly events: number; readonly bytes: number };
-  /** Told of each generation whose gateway was gone: whether it goes on here. */
+  /** Called for each generation of a gateway that is gone: with whether it goes on here. */
   readonly tookOver?: (wentOn: boolean) => void;
 }
 
@@ -50,7 +50,7 @@ interface Reading {
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
   told: boolean;
-  /** When it was last found in Redis, and its gateway could be told. */
+  /** Time at which it was last found in Redis, and its gateway could be told. */
   seenMs: number;
 }
 
@@ -267,7 +267,7 @@ export class RedisGenerations implements SharedGenerations {
     } catch {
       // Redis is away, or refuses; it says so itself.
     }
-    // After a pause of Redis, the connection that reads may hear of it a little later.
+    // The connection that reads may notice the end of a pause of Redis a little later.
     const silentMs = redis.upForMs > REFUSED_MS ? this.#feed.silentMs : 0;
     const unseenMs = Math.max(performance.now() - reading.seenMs, silentMs);
     // The limit is resumeMs, because its gateway does not wait for us longer, either.

@@ -27,7 +27,7 @@ interface Followed {
 export class StreamFeed {
   readonly #redis: Redis;
   readonly #streams = new Map<string, Followed>();
-  /** Has the connection look at its streams anew. */
+  /** Makes the connection look at its streams anew. */
   readonly #wake: () => void;
   #closed = false;
   #client: RedisClient | null = null;

@@ -26,7 +26,7 @@ export interface Token {
   readonly call?: number;
   readonly logprob: number | null;
   readonly topLogprobs: readonly TopLogprob[];
-  /** Put there by the guard, not written by the model. */
+  /** Whether the guard put it there, not the model. */
   readonly inserted: boolean;
   /** `null` until they come, and for good if they never do. */
   readonly scores: Scores | null;

@@ -13,7 +13,7 @@ export type ConnectionState =
   | { readonly status: 'idle' }
   | { readonly status: 'connecting' }
   | { readonly status: 'open' }
-  /** Lost, or never there; the next try begins in `retryMs`. */
+  /** The connection was lost, or could not be opened; the next try begins in `retryMs`. */
   | { readonly status: 'waiting'; readonly error: FlinchError; readonly retryMs: number }
   /** The connection does not come back by itself. `error` is null if this side closed it. */
   | { readonly status: 'closed'; readonly error: FlinchError | null };
@@ -23,7 +23,7 @@ export const DEFAULT_SILENCE_MS = 45_000;
 
 export interface ConnectionOptions {
   readonly backoff?: Backoff;
-  /** After this long without a message, heartbeats among them, the connection counts as lost. Default 45 000. */
+  /** Time without a message or heartbeat after which the connection counts as lost. Default 45 000. */
   readonly silenceMs?: number;
   /** Random numbers from 0 to less than 1. */
   readonly random?: () => number;

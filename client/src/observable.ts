@@ -7,7 +7,7 @@
 /** @ts-ignore: tsc keeps this line in the declarations. For an application without rxjs, both types are `any` there. */
 import type { Observable as RxObservable, SchedulerLike as RxSchedulerLike } from 'rxjs';
 
-/** Within tuples: a conditional type over an unresolved type itself would be `any`. */
+/** Whether rxjs is installed. The tuples are needed: a conditional type over an unresolved type would be `any`. */
 type WithRxjs = [0] extends [1 & RxSchedulerLike] ? false : true;
 
 /** The `Observable` of the application's rxjs; without rxjs a {@link PlainObservable}. */

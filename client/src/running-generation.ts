@@ -20,7 +20,7 @@ export interface GenerationContext {
   readonly scheduler: SchedulerLike;
 }
 
-/** After the first time. It may be the request itself that the connection does not survive. */
+/** Maximum repetitions of a request: it may be the request itself that breaks the connection. */
 const MAX_ASKED_AGAIN = 5;
 
 /** A generation, over however many connections it takes. Its events leave in the order of their offsets, each once. */

@@ -15,7 +15,7 @@ export interface StreamOptions extends ConnectionOptions {
    * connection (`limits.generations_per_connection`).
    */
   readonly concurrency?: number;
-  /** Begins the names of requests; no other client with the same key may have it. Default random. */
+  /** Prefix of the ids of requests; no other client with the same key may have it. Default random. */
   readonly requestPrefix?: string;
 }
 

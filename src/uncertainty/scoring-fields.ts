@@ -126,7 +126,7 @@ export type ScoringFields = z.output<typeof scoringSchema>;
 
 /**
  * The library's settings. `checkScoring` says whether they fit together.
- * @param seed of the noise
+ * @param seed seed of the noise
  */
 export function scoringOf(
   methods: readonly Method[],

@@ -101,7 +101,7 @@ export class SequenceScorer {
     return scorer;
   }
 
-  /** Reads what lies before the window of the first pass, while nothing of the response is there yet. */
+  /** Reads the text before the window of the first pass, while there is no token of the response yet. */
   #readAhead(): void {
     const { methods, schedule } = this.#scoring;
     if (schedule.kind === 'offline') return;
@@ -129,7 +129,7 @@ export class SequenceScorer {
     });
   }
 
-  /** Scores what is left, where the response ends or a block does. */
+  /** Scores the tokens that are left, at the end of the response or of a block. */
   finish(): Promise<TokenScore[]> {
     return this.#inOrder(() => this.#score(1));
   }

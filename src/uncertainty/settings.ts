@@ -95,7 +95,7 @@ export class SettingsError extends RangeError {
   }
 }
 
-/** Reads `1e-4` or `0.005rms`; `null` for what is neither. */
+/** Reads `1e-4` or `0.005rms`; `null` for other texts. */
 export function parseScale(text: string): Scale | null {
   const relative = text.endsWith('rms');
   const number = relative ? text.slice(0, -3) : text;
@@ -106,8 +106,8 @@ export function parseScale(text: string): Scale | null {
 
 /**
  * The same settings with every size absolute.
- * @param rms of the model's embeddings; asked only where a size is relative
- * @throws SettingsError that names the field, also for a size that is out of range once it is known; what `rms` throws
+ * @param rms root mean square of the model's embeddings; called only if a size is relative
+ * @throws SettingsError that names the field, also for a size that is out of range once it is known; errors of `rms`
  */
 export async function absoluteScoring(
   scoring: Scoring,

@@ -20,7 +20,7 @@ export interface Branch {
   events(gate: FlowGate): Observable<GuardEvent>;
   /** Whether tokens are left to write after `keep` tokens and the text `insert`, which may be empty. */
   fits(keep: number, insert: string): boolean;
-  /** @throws what writer and scorer throw; RangeError for a continuation that leaves no token to write */
+  /** @throws errors of writer and scorer; RangeError for a continuation that leaves no token to write */
   fork(continuation: Continuation): Promise<Branch>;
   close(): void;
 }
@@ -62,9 +62,9 @@ export interface BranchJudge {
 }
 
 /**
- * A branch is what writes × what scores. It closes both.
+ * Makes a branch from a writer and a scorer. It closes both.
  *
- * @param text what precedes the branch; by default nothing
+ * @param text text before the branch; by default none
  *
  * @example
  * branchOf(writer, scorer, { rate: rateRisk(risks), judge: (place) => segmentSteps(place) });

@@ -33,7 +33,7 @@ export class EventReader<T> {
 
   /**
    * The next event, `null` after the last one.
-   * @throws what the source fails with
+   * @throws errors of the source
    */
   async next(): Promise<T | null> {
     while (this.#waiting.length === 0 && this.#end === 'open') {

@@ -146,7 +146,7 @@ export interface CompleteGuardFields extends GuardFields {
 /**
  * The library's guard.
  * @param canRetract whether tokens that were sent can be taken back; otherwise they are held until they are settled
- * @param lag where the fields do not say, and no step waits for its verdict
+ * @param lag default for fields without `lag`, if no step waits for its verdict
  */
 export function guardOf(
   fields: CompleteGuardFields,

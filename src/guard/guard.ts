@@ -24,7 +24,7 @@ export interface Guard {
   readonly per: (typeof RATED)[number];
   /** Statistic of its tokens' scores that stands for a step, if the rate is not one of tokens. */
   readonly statistic: Statistic;
-  /** Target share of false alarms, of steps, tokens or answers: what has a risk of at least 1 − rate is flagged. */
+  /** Target share of false alarms, of steps, tokens or answers: those with a risk of at least 1 − rate are flagged. */
   readonly rate: number;
   /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
   readonly delivery: (typeof DELIVERIES)[number];
@@ -41,7 +41,7 @@ export interface Guard {
   readonly choose: (typeof CHOICES)[number];
   /** `rollback`: of the candidates; by default that of the response. */
   readonly temperature?: number;
-  /** `reflect`: what is put after the step. */
+  /** `reflect`: text that is put after the step. */
   readonly reflection: string;
   /** `rollback`, `reflect`: after so many the response goes on, flagged or not. */
   readonly maxRollbacks: number;
@@ -109,8 +109,8 @@ const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
 };
 
 /**
- * Does with each flagged step what the guard says, as long as interventions are left.
- * @param choose in place of the guard's choice
+ * Applies the guard's action to each flagged step, as long as interventions are left.
+ * @param choose choice in place of the guard's
  */
 export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
   const { action, candidates, temperature, rollbackTo, reflection, maxRollbacks } = guard;

@@ -46,7 +46,7 @@ export interface GuardedBranchOptions {
  * Follows a text of any writer, judges its steps and corrects it as the guard says. The branch is opened on
  * subscription, and closed at the end.
  *
- * Errors with what a branch fails with, or a SettingsError that names the field.
+ * Errors with the error of a branch, or a SettingsError that names the field.
  */
 export function guardedBranch(
   open: (judging: Judging) => Promise<Branch>,
@@ -65,8 +65,8 @@ export function guardedBranch(
   return defer(() => {
     checkGuard(guard, scoring);
     const root = open({
-      // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and
-      // what follows it.
+      // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
+      // continuation.
       forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
       lagTokens: lag === 'skip' ? lagTokens : undefined,
       rate: rateRisk(risks),

@@ -41,7 +41,7 @@ interface Attempt extends Candidate {
   readonly done: DoneEvent | null;
 }
 
-/** One guarded response: which branch is followed, and what has been emitted of it. */
+/** One guarded response: the branch that is followed, and the events of it that were emitted. */
 export class Interventions {
   readonly #options: Required<InterveneOptions>;
   readonly #emit: (event: GuardEvent) => void;
@@ -86,7 +86,7 @@ export class Interventions {
     this.#emit(event);
   }
 
-  /** @returns what to follow from there on; `null` when the response is over */
+  /** @returns the branch to follow from there on; `null` when the response is over */
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
@@ -108,7 +108,7 @@ export class Interventions {
     return null;
   }
 
-  /** The request to check the step takes the place of what was written after it. */
+  /** Puts the request to check the step in the place of the text that was written after it. */
   async #reflect(step: StepEvent, insert: string, current: Followed): Promise<Followed> {
     const { branch } = current;
     this.#interventions += 1;

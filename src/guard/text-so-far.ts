@@ -34,7 +34,7 @@ export class TextSoFar {
   }
 
   /**
-   * Judges what the branch itself says, together with what stands before it of the same step.
+   * Judges the branch's own text, together with the earlier part of the same step.
    * @param live gives its own tokens their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
    */
   follow(

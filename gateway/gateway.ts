@@ -64,7 +64,7 @@ export interface Commons extends SharedAccess {
 }
 
 export interface MountedGatewayOptions extends GatewayParts {
-  /** Parts of the configuration; what is left out has its default. Listening is the host application's. */
+  /** Parts of the configuration; absent parts have their defaults. The host application listens. */
   readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'health' | 'workers'>;
 }
 
@@ -232,7 +232,7 @@ export function assembleGateway(
   const close = async (): Promise<void> => {
     lifecycle.drain();
     await streams.close();
-    await live.drain(0); // what was to be resumed
+    await live.drain(0); // ends generations that wait to be resumed
     await webhooks.close(0);
     await state?.close();
     for (const detach of detachments.splice(0)) detach();

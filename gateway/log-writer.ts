@@ -54,7 +54,7 @@ export class LogWriter {
     this.#isWriting = false;
   }
 
-  /** @returns what could not be written */
+  /** @returns the bytes that could not be written */
   async #writeBytes(bytes: Buffer): Promise<Buffer> {
     let rest = bytes;
     try {

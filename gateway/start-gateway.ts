@@ -15,7 +15,7 @@ import { Metrics } from './metrics/metrics.js';
 import { loadState } from './state/load-state.js';
 
 export interface GatewayOptions extends GatewayParts {
-  /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
+  /** Parts of the configuration; absent parts have their defaults. Port 0 picks a free one. */
   readonly config?: Omit<ConfigInput, 'models' | 'engine' | 'workers'>;
 }
 
@@ -26,7 +26,7 @@ export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replac
   /** Address of `/livez` and the other probes. */
   readonly healthUrl: string;
   readonly server: Server;
-  /** Stops listening and ends what is under way at once. */
+  /** Stops listening and ends work under way at once. */
   close(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ async function startListening(
   });
 }
 
-/** No new connections, nor those that wait for a further request; what is under way on the others may end. */
+/** Refuses new connections, and closes idle ones; requests under way on the others may end. */
 async function stopListening(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }

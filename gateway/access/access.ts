@@ -41,7 +41,7 @@ export class Access {
   readonly #anonymous: Client;
   readonly #clients = new Map<string, Client>();
   readonly #tickets: TicketStore;
-  /** Whether more than one key may use the models: what one has stored is not another's. */
+  /** Whether more than one key may use the models: data that one has stored is not another's. */
   readonly severalKeys: boolean;
 
   /** @throws ConfigError for a key whose variable is not set */
@@ -79,7 +79,7 @@ export class Access {
   }
 
   /**
-   * The same for what asks for no key even where there are keys.
+   * The same for routes that require no key even if there are keys.
    * @throws ApiError 421
    */
   checkName({ host }: Headers): void {

@@ -25,7 +25,7 @@ export class FairPlaces {
     this.#most = most;
   }
 
-  /** @returns what gives the place back; `null` if there is none, at once or after some time */
+  /** @returns a function that gives the place back; `null` if there is none, at once or after some time */
   take(client: string): Release | null | Promise<Release | null> {
     if (this.#taken < this.#most) {
       this.#count(client, 1);

@@ -6,7 +6,7 @@ export interface Principal {
   readonly client: string;
   /**
    * Takes on one generation.
-   * @returns to be called when it is over
+   * @returns a function to call when it is over
    * @throws ApiError 429
    */
   admit(): (() => void) | Promise<() => void>;

@@ -23,7 +23,7 @@ export class ApiError extends Error {
   /** Time after which to try again; `null` if that is no use. */
   readonly retryAfterSeconds: number | null;
 
-  /** @param told what is not as usual for the code */
+  /** @param told values that differ from the defaults of the code */
   constructor(
     code: ErrorCode,
     message: string,
@@ -50,7 +50,7 @@ const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, ErrorCode>> = {
   memory: 'insufficient_memory',
 };
 
-/** Why is in the log: drivers and the system name what only the operator should see. */
+/** The reason is in the log: drivers and the system name things that only the operator should see. */
 const UNAVAILABLE = 'the engine is not running; it is started again as soon as possible';
 
 /** Reduces paths to file names: clients must not learn where files are. */

@@ -32,7 +32,7 @@ export interface ConnectionSources {
   readonly connections: () => Readonly<Record<(typeof KINDS)[number], number>>;
 }
 
-/** Connections, what is under way on them, and whether it could go on after they were lost. */
+/** Connections, generations under way on them, and whether these could go on after a connection was lost. */
 export class ConnectionMetrics {
   readonly #families: Families;
   readonly #generations: Gauge;

@@ -1,4 +1,4 @@
-/** All that a label may say: one of these, or what the words describe. Never anything that a client chose. */
+/** Values of a label: one of these, or values that the text describes. Never a value that a client chose. */
 export type LabelValues = readonly string[] | string;
 
 /** Definition of a metric, for its users and for the reference (docs/reference/metrics.md). */

@@ -52,7 +52,7 @@ export class GenerationObserver {
   #judged: number | null = null;
   #over = false;
 
-  /** @param tell also told, of what is no measure of a token */
+  /** @param tell called with news that is not a measure of a token */
   constructor(
     series: ModelSeries,
     observed: Observed,

@@ -30,7 +30,7 @@ import {
 } from './guard-definitions.js';
 import type { Histogram, HistogramSeries } from './histogram.js';
 
-/** How uncertain models are, and what guards make of it. */
+/** Metrics of the uncertainty of models, and of the actions of guards. */
 export class GuardMetrics {
   readonly scores: Histogram<'model' | 'method'>;
   readonly risks: Histogram<'model' | 'method'>;
@@ -159,8 +159,8 @@ export class GuardSeries {
   }
 
   /**
-   * @param set what the guard is set to
-   * @param done what is done, which may be less
+   * @param set action of the guard's settings
+   * @param done action that was taken, which may be a weaker one
    */
   flagged(set: ActionName, done: ActionName): void {
     const model = this.#model;

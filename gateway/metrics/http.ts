@@ -87,7 +87,7 @@ export class HttpMetrics {
     this.#requests.series(labels).observe(seconds);
   }
 
-  /** @param model that was asked for, if it was read; another than those that are served counts as none */
+  /** @param model requested model, if it was read; a model that is not served counts as none */
   refused(code: ErrorCode, model = ''): void {
     this.#refused.inc({ code });
     const reason = ADMISSION_REFUSALS.find((each) => each === code);

@@ -49,8 +49,8 @@ export class Metrics {
   }
 
   /**
-   * Reads what a gateway has under way whenever the metrics are asked for; called by the gateway, once.
-   * @returns ends what models, which may outlive the gateway, keep of us
+   * Reads the work under way in a gateway whenever the metrics are requested; called by the gateway, once.
+   * @returns a function that removes our listeners from models, which may outlive the gateway
    */
   watch({ models, logger, ...sources }: MetricsSources): () => void {
     const stops: (() => void)[] = [];
@@ -89,12 +89,12 @@ export class Metrics {
     this.#http.request(request);
   }
 
-  /** @param model that was asked for, if it was read */
+  /** @param model requested model, if it was read */
   refused(code: ErrorCode, model?: string): void {
     this.#http.refused(code, model);
   }
 
-  /** @param names of policies that may be in force */
+  /** @param names names of policies that may be in force */
   watchPolicies(names: readonly string[]): void {
     this.#policies.watch(names);
   }
@@ -108,7 +108,7 @@ export class Metrics {
     this.#connections.resumed(recovered);
   }
 
-  /** @param model by its name in the configuration, as below */
+  /** @param model name of the model in the configuration, as below */
   upstreamError(model: string, kind: UpstreamErrorCode): void {
     this.#upstream.failed(model, kind);
   }
@@ -122,7 +122,7 @@ export class Metrics {
     this.#telemetry.spansDropped(reason, spans);
   }
 
-  /** @param webhook by its place in the configuration */
+  /** @param webhook index of the webhook in the configuration */
   watchWebhook(webhook: number): void {
     this.#telemetry.watchWebhook(webhook);
   }
@@ -163,7 +163,7 @@ export class Metrics {
     this.#hasFailed = true;
   }
 
-  /** Everything, with what Node says of the process. */
+  /** Everything, with Node's metrics of the process. */
   async text(format: Format = 'classic'): Promise<string> {
     if (this.#collect) return exposition(await combined(await this.#collect()), format);
     const families = [await familiesOf(processMetrics()), await this.#families.read()];

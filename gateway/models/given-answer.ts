@@ -27,7 +27,7 @@ export interface GivenScoring {
   readonly promptIds: readonly number[];
   /** Guard of the request, by the operator's policy. */
   readonly guard: AskedGuard;
-  /** @throws SettingsError for what cannot be computed here */
+  /** @throws SettingsError for scores that cannot be computed here */
   readonly check?: (scoring: Scoring) => void;
 }
 

@@ -36,7 +36,7 @@ export class GivenWriter implements BranchWriter {
     return this.#written;
   }
 
-  /** Errors with an ApiError: what cannot be scored whole is not scored. */
+  /** Errors with an ApiError: a text that cannot be scored whole is not scored. */
   tokens(gate: FlowGate): Observable<WrittenEvent> {
     const { text, tokenizer, room, promptTokens } = this.#options;
     return new Observable((subscriber) => {

@@ -10,7 +10,7 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 export interface Settled {
   /** Tokens of the settled steps; all tokens if the response is not cut into steps. */
   readonly tokens: readonly TokenEvent[];
-  /** The same tokens, their scores and their steps, none of which is flagged: what was done about it is done. */
+  /** The same tokens, their scores and their steps; no step is flagged, because its intervention is over. */
   readonly events: readonly GuardEvent[];
   readonly steps: number;
   /** How many of the steps were flagged. */
@@ -69,7 +69,7 @@ export function restOf(after: Settled | undefined, events: Observable<GuardEvent
   );
 }
 
-/** A branch that follows what is settled, and says that first; a fork of it does not say it again. */
+/** A branch after the settled part, with that part's events first; a fork of it does not repeat them. */
 function branchAfter(after: Settled, branch: Branch): Branch {
   const { length } = after.tokens;
   return {
@@ -90,7 +90,7 @@ function branchAfter(after: Settled, branch: Branch): Branch {
   };
 }
 
-/** An event of a branch, counted on from what is settled. */
+/** An event of a branch, counted on from the settled part. */
 function countedOn({ tokens: { length }, steps }: Settled, event: GuardEvent): GuardEvent {
   switch (event.type) {
     case 'token.delta':

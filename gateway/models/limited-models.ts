@@ -88,7 +88,7 @@ interface Keeping {
   readonly written: Observable<GuardEvent>;
 }
 
-/** Counts what is kept of an answer: all of it, or what is held back. */
+/** Counts the kept events of an answer: all of them, or those held back. */
 function keptWithin(answers: KeptAnswers, prepared: Prepared, { client, kept, written }: Keeping): Prepared {
   const { enabled, action, delivery } = prepared.guard;
   const held = enabled && delivery === 'held';
@@ -114,7 +114,7 @@ function keptWithin(answers: KeptAnswers, prepared: Prepared, { client, kept, wr
   };
 }
 
-/** Logs the prompt as it starts and what was written for it at its end, whatever that is. */
+/** Logs the prompt at the start, and the written text at the end, however it ends. */
 function withTexts(
   prepared: Prepared,
   { messages, prompt }: { readonly messages: readonly Message[]; readonly prompt: Prompt | undefined },

@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.js';
 /** The places for generations of a model, which its clients share; other processes may use them, too. */
 export interface Places {
   readonly most: number;
-  /** @returns what gives the place back; `null` if there is none */
+  /** @returns a function that gives the place back; `null` if there is none */
   take(client: string): Release | null | Promise<Release | null>;
 }
 

@@ -8,7 +8,7 @@ import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
 import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
 import { Estimates } from './estimates.js';
 
-/** Settings for which it is remembered what calibration holds. */
+/** Maximum settings with a risk model that is kept. */
 const REMEMBERED = 32;
 
 /** Rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */

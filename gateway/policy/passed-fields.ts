@@ -84,7 +84,7 @@ const FIELDS: Readonly<Record<PassedApi, Readonly<Record<string, Passed>>>> = {
     ...accounting,
     ...{ input: free, instructions: free, max_output_tokens: free, reasoning: free, text: free },
     ...{ tools: free, tool_choice: free, parallel_tool_calls: free, max_tool_calls: free, truncation: free },
-    // With these a server repeats text that was held back.
+    // A server repeats text that was held back if it gets these.
     ...{ previous_response_id: neutral(), conversation: neutral() },
     include: always(listOf(LOGPROBS, 'reasoning.encrypted_content')),
     background: neutral(false),

@@ -40,7 +40,7 @@ export class Policies {
   }
 
   /**
-   * @param model by its name
+   * @param model name of the model
    * @param principal name of the key
    */
   of(model: string, principal: string): OperatorPolicy | null {
@@ -82,7 +82,7 @@ export const gatewayLevel = (config: PolicyConfig | undefined): Level[] =>
 export const modelLevel = (name: string, model: ModelWithPolicy | undefined): Level[] =>
   levelOf(model?.guard, `model:${name}`, ['models', name, 'guard']);
 
-/** @param index of the key in the configuration */
+/** @param index index of the key in the configuration */
 export const keyLevel = (index: number, key: KeyWithPolicy | undefined): Level[] =>
   levelOf(key?.guard, `key:${key?.name}`, ['access', 'keys', index, 'guard']);
 

@@ -33,7 +33,7 @@ export interface OperatorPolicy {
   readonly bounds: readonly Bound[];
   /** Whether text that nothing scores is refused. */
   readonly unscored: 'refuse' | 'pass';
-  /** Whether what flinch does not know is kept from servers: it might be a way past the guard. */
+  /** Whether unknown fields and routes are kept from servers: they might be a way past the guard. */
   readonly closed: boolean;
 }
 
@@ -130,7 +130,7 @@ export function boundExceeded(
 }
 
 /**
- * The guard that a request has under a policy: the policy's defaults, and what the client sets.
+ * The guard that a request has under a policy: the policy's defaults, and the fields that the client sets.
  * @throws ApiError 403 `policy_violation` that names field and policy
  */
 export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked: AskedGuard): AskedGuard {

@@ -44,7 +44,7 @@ const logprobs = z
     'Number of most probable alternatives reported for each token (at most 5 of a model that flinch runs).',
   );
 
-/** The body of `POST /v1/completions`. What it does not name is the upstream's to judge. */
+/** The body of `POST /v1/completions`. The upstream judges all other fields. */
 export const completionSchema = z
   .looseObject({
     ...completionFields,

@@ -97,7 +97,7 @@ export function checkStreamed(
   }
 }
 
-/** The body of `POST /v1/chat/completions`. What it does not name is the upstream's to judge. */
+/** The body of `POST /v1/chat/completions`. The upstream judges all other fields. */
 export const chatSchema = z
   .looseObject({
     ...generationFields,
@@ -134,7 +134,7 @@ export const createSchema = z
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: message });
   });
 
-/** The message `generation.score`. What it does not name, such as `tools`, is for the chat template. */
+/** The message `generation.score`. All other fields, such as `tools`, are for the chat template. */
 export const scoreSchema = z.looseObject({
   type: z.literal('generation.score'),
   request_id: requestId,

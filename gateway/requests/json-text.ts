@@ -3,7 +3,7 @@ import { excessOf } from './json-bounds.js';
 
 /**
  * Parses a text that a client sent.
- * @param name of the text in errors
+ * @param name name of the text in errors
  * @throws ApiError 400
  */
 export function parseJsonText(text: string, name: 'body' | 'message'): unknown {

@@ -14,7 +14,7 @@ import {
 import type { Message } from './messages.js';
 import { unsupported } from './unsupported.js';
 
-/** OpenAI's name for log-probabilities among what a response may include. */
+/** OpenAI's name for log-probabilities in the field `include`. */
 export const LOGPROBS = 'message.output_text.logprobs';
 
 const MAX_ITEMS = 1000;
@@ -36,7 +36,7 @@ const input = z
   )
   .describe('A text of the user, or a list of messages.');
 
-/** The body of `POST /v1/responses`. What it does not name is the upstream's to judge. */
+/** The body of `POST /v1/responses`. The upstream judges all other fields. */
 export const responseSchema = z
   .looseObject({
     ...commonFields,

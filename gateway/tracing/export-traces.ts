@@ -20,7 +20,7 @@ export interface ExportOptions {
 
 export interface TraceExport {
   /**
-   * Sends what is left.
+   * Sends the spans that are left.
    * @param ms how long that may take
    */
   close(ms?: number): Promise<void>;

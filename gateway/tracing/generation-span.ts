@@ -43,7 +43,7 @@ function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Spa
   return tracer.startSpan(`${operation} ${model}`, { kind, attributes }, parent);
 }
 
-/** There is no name for what scores a text that is given. */
+/** Name of the operation: the conventions have none for scoring a given text. */
 const operationOf = ({ given, prompt }: AskedAnswer): string =>
   given ? 'evaluate' : prompt === undefined ? 'chat' : 'text_completion';
 

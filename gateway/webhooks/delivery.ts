@@ -61,8 +61,8 @@ export class Delivery {
   }
 
   /**
-   * Takes no more, and tries what is left once more.
-   * @param ms how long that may take; what is left then is dropped
+   * Takes no more messages, and tries those that are left once more.
+   * @param ms time limit; messages that are left then are dropped
    */
   async close(ms: number): Promise<void> {
     this.#hurry.abort();

@@ -8,7 +8,7 @@ export interface WebhookMessage {
   readonly data: object;
 }
 
-/** The message of what became of an answer, if there is one. A request that was refused has no answer. */
+/** The message for news of an answer, if there is one. A request that was refused has no answer. */
 export function messageOf(
   { responseId, model }: Pick<GenerationAbout, 'responseId' | 'model'>,
   news: GenerationNews,

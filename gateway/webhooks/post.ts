@@ -9,13 +9,13 @@ export type PostOutcome = { readonly status: number } | { readonly reason: strin
 /** Sends JSON to one address. */
 export interface Poster {
   post(headers: Readonly<Record<string, string>>, body: string): Promise<PostOutcome>;
-  /** Ends what is under way. */
+  /** Ends exchanges under way. */
   close(): void;
 }
 
 /**
- * Redirects are not followed, and what is answered is not read.
- * @param timeoutMs for all of an exchange
+ * Redirects are not followed, and the body of the answer is not read.
+ * @param timeoutMs time limit for all of an exchange
  */
 export function poster(url: string, timeoutMs = TIMEOUT_MS): Poster {
   // fetch is not used, for the reason in upstream/wire/http.ts.

@@ -80,7 +80,7 @@ export class Attendant {
     };
   }
 
-  /** The worker is gone: ends what it had under way in the engines, and gives back its places. */
+  /** The worker is gone: ends its work in the engines, and gives back its places. */
   gone(): void {
     this.#gone = true;
     for (const stream of [...this.#streams.keys()]) this.#end(stream);

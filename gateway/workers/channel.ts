@@ -35,13 +35,13 @@ export class Channel<Other extends Methods<Other>> {
   #calls = 0;
   #closed: Error | null = null;
 
-  /** @param own what the other side may call */
+  /** @param own methods that the other side may call */
   constructor(post: (message: Message) => void, own: Readonly<Record<string, Method>>) {
     this.#post = post;
     this.#own = own;
   }
 
-  /** @throws what the method throws, and once the channel is closed */
+  /** @throws errors of the method; Error once the channel is closed */
   call<Name extends keyof Other & string>(
     name: Name,
     ...args: Parameters<Other[Name]>

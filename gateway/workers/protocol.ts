@@ -104,7 +104,7 @@ export interface WorkerSide {
 
   resumeFor(name: ReaderName, point: ResumePoint, owner: string): string | null;
   actFor(name: ReaderName, action: ReaderAction): void;
-  /** @param epoch of its generations, if it had begun to serve */
+  /** @param epoch epoch of its generations, if it had begun to serve */
   workerGone(name: number, epoch: string | null): void;
   readerEvent(reader: number, event: ReaderEvent): void;
   holdsOwn(owner: string): boolean;

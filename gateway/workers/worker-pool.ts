@@ -72,7 +72,7 @@ export class WorkerPool {
     for (const { channel } of this.#processes()) channel.tell('replacePolicies', policies);
   }
 
-  /** Takes on no more, and waits for what is under way. */
+  /** Takes on no more, and waits for work under way. */
   async drain(): Promise<void> {
     this.#stop();
     await Promise.all(this.#processes().map(({ channel }) => channel.call('drain').catch(() => {})));

@@ -104,7 +104,7 @@ export class WorkerProcess {
     return this.#snapshot;
   }
 
-  /** Ends it: what it has under way at once. */
+  /** Ends the process, and its work under way at once. */
   async close(): Promise<void> {
     this.channel.tell('close');
     const timer = setTimeout(() => this.kill(), CLOSE_TIMEOUT_MS);

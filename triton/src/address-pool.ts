@@ -38,7 +38,7 @@ export class AddressPool<Address> implements Places<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
 
-  /** @param broken those that are not to be used before a check succeeds */
+  /** @param broken addresses that are not to be used before a check succeeds */
   constructor(
     addresses: readonly Address[],
     options: PoolOptions<Address>,
@@ -98,7 +98,7 @@ export class AddressPool<Address> implements Places<Address> {
     return entry;
   }
 
-  /** @param last that is only taken if there is no other */
+  /** @param last address that is only taken if there is no other */
   #choose(last?: Entry<Address>): Entry<Address> | undefined {
     const rank = (entry: Entry<Address>): number =>
       entry === last ? Number.POSITIVE_INFINITY : entry.busy + entry.sequences;

@@ -69,7 +69,7 @@ export function told<Schema extends z.ZodType>(
   throw new ServerFault(`${[what, ...path].join('.')}: ${message}`);
 }
 
-/** `null` for what a server refuses to tell. */
+/** Returns `null` if the server refuses to answer. */
 export async function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

@@ -57,7 +57,7 @@ const answerSchema = z.object({
 
 /**
  * Takes an answer apart.
- * @param headerBytes by the header `Inference-Header-Content-Length`
+ * @param headerBytes value of the header `Inference-Header-Content-Length`
  * @throws ServerFault where it is not of this form
  */
 export function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeof readTensors>[1] {

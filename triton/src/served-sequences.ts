@@ -121,7 +121,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     return new ServedSequence(this.#model, { ...held, clean: Math.min(held.clean, length) });
   }
 
-  /** Frees what the server holds. Should it not hear of it, the sequence is idle for too long there. */
+  /** Frees the sequence at the server. If this request is lost, the server frees it after its idle time. */
   release(): void {
     this.#released = true;
     const held = this.#held;
@@ -154,7 +154,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     }
   }
 
-  /** Fills what does not fit into the next run as well. */
+  /** Reads the tokens that do not fit into the next run as well. */
   *#approach(ids: readonly number[], start: number): Runs<void> {
     if (start - this.#clean > LEAST_ROOM) yield* this.#fill(ids, start);
   }

@@ -78,7 +78,7 @@ export interface AnsweredTensor {
 }
 
 /**
- * Checks that an answer is what was asked for, to the byte.
+ * Checks that an answer has the requested tensors, to the byte.
  * @throws ServerFault
  */
 export function readTensors(

@@ -23,7 +23,7 @@ export class RemoteReaders {
     this.#options = options;
   }
 
-  /** One of them has sent what is before an offset; the first time it takes the generation over. */
+  /** One of them has sent the frames before an offset; the first time it takes the generation over. */
   read(message: MessageOf<'read'>): void {
     const { gateway, number } = message.reader;
     const code = this.#refusalOf(message);

@@ -35,7 +35,7 @@ export class Takeovers {
     this.#options = options;
   }
 
-  /** @param epoch of this gateway */
+  /** @param epoch epoch of this gateway */
   serve(epoch: string, takeOver: TakeOver): void {
     this.#epoch = epoch;
     this.#takeOver = takeOver;
@@ -75,7 +75,7 @@ export class Takeovers {
     const how = { gateway: this.#epoch, mayClaim, keptMs, leaseMs: LEASE_MS };
     const found = await redis.run((client) => client.look({ id, epoch, owner: principal.name }, how));
     if (!found || found.claim === null) return found;
-    // A client that has more than is written here has it of the gateway that is gone: what would follow is not known.
+    // A client that has more than is written here got it from the gateway that is gone: the continuation is unknown.
     const wentOn = offset <= found.next && (await this.#goOn(point, found, found.claim, principal));
     tookOver?.(wentOn);
     logger.info({ response_id: id, continued: wentOn }, 'the gateway of a generation is gone');

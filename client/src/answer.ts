@@ -115,7 +115,7 @@ export const failAnswer = (answer: Answer, error: FlinchError): Answer =>
 
 /**
  * The answer after one more event; the one before it stays as it was.
- * @throws FlinchError `protocol_error` for an event that does not fit what came before
+ * @throws FlinchError `protocol_error` for an event that does not fit the events before it
  */
 export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
   const { response_id: _, offset: __, ...own } = event;

@@ -46,7 +46,7 @@ export class CompletionRecord {
   #verdict: FlinchMetadata['verdict'] | null = null;
   #readable = true;
 
-  /** @returns what the chunk says, without events that only a newer client knows */
+  /** @returns tokens and events of the chunk, without events that only a newer client knows */
   addChunk(raw: unknown): ChunkFindings {
     const { flinch, response } = this.#read(chunk, raw) ?? {};
     const { guard, verdict } = { ...response?.flinch, ...flinch };

@@ -106,7 +106,7 @@ export class Connection {
     return true;
   }
 
-  /** Ends what runs on the server, too. */
+  /** Closes the connection, and ends generations on the server, too. */
   close(): void {
     const socket = this.#leave();
     socket?.close(NORMAL_CLOSURE, '');

@@ -11,7 +11,7 @@ export interface ByteStream {
  *
  * @param stream `null` for a response without a body
  * @param mostBytes after which the sender is hung up on
- * @throws RangeError for a longer one; what the stream throws
+ * @throws RangeError for a longer body; errors of the stream
  */
 export async function readText(stream: ByteStream | null, mostBytes: number): Promise<string> {
   if (stream === null) return '';

@@ -2,7 +2,7 @@
 
 /** Tail at the top of the scale: one ordinary token in a thousand would be there. */
 const TOP_TAIL = 1e-3;
-/** A threshold that most tokens pass is no measure of what is conspicuous. */
+/** Maximum rate that sets the colours: a threshold that most tokens pass does not tell conspicuous ones apart. */
 const WIDEST_RATE = 0.2;
 
 /**
@@ -27,7 +27,7 @@ export function riskLevel(risk: number | null, flagged: boolean): RiskLevel {
   return risk >= 0.5 ? 'slight' : 'calm';
 }
 
-/** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
+/** A risk in percent. Near 1 only its distance to 1 matters, and 100 % would be wrong. */
 export function formatRisk(risk: number): string {
   const tail = 1 - risk;
   if (tail < 1e-4) return '> 99.99 %';

@@ -113,7 +113,7 @@ export class StreamClient {
     });
   }
 
-  /** Cancels what runs, which errors with `client_closed`, and closes the connection for good. */
+  /** Cancels all generations, which error with `client_closed`, and closes the connection for good. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -20,7 +20,7 @@ export function withGuard(
   return { ...options, ...(!own && { [key]: { ...options?.[key], guard: { ...guard } } }) };
 }
 
-/** @param body of the request as the provider tells it: text, an object, or nothing */
+/** @param body body of the request as the provider reports it: text, an object, or nothing */
 export function lacksGuard(body: unknown): boolean {
   const sent: unknown = typeof body === 'string' ? JSON.parse(body) : body;
   return typeof sent === 'object' && sent !== null && !('guard' in sent);

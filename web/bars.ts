@@ -19,7 +19,7 @@ export class Bars {
     this.element.append(this.#newlines);
   }
 
-  /** @param heights of the bars; `null` where there is no value */
+  /** @param heights heights of the bars; `null` where there is no value */
   update({ tokens }: Answer, method: Method, heights: readonly (number | null)[]): void {
     for (const bar of this.#bars.splice(tokens.length)) bar.remove();
     this.#drawNewlines(tokens);

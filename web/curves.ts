@@ -125,8 +125,8 @@ export class Curves {
   }
 
   /**
-   * A box for each method, with its line: the legend, and what shows and hides them.
-   * @param onAxis those that the marks on the axis are of
+   * A box for each method, with its line: the legend, which also shows and hides the lines.
+   * @param onAxis methods that the marks on the axis belong to
    */
   #drawToggles(methods: readonly Method[], chosen: Method, onAxis: readonly Method[]): void {
     const wanted = JSON.stringify([methods, chosen, onAxis]);

@@ -11,7 +11,7 @@ export interface MarkedRange {
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign);
 
-/** Entities stay what they are, as Markdown has it. */
+/** Entities stay as they are, as Markdown requires. */
 const escapedText = (text: string): string =>
   text.replace(/&(?!#\d{1,7};|#[Xx][a-fA-F0-9]{1,6};|\w+;)|[<>"]/g, (sign) => ENTITIES[sign] ?? sign);
 

@@ -59,7 +59,7 @@ export function toLines({ question, model, events, error }: Recording): string {
 }
 
 /**
- * @throws ProtocolError for what is no recording
+ * @throws ProtocolError for a text that is not a recording
  * @throws FlinchError for events that do not fit together
  */
 export function fromLines(text: string): Recording {

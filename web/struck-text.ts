@@ -13,7 +13,7 @@ export class Strikes {
     this.#text = text;
   }
 
-  /** @param spans of the tokens, by index */
+  /** @param spans spans of the tokens, by index */
   update({ rollbacks, tokens }: Answer, spans: readonly HTMLElement[]): void {
     for (const [rollback, gone] of this.#struck) {
       if (rollbacks.some((each) => each.rollback === rollback && each.outcome === 'replaced')) continue;
@@ -27,7 +27,7 @@ export class Strikes {
         shown = element('del', { class: 'struck', 'aria-hidden': 'true' });
         this.#struck.set(rollback, shown);
       }
-      // A line's end that was struck out must not part what stands side by side.
+      // A line break that was struck out must not separate text on one line.
       setText(shown, struck.trim());
       const next = spans[from] ?? null;
       if (shown.parentElement !== this.#text || shown.nextElementSibling !== next) {

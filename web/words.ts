@@ -103,7 +103,7 @@ const MARKS: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵', '\t':
 export const visibleText = (text: string): string =>
   text === '' ? '(part of a character)' : text.replace(/\s/g, (space) => MARKS[space] ?? '␣');
 
-/** An error as a person should read it: what it means for them first, then what the server said. */
+/** An error for the user: first its meaning, then the message of the server. */
 export function describeError({ message, code }: { message: string; code: string }): string {
   const hint = HINTS[code];
   return hint ? `${hint} (${message})` : message;

@@ -113,7 +113,7 @@ export const responseEvent = z.looseObject({
   flinch: z.optional(CHUNK_FLINCH),
 });
 
-/** `POST /beta/litellm_basic_guardrail_api`: LiteLLM's answer, with what is known of the texts. */
+/** `POST /beta/litellm_basic_guardrail_api`: LiteLLM's answer, with the results for the texts. */
 export const guardrail = z.object({
   action: z.enum(['BLOCKED', 'NONE']),
   blocked_reason: z.optional(z.string()),
@@ -155,7 +155,7 @@ export const readiness = z.object({ status: z.enum(['ready', 'draining', 'unavai
 /** `POST /v1/tickets`. */
 export const ticket = z.object({ ticket: z.string(), expires_at: z.int() });
 
-/** `GET /healthz`; what it says of a model depends on its kind. */
+/** `GET /healthz`; the fields of a model depend on its kind. */
 export const health = z.object({
   status: z.enum(['ok', 'degraded']),
   models: z.array(

@@ -33,7 +33,7 @@ const openApiSchema = z.object({
 
 export const REQUEST_SCHEMAS = '[gateway/requests](../../gateway/requests)';
 
-/** Endpoints, and the fields of what they take and give. */
+/** Endpoints, with the fields of their requests and answers. */
 export function httpReference(version: string): string {
   const { paths, webhooks, components } = openApiSchema.parse(openApi(version));
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

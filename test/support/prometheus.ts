@@ -109,7 +109,7 @@ export class Prometheus {
     throw new Error(`prometheus did not start: ${log}`);
   }
 
-  /** Waits until the metrics have been scraped after this moment, and then all rules evaluated (groups have own times). */
+  /** Waits until the metrics have been scraped after this moment, and then the rules of all groups evaluated. */
   async caughtUp(): Promise<void> {
     const now = Date.now() / 1000;
     await vi.waitFor(async () => {

@@ -87,7 +87,7 @@ const session = new Session({
   },
 });
 const history = new History(localStorage);
-/** While the answers of the browser's store are shown: they are not new. */
+/** True while the answers of the browser's store are shown: they are not new. */
 let restoring = false;
 
 /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */

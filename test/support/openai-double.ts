@@ -5,7 +5,7 @@ import { answering } from './upstream-doubles.js';
 /**
  * A double of OpenAI's chat completions, made from their documentation alone (API reference, "Chat Completions" and
  * "Streaming"; guides "Function calling" and "Structured model outputs"), with DeepSeek's and vLLM's
- * `reasoning_content`. Every object has fields that no documentation names. What it answers follows from the request:
+ * `reasoning_content`. Every object has fields that no documentation names. The answer follows from the request:
  *
  * | the request has | the answer is |
  * | --- | --- |

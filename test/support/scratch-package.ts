@@ -18,7 +18,7 @@ export function useScratchPackages() {
   afterAll(() => rmSync(base, { recursive: true, force: true }));
   linkModules(join(base, 'node_modules'));
   let made = 0;
-  /** A folder that looks like the repository. What commands write into the model's folder stays here. */
+  /** A folder that looks like the repository. Files that commands write into the model's folder stay here. */
   return (): string => {
     const folder = join(base, `${made++}`);
     mkdirSync(folder);

@@ -116,7 +116,7 @@ export class Traffic {
     next.close(1000);
   }
 
-  /** While one is being written and scored, something happens to it. */
+  /** Calls `what` while a generation is being written and scored. */
   async interrupt(what: () => void): Promise<Heard> {
     // Both processes work for it.
     const guard = { action: 'annotate', methods: ['adversarial', 'nll'] };

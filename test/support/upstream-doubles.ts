@@ -5,7 +5,7 @@ import type { RequestBody, Script, ScriptedReply, ScriptedRequest } from './scri
  * versions): both pass the contract of upstream-contract.ts. That of Ollama is made from documentation alone.
  */
 
-/** A vocabulary of words: an id is a place in it. Those below {@link FIRST_WORD} are marks of the template. */
+/** A vocabulary of words: an id is a place in it. Ids below {@link FIRST_WORD} are marks of the template. */
 const MARKS = ['<s>', '<|user|>', '<|assistant|>', '<|end|>'];
 const FIRST_WORD = MARKS.length;
 
@@ -161,8 +161,7 @@ function openSequence({ messages = [] }: RequestBody, open: boolean): string {
  * vLLM 0.32.0: `return_token_ids`, `continue_final_message` with `add_generation_prompt: false`, prompts of ids; a last
  * message of the assistant alone is one that has ended. Unknown fields are taken and ignored. The first event of a chat
  * has the ids of the prompt and no token; the last token, which may be the one that ends the answer, and the reason
- * come together. What it refuses only once the
- * request is with the engine, it refuses in an event of a stream with status 200.
+ * come together. A refusal after the request has reached the engine is an event of a stream with status 200.
  */
 export function vllmDouble(options: DoubleOptions = {}): Script {
   const model = new Model(options);
@@ -323,7 +322,7 @@ const llamaRefusal = (reply: ScriptedReply, code: number, type: string, message:
 
 /**
  * The text that llama.cpp sends with each token: none where a stop string may have begun, and later all that was held
- * back, of which only the last token is described. What it holds back when `max_tokens` are written is lost.
+ * back, of which only the last token is described. Text that is held back when `max_tokens` are written is lost.
  */
 function heldBack(tokens: readonly Written[], ended: boolean, { stop }: RequestBody) {
   const stops = typeof stop === 'string' ? [stop] : (stop ?? []);

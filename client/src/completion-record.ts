@@ -59,7 +59,7 @@ export class CompletionRecord {
     return { tokens, events };
   }
 
-  /** Instead of chunks. */
+  /** Adds a whole answer, instead of chunks. */
   addWhole(raw: unknown): void {
     const { verdict = null, ...known } = this.#read(whole, raw)?.flinch ?? {};
     Object.assign(this.#known, known);

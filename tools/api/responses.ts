@@ -6,7 +6,7 @@ import { METHODS } from '../../src/uncertainty/method-names.js';
 
 const openAiToken = z.object({
   token: z.string(),
-  // Unlike OpenAI's: an upstream need not tell all.
+  // OpenAI's cannot be null, but an upstream may leave out values.
   logprob: z.nullable(z.number()),
   bytes: z.nullable(z.array(z.int().check(z.minimum(0), z.maximum(255)))),
 });

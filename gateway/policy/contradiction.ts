@@ -27,8 +27,8 @@ interface Source extends ModelWithPolicy {
 }
 
 /**
- * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Those of
- * gateway, model and key are looked at together, for each model and key that has one.
+ * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Policies
+ * of gateway, model and key are checked together, for each model and key that has one.
  */
 export function contradictionIn(
   sources: PolicySources & { readonly models?: Readonly<Record<string, Source>> | undefined },

@@ -27,96 +27,100 @@ import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 import { takeOver } from './websocket/take-over.js';
 
-/** Of the largest size, that a client's refused messages may have in a minute: each was read. */
+/** Refused messages of the largest size that a client may send in a minute: each was read. */
 const REFUSED_MESSAGES = 16;
 
-/** That webhooks have for their last messages. */
+/** Time that webhooks have for their last messages. */
 const LAST_MESSAGES_MS = 3000;
 
 export interface GatewayParts {
   /** Opened by the caller, and closed by it once the gateway is. */
   readonly models: Models;
-  /** By default faults of the gateway's own are written to standard error. */
+  /** Logger; by default faults of the gateway's own are written to standard error. */
   readonly logger?: Logger;
-  /** Where faults of the models were counted, if any were. */
+  /** Metrics in which faults of the models were counted, if any were. */
   readonly metrics?: Metrics;
-  /** Where the configuration's variables with keys are. */
+  /** Environment with the configuration's variables for keys. */
   readonly env?: NodeJS.ProcessEnv;
-  /** In milliseconds; for what access counts by time. */
+  /** Clock, in milliseconds, for limits and tickets of access. */
   readonly now?: () => number;
-  /** Policies of the guard, in place of those of `config`, which has none for models. They are of a whole configuration. */
+  /**
+   * Policies of the guard, in place of those of `config`, which has none for models. They are of a whole
+   * configuration.
+   */
   readonly policies?: PolicySources;
   /** `openState` of the package flinch-redis, for a configuration with `state`; `startGateway` loads it itself. */
   readonly openState?: OpenState;
-  /** What it has together with the other workers of its port (gateway/workers); by default it is alone. */
+  /** State shared with the other workers of its port (gateway/workers); by default it is alone. */
   readonly commons?: Commons;
 }
 
-/** What the workers of one port have together, so that limits, tickets, resuming, metrics and health are of all. */
+/** State that the workers of one port share, so that limits, tickets, resuming, metrics and health are of all. */
 export interface Commons extends SharedAccess {
   readonly elsewhere: Elsewhere;
-  /** What each of them has counted. */
+  /** Counts of each of them. */
   readonly collect: () => Promise<readonly MetricsSnapshot[]>;
   readonly health: () => Promise<WorkersHealth>;
 }
 
 export interface MountedGatewayOptions extends GatewayParts {
-  /** Parts of the configuration; what is left out has its default. Listening is the host application's. */
+  /** Parts of the configuration; absent parts have their defaults. The host application listens. */
   readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'health' | 'workers'>;
 }
 
 /** A gateway without a listener. */
 export interface MountedGateway {
-  /** To be mounted under any path of an Express application: `host.use('/ai', gateway.app)`. */
+  /** Application to mount under any path of an Express application: `host.use('/ai', gateway.app)`. */
   readonly app: Express;
   /**
    * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections from then on, until the gateway closes.
-   * What else is to be upgraded is left to the host application; where nobody but gateways listens for it, it is served
-   * as if it had not asked.
+   * Other upgrades are left to the host application; if only gateways listen for upgrades, such a request is served as
+   * if it had not asked for one.
    * @param path under which `app` is mounted, such as `/ai`; by default the root, where all upgrades are the gateway's
    * @throws TypeError for a path that is none, and for one that a gateway of the server has already
    */
   attach(server: Server, path?: string): void;
-  /** What is under way. */
+  /** Generations under way. */
   readonly live: LiveGenerations;
-  /** What `app` serves at `/metrics`, for a host application with a place of its own for them. */
+  /** Metrics that `app` serves at `/metrics`, for a host application with a place of its own for them. */
   readonly metrics: Metrics;
   /** New requests have the policies of another configuration; running generations keep theirs. */
   replacePolicies(policies: PolicySources): void;
   /**
-   * From now on `/readyz` says 503 and new work is refused; what is under way may finish. Then WebSockets are closed.
-   * @param seconds how long, `Infinity` for however long it takes; by default `shutdown.drain_s`. What still runs then
-   *   is told, and ends
+   * Drains the gateway: `/readyz` returns 503 and new work is refused; work under way may finish. Then WebSockets are
+   * closed.
+   * @param seconds time limit, `Infinity` for none; by default `shutdown.drain_s`. Work that still runs then is told,
+   *   and ends
    * @returns once nothing is under way
    * @throws RangeError for a time that is none
    */
   drain(seconds?: number): Promise<void>;
   /**
-   * Ends what is under way at once, says goodbye on WebSockets, and lets go of servers and models, which are the
-   * caller's to close.
+   * Ends work under way at once, says goodbye on WebSockets, and lets go of servers and models, which the caller
+   * closes.
    */
   close(): Promise<void>;
 }
 
 /**
  * The gateway as a part of another application. It checks every request and handshake as it does on a server of its
- * own: key, `Origin`, `Host`, form, sizes of bodies and messages, how much is under way. What is the server's it cannot
- * see to:
+ * own: key, `Origin`, `Host`, form, sizes of bodies and messages, work under way. The server is responsible for the
+ * rest:
  *
- * - Who reaches the listener. So `config.access` must have keys, or say that there are none (`allow_anonymous`), for
- *   which the application may have asked for something of its own beforehand. Without keys `access.hosts` must name
- *   the names by which it is called, unless they are `localhost` or addresses.
+ * - Clients that reach the listener. So `config.access` must have keys, or say that there are none
+ *   (`allow_anonymous`), for which the application may have its own check beforehand. Without keys `access.hosts`
+ *   must list the names by which it is called, unless they are `localhost` or addresses.
  * - The time and room that headers and bodies have, and how many connections there may be: `headersTimeout`,
- *   `requestTimeout`, `maxHeaderSize`, `maxConnections`; `maxHeadersCount = 0`, for by default Node drops whatever
- *   comes after the 2000th, `Origin` too; `keepAliveTimeout`, which must be longer than a proxy before it holds unused
- *   connections, or some requests come to one that just ends.
- * - Mounting it before whatever reads bodies (`express.json()`) or gathers answers (`compression`).
+ *   `requestTimeout`, `maxHeaderSize`, `maxConnections`; `maxHeadersCount = 0`, because by default Node drops all
+ *   headers after the 2000th, `Origin` too; `keepAliveTimeout`, which must be longer than a proxy before it holds
+ *   unused connections, or some requests come to one that just ends.
+ * - Mounting it before middleware that reads bodies (`express.json()`) or gathers answers (`compression`).
  * - WebSockets of its own: `new WebSocketServer({ server, path })` of ws answers handshakes to every other path with
- *   400, the gateway's too. With `noServer` and a listener for `upgrade` that leaves the gateway's path alone they get on.
+ *   400, the gateway's too. Use `noServer` and a listener for `upgrade` that leaves the gateway's path alone.
  * - Ending: `drain()` and `close()`, then its own server.
  *
- * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there; for
- *   `state` without what opens it
+ * @throws ConfigError for a field that is refused, for settings that admit every client, and for a key that is not set;
+ *   for `state` without `openState`
  *
  * @example
  * const gateway = createGateway({ models, config: { access: { keys: [{ name: 'web', env: 'WEB_KEY' }] } } });
@@ -125,14 +129,14 @@ export interface MountedGateway {
  * gateway.attach(server, '/ai');
  */
 export function createGateway({ config: input = {}, ...parts }: MountedGatewayOptions): MountedGateway {
-  // Who has no types may leave it out, and is then told what it must say.
+  // Callers without types may leave it out, and then get an error that names the missing settings.
   const config = mergeConfig([{ values: input, place: fieldName }]);
   checkMounted(config.access);
   return assembleGateway(config, parts, { serveMetrics: true });
 }
 
 /**
- * The same of a whole configuration, for who listens as it says.
+ * The same of a whole configuration, for a caller that listens as it says.
  * @throws ConfigError for a key that is not there
  */
 export function assembleGateway(
@@ -228,7 +232,7 @@ export function assembleGateway(
   const close = async (): Promise<void> => {
     lifecycle.drain();
     await streams.close();
-    await live.drain(0); // what was to be resumed
+    await live.drain(0); // ends generations that wait to be resumed
     await webhooks.close(0);
     await state?.close();
     for (const detach of detachments.splice(0)) detach();

@@ -5,15 +5,15 @@ import { visible } from '../src/files/visible.js';
 
 /** Bytes that may wait to be written. */
 const MAX_WAITING = 1 << 20;
-/** Until a descriptor that takes nothing just now is tried again. */
+/** Delay until a descriptor that takes nothing just now is tried again. */
 const RETRY_MS = 100;
 const NEWLINE = 0x0a;
 
 const writeTo = promisify(write);
 
 /**
- * Writes lines to a descriptor and waits for nobody: lines that a full disk or a closed pipe does not take are dropped,
- * and so are lines that come while a reader takes none. A destination for pino.
+ * Writes lines to a descriptor without waiting: lines that a full disk or a closed pipe does not take are dropped, and
+ * so are lines that come while a reader takes none. A destination for pino.
  */
 export class LogWriter {
   readonly #fd: number;
@@ -54,7 +54,7 @@ export class LogWriter {
     this.#isWriting = false;
   }
 
-  /** @returns what could not be written */
+  /** @returns the bytes that could not be written */
   async #writeBytes(bytes: Buffer): Promise<Buffer> {
     let rest = bytes;
     try {

@@ -18,24 +18,24 @@ import { Scorer } from './upstream/scoring/scorer.js';
 
 export interface OpenOptions {
   readonly logger: Logger;
-  /** Where the configuration's variables with keys are. */
+  /** Environment with the configuration's variables for keys. */
   readonly env: NodeJS.ProcessEnv;
   readonly metrics: Metrics;
   readonly engine?: Config['engine'];
-  /** What models share with those of other workers of the port. */
+  /** Engines and places shared with the other workers of the port. */
   readonly shared?: SharedModels;
 }
 
 export interface SharedModels {
-  /** Where the engine processes of a model are. */
+  /** Host of the engine processes of a model. */
   readonly host: (model: string) => EngineHost;
-  /** So many places for generations of a model. */
+  /** Places for `most` generations of a model. */
   readonly places: (model: string, most: number) => Places;
 }
 
 export interface OpenModel {
   readonly model: ServedModel;
-  /** Of a checkpoint. */
+  /** Engine of a checkpoint. */
   readonly engine: Engine | null;
   close(): Promise<void>;
 }
@@ -71,9 +71,9 @@ export async function openModels(
 }
 
 /**
- * Finds what would keep models from being opened, as far as that is known without weights, devices and upstreams.
- * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set, UsageError for
- *   `scorer_url` without the package flinch-triton
+ * Finds faults that would keep models from being opened, as far as they show without weights, devices and upstreams.
+ * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set, UsageError
+ *   for `scorer_url` without the package flinch-triton
  */
 export async function checkModels(
   config: NonNullable<Config['models']>,
@@ -111,8 +111,8 @@ async function openCheckpointModel(
 }
 
 /**
- * The engine of a model that has one, started: of its checkpoint, or of its scorer, whose score side is all that is
- * needed: the servers write.
+ * Starts the engine of a model that has one: of its checkpoint, or of its scorer, of which only the score side is
+ * needed, because the servers write.
  */
 export async function openEngine(
   name: string,
@@ -139,7 +139,7 @@ export async function openEngine(
   }
 }
 
-/** What scores in place of a process of this gateway. */
+/** Servers that score in place of a process of this gateway. */
 function scoreServersOf(config: CheckpointConfig | UpstreamModelConfig): Pick<EngineOptions, 'scoreServers'> {
   if (!('scorer_url' in config) || !config.scorer_url || config.scorer_model === undefined) return {};
   return { scoreServers: { urls: config.scorer_url, model: config.scorer_model } };

@@ -15,18 +15,18 @@ import { Metrics } from './metrics/metrics.js';
 import { loadState } from './state/load-state.js';
 
 export interface GatewayOptions extends GatewayParts {
-  /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
+  /** Parts of the configuration; absent parts have their defaults. Port 0 picks a free one. */
   readonly config?: Omit<ConfigInput, 'models' | 'engine' | 'workers'>;
 }
 
 export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replacePolicies'> {
   readonly url: string;
-  /** Of `/metrics`. */
+  /** Address of `/metrics`. */
   readonly metricsUrl: string;
-  /** Of `/livez` and the other addresses of probes. */
+  /** Address of `/livez` and the other probes. */
   readonly healthUrl: string;
   readonly server: Server;
-  /** Stops listening and ends what is under way at once. */
+  /** Stops listening and ends work under way at once. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway on a server of its own.
- * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
+ * @throws ConfigError for a field that is refused, for settings that admit every client, and for a key that is not set
  * @throws UsageError for `state` without the package flinch-redis
  * @throws Error when the address cannot be listened on
  */
@@ -52,7 +52,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const own = { ...limits, ...config.streams };
   const server = createHttpServer(own, app, (code) => metrics.refused(code));
   attach(server);
-  // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
+  // An operator that has it listen elsewhere lets others read it, by any name of this machine.
   const nameCheck = (host: string) =>
     isLoopback(host) ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
   const { metrics: metricsAt, health: healthAt } = config;
@@ -93,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { url, metricsUrl, healthUrl, server, live, replacePolicies, drain, close };
 }
 
-/** Some places are left for others, whoever has most. */
+/** Limits that leave some connections for other clients, however many one has. */
 const connectionLimits = ({
   connections,
   connections_per_address: perAddress = Math.ceil((7 / 8) * connections),
@@ -109,7 +109,7 @@ async function startListening(
   });
 }
 
-/** No new connections, nor those that wait for a further request; what is under way on the others may end. */
+/** Refuses new connections, and closes idle ones; requests under way on the others may end. */
 async function stopListening(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }

@@ -4,7 +4,7 @@ import { HEIGHT } from './axis.js';
 import { svgElement } from './dom.js';
 import { scoreState } from './queries.js';
 
-/** So that a token that scored 0 still differs from one that was never scored. */
+/** Minimum height of a bar, so that a token that scored 0 differs from one that was never scored. */
 const LEAST_HEIGHT = 1.5;
 const MISSING_HEIGHT = 8;
 
@@ -19,7 +19,7 @@ export class Bars {
     this.element.append(this.#newlines);
   }
 
-  /** @param heights of the bars; `null` where there is no value */
+  /** @param heights heights of the bars; `null` where there is no value */
   update({ tokens }: Answer, method: Method, heights: readonly (number | null)[]): void {
     for (const bar of this.#bars.splice(tokens.length)) bar.remove();
     this.#drawNewlines(tokens);

@@ -14,7 +14,7 @@ export class Chart {
     this.element.append(summary, curves);
   }
 
-  /** Once it is on the page; charts stay folded for those who fold them. */
+  /** Opens the chart once it is on the page, unless the user had folded the last one. */
   open(): void {
     this.element.open = localStorage.getItem(STORED) !== 'closed';
   }

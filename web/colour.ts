@@ -1,10 +1,10 @@
 import type { Method } from 'flinch-client/protocol';
 
 /**
- * Below this the strongest score of an answer does not get the full colour: an answer in which nothing wavers
- * should look calm, not have its least calm token painted as an alarm. Adversarial at α = 1e-4: over 59 answers of
- * the reasoner the strongest token of a right one scored 0.003 (median), of a wrong one 0.02. NLL and entropy in
- * nats (0.7 is one fair coin); margin runs from 0 to 2. Of the others there is no such measurement.
+ * Lowest score that gets the full colour: an answer without doubtful tokens should look calm, not have its highest
+ * token painted as an alarm. Adversarial at α = 1e-4: over 59 answers of the reasoner the strongest token of a right
+ * one scored 0.003 (median), of a wrong one 0.02. NLL and entropy in nats (0.7 is one fair coin); margin runs from 0
+ * to 2. The other methods were not measured.
  */
 const FLOORS: Readonly<Partial<Record<Method, number>>> = {
   adversarial: 0.01,

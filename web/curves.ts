@@ -90,7 +90,7 @@ export class Curves {
     this.#cursor.setAttribute('visibility', index === null ? 'hidden' : 'visible');
   }
 
-  /** Where the bar of a token is on the screen, over the whole height of the plot. */
+  /** Rectangle of a token's bar on the screen, over the whole height of the plot. */
   place(index: number): DOMRect {
     const plot = this.#svg.getBoundingClientRect();
     const width = plot.width / this.#room;
@@ -125,8 +125,8 @@ export class Curves {
   }
 
   /**
-   * A box for each method, with its line: the legend, and what shows and hides them.
-   * @param onAxis those that the marks on the axis are of
+   * A box for each method, with its line: the legend, which also shows and hides the lines.
+   * @param onAxis methods that the marks on the axis belong to
    */
   #drawToggles(methods: readonly Method[], chosen: Method, onAxis: readonly Method[]): void {
     const wanted = JSON.stringify([methods, chosen, onAxis]);

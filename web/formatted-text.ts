@@ -4,7 +4,7 @@ import { element } from './dom.js';
 import { toHtml } from './markdown.js';
 import { flaggedRanges } from './queries.js';
 
-/** No images or forms: what a model writes must not make the browser ask any server for anything. */
+/** Allowed elements. Images and forms are not: text of a model must not make the browser send requests. */
 const ALLOWED_TAGS = [
   ...[
     'p',

@@ -16,7 +16,7 @@ export class History {
     this.#kept = read(storage);
   }
 
-  /** What can still be read; a version of the page that wrote something else is no reason to fail. */
+  /** Recordings that can still be read; data that another version of the page wrote is skipped. */
   get recordings(): Recording[] {
     return this.#kept.flatMap((lines) => {
       try {

@@ -1,7 +1,7 @@
 import type { Model } from './models.js';
 import { DEFAULT_METHOD, METHOD_WORDS } from './words.js';
 
-/** What the colours of a model's answers say. */
+/** Meaning of the colours of a model's answers. */
 export function introWords({ methods }: Pick<Model, 'methods'>): string {
   if (methods?.length === 0) {
     return 'This model returns no log-probabilities. Its answers are shown, but not scored.';

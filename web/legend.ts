@@ -9,7 +9,7 @@ const LEVELS: readonly RiskLevel[] = ['calm', 'slight', 'raised', 'high', 'flagg
 const RANK_MEANING =
   'A rank is the share of ordinary tokens or steps that score lower. It is not the probability of an error.';
 
-/** What the colours and the lines under the text say. */
+/** Meaning of the colours and of the lines under the text. */
 export class Legend {
   readonly element = element('div', { class: 'legend' });
   readonly #bottom = element('span');

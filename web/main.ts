@@ -87,7 +87,7 @@ const session = new Session({
   },
 });
 const history = new History(localStorage);
-/** While the answers of the browser's store are shown: they are not new. */
+/** True while the answers of the browser's store are shown: they are not new. */
 let restoring = false;
 
 /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
@@ -136,7 +136,7 @@ function connectionWords(): string {
 
 const chosenModel = (): Model | undefined => models.find(({ id }) => id === model.value);
 
-/** What the chosen model can do: its scores, what they mean, and questions for it. */
+/** Shows the chosen model: its scores, their meaning, and questions for it. */
 function showModel(): void {
   const chosen = chosenModel();
   if (!chosen) return;

@@ -2,7 +2,7 @@ import { Marked } from 'marked';
 
 /** A piece of the answer's text that is to be marked; `title` says why. */
 export interface MarkedRange {
-  /** In characters; `to` is excluded. */
+  /** Position in characters; `to` is excluded. */
   readonly from: number;
   readonly to: number;
   readonly title: string;
@@ -11,7 +11,7 @@ export interface MarkedRange {
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign);
 
-/** Entities stay what they are, as Markdown has it. */
+/** Entities stay as they are, as Markdown requires. */
 const escapedText = (text: string): string =>
   text.replace(/&(?!#\d{1,7};|#[Xx][a-fA-F0-9]{1,6};|\w+;)|[<>"]/g, (sign) => ENTITIES[sign] ?? sign);
 

@@ -12,7 +12,7 @@ const MOST_BYTES = 1 << 20;
 const MOST_MODELS = 5000;
 const list = z.object({
   data: z.pipe(
-    // Before the items: of each that is wrong it would be kept why.
+    // The length is checked before the items, because zod keeps an issue for each wrong item.
     z.custom<unknown>((data) => !Array.isArray(data) || data.length <= MOST_MODELS),
     z.array(z.object({ id: z.string(), flinch: z.optional(about) })).check(z.minLength(1)),
   ),

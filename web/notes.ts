@@ -2,7 +2,7 @@ import type { Answer } from 'flinch-client';
 import { element, setText } from './dom.js';
 import { formatScore, sentence } from './words.js';
 
-/** What to know before the scores of an answer are believed. */
+/** Warnings that restrict the trust in the scores of an answer. */
 export class Notes {
   readonly element = element('div', { class: 'notes', hidden: '' });
   readonly #mismatch = element('p', { class: 'failure mismatch', role: 'alert', hidden: '' });

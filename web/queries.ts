@@ -14,7 +14,7 @@ import { fullScale, strength } from './colour.js';
 import type { MarkedRange } from './markdown.js';
 import { USUAL_METHODS } from './words.js';
 
-/** What the page asks of an answer. */
+/** Queries of the page on an answer. */
 
 export const scoreOf = (token: Token, method: Method): number | null => token.scores?.[method] ?? null;
 
@@ -84,7 +84,7 @@ export function stepAt({ steps, flags }: Answer, index: number): Step | (Flag & 
   return flag && flag.step >= steps.length ? { ...flag, flagged: true } : null;
 }
 
-/** Where flagged steps are in the text of the answer, in characters; those of other parts have no text there. */
+/** Ranges of flagged steps in the text of the answer, in characters; steps of other parts have no text there. */
 export function flaggedRanges(answer: Answer): readonly MarkedRange[] {
   const { tokens, steps, flags, guard } = answer;
   const open = flags.findLast(({ step }) => step >= steps.length);

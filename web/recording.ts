@@ -8,7 +8,7 @@ import {
 } from 'flinch-client/protocol';
 
 export interface RecordedEvent {
-  /** Since the question was asked. */
+  /** Time since the question was asked. */
   readonly atMs: number;
   readonly event: GenerationEvent;
 }
@@ -50,7 +50,7 @@ export class Replay {
   }
 }
 
-/** As JSON lines: first what it is, then each event with its time. */
+/** Recording as JSON lines: first a header, then each event with its time. */
 export function toLines({ question, model, events, error }: Recording): string {
   const failure = error && { error: { code: error.code, message: error.message } };
   const head = { type: 'recording', protocol: 'flinch.v1', question, model, ...failure };
@@ -59,7 +59,7 @@ export function toLines({ question, model, events, error }: Recording): string {
 }
 
 /**
- * @throws ProtocolError for what is no recording
+ * @throws ProtocolError for a text that is not a recording
  * @throws FlinchError for events that do not fit together
  */
 export function fromLines(text: string): Recording {

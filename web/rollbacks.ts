@@ -2,7 +2,7 @@ import type { Answer, Rollback } from 'flinch-client';
 import { element } from './dom.js';
 import { countTokens, formatScore } from './words.js';
 
-/** What the guard corrected: each flagged step with what was considered in its place. */
+/** Corrections of the guard: each flagged step with the candidates for its place. */
 export class Rollbacks {
   readonly element = element('details', { class: 'rollbacks', open: '', hidden: '' });
   readonly #summary = element('summary');

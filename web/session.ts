@@ -9,7 +9,7 @@ export interface Exchange {
   readonly question: string;
   readonly model: string;
   readonly answer: Answer;
-  /** What has come so far; it grows. */
+  /** Events so far; the list grows. */
   readonly events: readonly RecordedEvent[];
 }
 

@@ -11,7 +11,7 @@ const ACTION_WORDS = {
 } as const;
 type Action = keyof typeof ACTION_WORDS;
 
-/** What the guard is asked to do: the form of index.html, and its summary in a line. */
+/** Settings of the guard: the form of index.html, and its summary in a line. */
 export class SettingsPanel {
   readonly #action = byId('guard-action', HTMLSelectElement);
   readonly #method = byId('guard-method', HTMLSelectElement);

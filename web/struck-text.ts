@@ -2,8 +2,8 @@ import type { Answer } from 'flinch-client';
 import { element, setText } from './dom.js';
 
 /**
- * What the guard struck out, in the text where it stood: right before what replaced it. Hidden from screen readers, to
- * whom the answer is what stands; the list of rollbacks below it says the same.
+ * Text that the guard struck out, shown at its old place: right before the text that replaced it. It is hidden from
+ * screen readers, which read the final answer; the list of rollbacks below it says the same.
  */
 export class Strikes {
   readonly #text: HTMLElement;
@@ -13,7 +13,7 @@ export class Strikes {
     this.#text = text;
   }
 
-  /** @param spans of the tokens, by index */
+  /** @param spans spans of the tokens, by index */
   update({ rollbacks, tokens }: Answer, spans: readonly HTMLElement[]): void {
     for (const [rollback, gone] of this.#struck) {
       if (rollbacks.some((each) => each.rollback === rollback && each.outcome === 'replaced')) continue;
@@ -27,7 +27,7 @@ export class Strikes {
         shown = element('del', { class: 'struck', 'aria-hidden': 'true' });
         this.#struck.set(rollback, shown);
       }
-      // A line's end that was struck out must not part what stands side by side.
+      // A line break that was struck out must not separate text on one line.
       setText(shown, struck.trim());
       const next = spans[from] ?? null;
       if (shown.parentElement !== this.#text || shown.nextElementSibling !== next) {

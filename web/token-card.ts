@@ -10,11 +10,11 @@ const GAP_PX = 8;
 
 const RANKED = 'Higher than this share of ordinary tokens; not the probability of an error.';
 
-/** What the card belongs to. The rectangles are asked for again after every scroll. */
+/** Element that the card belongs to. The rectangles are queried again after every scroll. */
 export interface Anchor {
   readonly side: 'above' | 'below';
   rectangle(): DOMRect;
-  /** What the card had better not cover. */
+  /** Rectangle that the card should not cover. */
   around(): DOMRect;
 }
 
@@ -49,7 +49,7 @@ export class TokenCard {
     this.element.hidden = true;
   }
 
-  /** Beside the answer if there is room, else above or below the token; never beyond the window's edges. */
+  /** Places the card beside the answer if there is room, else above or below the token, within the window. */
   place(): void {
     if (!this.#anchor) return;
     const { side, rectangle, around } = this.#anchor;

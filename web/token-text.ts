@@ -18,7 +18,7 @@ export class TokenText {
     'aria-label': 'Answer, token by token. The arrow keys move between tokens.',
   });
   readonly #spans: HTMLSpanElement[] = [];
-  /** What each span shows, so that only what changed is drawn. */
+  /** State that each span shows, so that only changes are drawn. */
   readonly #shown: string[] = [];
   readonly #strikes = new Strikes(this.element);
   #reachable = 0;
@@ -74,7 +74,7 @@ export class TokenText {
     span?.setAttribute('aria-describedby', TOKEN_CARD_ID);
   }
 
-  /** Where a token is on the screen: its first piece, should it run over a line's end. */
+  /** Rectangle of a token on the screen: of its first piece if it runs over the end of a line. */
   place(index: number): DOMRect {
     const span = this.#spans[index] ?? this.element;
     return span.getClientRects()[0] ?? span.getBoundingClientRect();

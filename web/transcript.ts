@@ -103,7 +103,7 @@ export class Transcript {
     view.openChart();
   }
 
-  /** For screen readers: that writing began, and once at the end the whole answer and its weakest spot. */
+  /** Tells screen readers that writing began, and once at the end the whole answer and its weakest spot. */
   #announce(answer: Answer): void {
     const { announcer } = this.#options;
     if (answer.phase === 'waiting') setText(announcer, 'Answering');

@@ -51,10 +51,10 @@ export function isMethod(name: string): name is Method {
   return Object.hasOwn(METHOD_WORDS, name);
 }
 
-/** That which judges steps, unless a request says otherwise; it also colours tokens. */
+/** Method that judges steps, unless a request sets another; it also colours tokens. */
 export const DEFAULT_METHOD: Method = 'nll';
 
-/** Those that need no request of their own; the others cost further passes. */
+/** Methods that need no request of their own; the others cost further passes. */
 export const USUAL_METHODS: readonly Method[] = ['nll', 'entropy', 'margin'];
 
 const FINISH_WORDS: Readonly<Record<string, string>> = {
@@ -103,7 +103,7 @@ const MARKS: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵', '\t':
 export const visibleText = (text: string): string =>
   text === '' ? '(part of a character)' : text.replace(/\s/g, (space) => MARKS[space] ?? '␣');
 
-/** An error as a person should read it: what it means for them first, then what the server said. */
+/** An error for the user: first its meaning, then the message of the server. */
 export function describeError({ message, code }: { message: string; code: string }): string {
   const hint = HINTS[code];
   return hint ? `${hint} (${message})` : message;

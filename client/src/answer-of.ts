@@ -5,8 +5,8 @@ import type { GenerationEvent } from './events.js';
 import type { Observable } from './observable.js';
 
 /**
- * What is known of an answer after each of its events, the empty answer first. It takes back what is retracted, and
- * keeps what was struck out in `rollbacks`.
+ * Emits the answer after each of its events, the empty answer first. It removes retracted text, and keeps text that
+ * was struck out in `rollbacks`.
  *
  * A generation that fails ends with an answer whose `phase` is `failed` and whose `error` says why: then it completes.
  * Errors that are no {@link FlinchError} pass.

@@ -20,17 +20,17 @@ export interface Token {
   readonly text: string;
   /** Absent for the text. */
   readonly part?: Part;
-  /** With `part`: what the model wrote, with marks such as `<think>`. */
+  /** Present with `part`: the text that the model wrote, with marks such as `<think>`. */
   readonly partText?: string;
-  /** Which tool call, as the upstream counts them. */
+  /** Number of the tool call, as the upstream counts them. */
   readonly call?: number;
   readonly logprob: number | null;
   readonly topLogprobs: readonly TopLogprob[];
-  /** Put there by the guard, not written by the model. */
+  /** Whether the guard put it there, not the model. */
   readonly inserted: boolean;
   /** `null` until they come, and for good if they never do. */
   readonly scores: Scores | null;
-  /** Of those methods that can be rated. */
+  /** Risks by method, for methods that can be rated. */
   readonly risk: Scores;
   readonly skipped: readonly Method[];
   /** Why methods were skipped, if not by the schedule: scoring was behind. */
@@ -46,13 +46,13 @@ export type Step = Omit<EventOf<'step.done'>, 'type' | 'response_id' | 'offset'>
 /** A step that was flagged: as it was then, which may have been replaced. */
 export type Flag = Omit<EventOf<'step.flagged'>, 'type' | 'response_id' | 'offset'>;
 
-/** What was struck out, and what was considered in its place. */
+/** Text that was struck out, and the candidates for its place. */
 export interface Rollback {
   readonly rollback: number;
   readonly step: number;
   /** Index of the first token that was drawn anew. */
   readonly from: number;
-  /** Up to and without: what replaced it; `from` where nothing did. */
+  /** Index after the last token of the replacement; `from` if there is none. */
   readonly to: number;
   /** How many continuations were, or are, drawn beside the flagged one. */
   readonly drawn: number;
@@ -74,7 +74,7 @@ export interface Answer {
   /** The settings in force. */
   readonly guard: EventOf<'generation.created'>['guard'] | null;
   readonly tokens: readonly Token[];
-  /** Those that are settled, in order. */
+  /** Settled steps, in order. */
   readonly steps: readonly Step[];
   readonly flags: readonly Flag[];
   readonly rollbacks: readonly Rollback[];
@@ -82,7 +82,7 @@ export interface Answer {
   readonly mismatch: Omit<EventOf<'scorer.mismatch'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
   readonly usage: Usage | null;
-  /** On the whole answer, once it is done; `null` without a guard. */
+  /** Verdict on the whole answer, once it is done; `null` without a guard. */
   readonly verdict: Verdict | null;
   /** Why it failed. */
   readonly error: FlinchError | null;
@@ -115,7 +115,7 @@ export const failAnswer = (answer: Answer, error: FlinchError): Answer =>
 
 /**
  * The answer after one more event; the one before it stays as it was.
- * @throws FlinchError `protocol_error` for an event that does not fit what came before
+ * @throws FlinchError `protocol_error` for an event that does not fit the events before it
  */
 export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
   const { response_id: _, offset: __, ...own } = event;
@@ -126,7 +126,7 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       return { ...answer, phase: 'streaming', tokens: append(answer, own) };
     case 'score.delta': {
       const token = tokenAt(answer, own.index);
-      // That of the finished text is on another scale than those of the running one.
+      // Scores of the finished text are on another scale than those of the stream.
       if (own.pass !== 'stream') return answer;
       const { scores, risk = {}, skipped = [], reason, rival = null } = own;
       const scored = { ...token, scores, risk, skipped, rival, spike: false };
@@ -187,7 +187,7 @@ const replace = (answer: Answer, token: Token): Answer => ({
   tokens: answer.tokens.with(token.index, token),
 });
 
-/** What is about to be struck out is still there, unless the step is held: then `rollback.done` tells. */
+/** A rollback that has begun: the text to be struck out is still there, unless the step is held (see `neverSeen`). */
 function begun(answer: Answer, { type, candidates: drawn, ...place }: Own<'rollback.started'>): Rollback {
   const to = answer.flags.findLast(({ step }) => step === place.step)?.to ?? answer.tokens.length;
   const struck = answerText({ tokens: answer.tokens.slice(place.from, to) });
@@ -208,7 +208,7 @@ function settled(rollback: Rollback, done: Own<'rollback.done'>, answer: Answer)
   };
 }
 
-/** What was struck out of a step that was held: the flagged step, without what stays of it. */
+/** Text that was struck out of a held step: the flagged step, without the part of it that stays. */
 function neverSeen({ from, step }: Rollback, { candidates }: Own<'rollback.done'>, answer: Answer): string {
   const whole = candidates[0]?.text ?? '';
   const begin = answer.flags.findLast((flag) => flag.step === step)?.from ?? from;

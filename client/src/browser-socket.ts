@@ -18,13 +18,13 @@ export interface WebSocketLike {
 export type WebSocketClass = new (url: string, protocol: string) => WebSocketLike;
 
 export interface BrowserSocketOptions {
-  /** Where the gateway is, such as `https://example.org/flinch/`. */
+  /** Address of the gateway, such as `https://example.org/flinch/`. */
   readonly url: string | URL;
-  /** With it a ticket is asked for before each connection: a browser cannot put a key into a handshake. */
+  /** Key with which a ticket is requested before each connection: a browser cannot put a key into a handshake. */
   readonly apiKey?: string | undefined;
-  /** In place of a key: a ticket for one connection, from a server of your own that has the key. */
+  /** Gets a ticket for one connection, in place of a key: from a server of your own that has the key. */
   readonly ticket?: () => Promise<string>;
-  /** In place of the global one. */
+  /** Class to use in place of the global `WebSocket`. */
   readonly webSocket?: WebSocketClass;
 }
 

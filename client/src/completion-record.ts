@@ -18,7 +18,7 @@ const chunk = z.object({
   response: z.optional(whole),
 });
 
-/** What a chunk says of tokens and steps, in order. */
+/** Tokens and events of a chunk, in order. */
 export interface ChunkFindings {
   /** A token comes first with its text, and again with its scores. */
   readonly tokens: readonly FlinchToken[];
@@ -26,8 +26,8 @@ export interface ChunkFindings {
 }
 
 /**
- * What a server says of one answer beside its text (the field `flinch` of a completion or of OpenAI's response), put
- * together from the chunks of a stream, or from a whole answer. What cannot be read is never a clean verdict.
+ * Metadata of one answer (the field `flinch` of a completion or of OpenAI's response), put together from the chunks of
+ * a stream, or from a whole answer. Data that cannot be read never gives a clean verdict.
  *
  * @example
  * const record = new CompletionRecord();
@@ -46,7 +46,7 @@ export class CompletionRecord {
   #verdict: FlinchMetadata['verdict'] | null = null;
   #readable = true;
 
-  /** @returns what the chunk says, without events that only a newer client knows */
+  /** @returns tokens and events of the chunk, without events that only a newer client knows */
   addChunk(raw: unknown): ChunkFindings {
     const { flinch, response } = this.#read(chunk, raw) ?? {};
     const { guard, verdict } = { ...response?.flinch, ...flinch };
@@ -59,7 +59,7 @@ export class CompletionRecord {
     return { tokens, events };
   }
 
-  /** Instead of chunks. */
+  /** Adds a whole answer, instead of chunks. */
   addWhole(raw: unknown): void {
     const { verdict = null, ...known } = this.#read(whole, raw)?.flinch ?? {};
     Object.assign(this.#known, known);
@@ -91,7 +91,7 @@ export class CompletionRecord {
     return data ?? null;
   }
 
-  /** What could not be read may have been a flag: then there is no clean verdict. */
+  /** Current verdict. Data that could not be read may have been a flag: then there is no clean verdict. */
   get #verdictNow(): FlinchMetadata['verdict'] {
     if (!this.#readable) return none('protocol_error');
     if (this.#verdict) return this.#verdict;

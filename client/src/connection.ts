@@ -9,13 +9,13 @@ import type { ClientMessage } from './requests.js';
 import type { OpenSocket, Socket } from './socket.js';
 
 export type ConnectionState =
-  /** Not asked for yet. */
+  /** No connection was requested yet. */
   | { readonly status: 'idle' }
   | { readonly status: 'connecting' }
   | { readonly status: 'open' }
-  /** Lost, or never there; the next try begins in `retryMs`. */
+  /** The connection was lost, or could not be opened; the next try begins in `retryMs`. */
   | { readonly status: 'waiting'; readonly error: FlinchError; readonly retryMs: number }
-  /** It does not come back by itself. `error` is null where this side closed it. */
+  /** The connection does not come back by itself. `error` is null if this side closed it. */
   | { readonly status: 'closed'; readonly error: FlinchError | null };
 
 /** Two heartbeats of any gateway (`streams.heartbeat_s` in gateway/config/config.ts), and time to spare. */
@@ -23,9 +23,9 @@ export const DEFAULT_SILENCE_MS = 45_000;
 
 export interface ConnectionOptions {
   readonly backoff?: Backoff;
-  /** After this long without a message, heartbeats among them, the connection counts as lost. Default 45 000. */
+  /** Time without a message or heartbeat after which the connection counts as lost. Default 45 000. */
   readonly silenceMs?: number;
-  /** From 0 to less than 1. */
+  /** Random numbers from 0 to less than 1. */
   readonly random?: () => number;
   readonly scheduler?: SchedulerLike;
 }
@@ -33,9 +33,9 @@ export interface ConnectionOptions {
 export interface ConnectionListener {
   opened(): void;
   received(event: ServerEvent | UnknownEvent): void;
-  /** It will come back by itself. */
+  /** The connection is lost, and will come back by itself. */
   lost(error: FlinchError): void;
-  /** It will not. */
+  /** The connection will not come back by itself. */
   ended(error: FlinchError): void;
 }
 
@@ -106,7 +106,7 @@ export class Connection {
     return true;
   }
 
-  /** Ends what runs on the server, too. */
+  /** Closes the connection, and ends generations on the server, too. */
   close(): void {
     const socket = this.#leave();
     socket?.close(NORMAL_CLOSURE, '');
@@ -135,7 +135,7 @@ export class Connection {
     this.#timer.unsubscribe();
     const { scheduler, silenceMs } = this.#options;
     this.#timer = scheduler.schedule(() => {
-      // A dead connection takes its time to close: nobody waits for that.
+      // A dead connection takes its time to close, which is not waited for.
       this.#socket?.close(SILENT_CONNECTION, 'no heartbeat');
       this.#retry(
         new FlinchError('connection_lost', `received nothing from the server for ${silenceMs / 1000} s`),

@@ -23,9 +23,9 @@ export interface FlinchErrorDetails {
   readonly responseId?: string | undefined;
   /** The field of the request that is at fault. */
   readonly param?: string | null;
-  /** Of the WebSocket. */
+  /** Close code of the WebSocket. */
   readonly closeCode?: number;
-  /** Of the HTTP response that was no connection. */
+  /** Status of an HTTP response that refused the connection or a ticket for it. */
   readonly status?: number;
   readonly cause?: unknown;
 }
@@ -53,7 +53,7 @@ export class FlinchError extends Error {
     this.status = status ?? null;
   }
 
-  /** Of an error event, or of the body of an HTTP response. */
+  /** Error from an error event, or from the body of an HTTP response. */
   static fromServer({ code, message, param }: ErrorBody, details: FlinchErrorDetails = {}): FlinchError {
     return new FlinchError(code, message, { ...details, param });
   }

@@ -31,7 +31,7 @@ const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
 const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
 const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
 
-/** What the guard has found. */
+/** Findings of the guard. */
 export const COMPLETION_EVENT = z.discriminatedUnion('type', [
   z.omit(GENERATION_EVENTS['spike.detected'], PLACE),
   stepDone,
@@ -41,7 +41,7 @@ export const COMPLETION_EVENT = z.discriminatedUnion('type', [
   scorerMismatch,
 ]);
 
-/** Of a chunk: what has become known since the one before. */
+/** Field of a chunk: news since the previous chunk. */
 export const CHUNK_FLINCH = z.object({
   guard: z.optional(guard),
   tokens: z.array(token),
@@ -49,7 +49,7 @@ export const CHUNK_FLINCH = z.object({
   verdict,
 });
 
-/** Of a whole answer: all that is known of it. */
+/** Field of a whole answer: everything that is known of it. */
 export const WHOLE_FLINCH = z.object({
   guard,
   tokens: z.array(token),

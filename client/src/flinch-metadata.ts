@@ -1,6 +1,6 @@
 import type { EventOf, GenerationEvent, Verdict } from './events.js';
 
-/** What flinch says of an answer. Plain types, as in events.ts: an application compiles against them without zod. */
+/** Metadata of an answer. Plain types, as in events.ts: an application compiles against them without zod. */
 
 type Token = EventOf<'token.delta'>;
 type Score = EventOf<'score.delta'>;
@@ -11,7 +11,7 @@ export type FlinchToken = Omit<Token, 'type' | 'response_id' | 'offset' | 'top_l
 
 type Found<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
 
-/** What the guard has found, in a chunk of a stream. */
+/** Finding of the guard, in a chunk of a stream. */
 export type FlinchEvent =
   | Found<'spike.detected'>
   | Found<'step.done'>
@@ -21,11 +21,11 @@ export type FlinchEvent =
   | Found<'scorer.mismatch'>;
 
 /**
- * Of an answer that the server has not judged:
+ * Reason why the server has not judged an answer:
  * - `guard_off`: the guard was not enabled
  * - `no_verdict`: the answer ended without a verdict, because it failed or was cut
  * - `no_flinch`: the server that answered is not flinch
- * - `protocol_error`: what the server said of the answer cannot be read
+ * - `protocol_error`: the server's data on the answer cannot be read
  */
 export interface NoVerdict {
   flagged: null;
@@ -41,7 +41,7 @@ export interface FlinchMetadata {
   /** The settings in force; `null` if the server did not say. */
   guard: EventOf<'generation.created'>['guard'] | null;
   tokens: FlinchToken[];
-  /** As they stand in the answer. */
+  /** Steps as they are in the answer. */
   steps: Found<'step.done'>[];
   /** Every step that was flagged, as it was then. */
   flagged: Found<'step.flagged'>[];

@@ -8,7 +8,7 @@ import { errorOf, httpError, MOST_BYTES } from './ticket.js';
 import { streamUrl } from './urls.js';
 
 export interface NodeSocketOptions {
-  /** Where the gateway is, such as `http://127.0.0.1:8787`. */
+  /** Address of the gateway, such as `http://127.0.0.1:8787`. */
   readonly url: string | URL;
   readonly apiKey?: string | undefined;
 }

@@ -7,7 +7,7 @@
 /** @ts-ignore: tsc keeps this line in the declarations. For an application without rxjs, both types are `any` there. */
 import type { Observable as RxObservable, SchedulerLike as RxSchedulerLike } from 'rxjs';
 
-/** Within tuples: a conditional type over an unresolved type itself would be `any`. */
+/** Whether rxjs is installed. The tuples are needed: a conditional type over an unresolved type would be `any`. */
 type WithRxjs = [0] extends [1 & RxSchedulerLike] ? false : true;
 
 /** The `Observable` of the application's rxjs; without rxjs a {@link PlainObservable}. */
@@ -16,7 +16,7 @@ export type Observable<T> = WithRxjs extends true ? RxObservable<T> : PlainObser
 /** Time, for tests; needs rxjs. */
 export type SchedulerLike = WithRxjs extends true ? RxSchedulerLike : never;
 
-/** What can be done with an Observable without rxjs. */
+/** Methods of an Observable without rxjs. */
 export interface PlainObservable<T> {
   subscribe(observer?: Partial<PlainObserver<T>>): PlainSubscription;
   subscribe(next: (value: T) => void): PlainSubscription;

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { ServerEvent, UnknownEvent } from './events.js';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';
 
-/** A message that is not what the protocol says; `evidence` is its beginning. */
+/** A message that does not follow the protocol; `evidence` is its beginning. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly evidence: string;

@@ -7,11 +7,11 @@ export interface ByteStream {
 }
 
 /**
- * A whole body as text, of which no more comes than is asked for: whoever sends it decides how long it is.
+ * Reads a whole body as text, up to a limit: the sender decides how long it is.
  *
  * @param stream `null` for a response without a body
  * @param mostBytes after which the sender is hung up on
- * @throws RangeError for a longer one; what the stream throws
+ * @throws RangeError for a longer body; errors of the stream
  */
 export async function readText(stream: ByteStream | null, mostBytes: number): Promise<string> {
   if (stream === null) return '';
@@ -24,7 +24,7 @@ export async function readText(stream: ByteStream | null, mostBytes: number): Pr
     if (done) return text + decoder.decode();
     bytes += value?.length ?? 0;
     if (bytes > mostBytes) {
-      // Nobody waits for the end of what may have none.
+      // The end is not waited for: there may be none.
       reader.cancel().catch(() => {});
       throw new RangeError(`the body has more than ${mostBytes} bytes`);
     }

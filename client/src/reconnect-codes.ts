@@ -1,6 +1,9 @@
-/** The client is done: the server cancels what runs, also what could be resumed. */
+/** The client is done: the server cancels all generations, also resumable ones. */
 export const NORMAL_CLOSURE = 1000;
-/** Nothing came for too long: what runs is to be resumed on the next connection. Browsers may send no other than these. */
+/**
+ * Nothing came for too long: generations are to be resumed on the next connection. Browsers can send 1000 and 3000 to
+ * 4999 only.
+ */
 export const SILENT_CONNECTION = 4900;
 
 /**

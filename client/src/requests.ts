@@ -1,6 +1,6 @@
 import type { GuardRequest } from './guard-request.js';
 
-/** What a client asks for, as gateway/PROTOCOL.md says; what the server does not know it refuses by name. */
+/** Requests of a client, as in gateway/PROTOCOL.md; the server refuses fields that it does not know, by name. */
 
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant';
@@ -31,6 +31,6 @@ export type ClientMessage =
       readonly type: 'generation.resume';
       readonly response_id: string;
       readonly epoch: string;
-      /** Of the next event that is wanted. */
+      /** Offset of the next event that is wanted. */
       readonly offset: number;
     };

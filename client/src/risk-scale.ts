@@ -1,12 +1,12 @@
-/** Where risks are on a scale that the page, its charts, the terminal and other front ends share. */
+/** Scale of risks that the page, its charts, the terminal and other front ends share. */
 
-/** At the top of the scale one ordinary token in a thousand would be. */
+/** Tail at the top of the scale: one ordinary token in a thousand would be there. */
 const TOP_TAIL = 1e-3;
-/** A threshold that most tokens pass is no measure of what is conspicuous. */
+/** Maximum rate that sets the colours: a threshold that most tokens pass does not tell conspicuous ones apart. */
 const WIDEST_RATE = 0.2;
 
 /**
- * Where a risk is on its axis, 0 to 1. What matters is all near a risk of 1: each factor of ten in the share of ordinary
+ * Position of a risk on its axis, 0 to 1. Relevant risks are all near 1: each factor of ten in the share of ordinary
  * tokens beyond it takes the same room.
  */
 export const riskHeight = (risk: number): number =>
@@ -27,7 +27,7 @@ export function riskLevel(risk: number | null, flagged: boolean): RiskLevel {
   return risk >= 0.5 ? 'slight' : 'calm';
 }
 
-/** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
+/** A risk in percent. Near 1 only its distance to 1 matters, and 100 % would be wrong. */
 export function formatRisk(risk: number): string {
   const tail = 1 - risk;
   if (tail < 1e-4) return '> 99.99 %';
@@ -41,7 +41,7 @@ const RANKED = {
   answer: 'the highest steps of ordinary answers',
 } as const;
 
-/** What the rate of a guard in force is a share of. */
+/** Unit that the rate of a guard in force is a share of. */
 export const ratedPer = (per: unknown): keyof typeof RANKED =>
   per === 'token' || per === 'answer' ? per : 'step';
 

@@ -11,16 +11,16 @@ export interface GenerationContext {
   readonly request: GenerationRequest;
   readonly subscriber: Subscriber<GenerationEvent>;
   readonly send: (message: ClientMessage) => boolean;
-  /** It has its id: events may come by that. */
+  /** Called when it has its id: events may come by that. */
   readonly named: (responseId: string) => void;
-  /** No event is expected any longer. */
+  /** Called when no event is expected any longer. */
   readonly over: () => void;
-  /** How long it waits for a connection. */
+  /** Maximum time that it waits for a connection. */
   readonly patienceMs: number;
   readonly scheduler: SchedulerLike;
 }
 
-/** After the first time. It may be the request itself that the connection does not survive. */
+/** Maximum repetitions of a request: it may be the request itself that breaks the connection. */
 const MAX_ASKED_AGAIN = 5;
 
 /** A generation, over however many connections it takes. Its events leave in the order of their offsets, each once. */
@@ -49,7 +49,7 @@ export class RunningGeneration {
     return this.#begun;
   }
 
-  /** There is a connection. What has an id goes on; the others wait for their turn. */
+  /** A connection is open. A generation with an id goes on; others wait for their turn. */
   connected(): void {
     this.#patience.unsubscribe();
     if (!this.#created) return;
@@ -57,7 +57,7 @@ export class RunningGeneration {
     this.#context.send({ type: 'generation.resume', response_id, epoch, offset: this.#nextOffset });
   }
 
-  /** It is its turn, and there is a connection. */
+  /** Sends the request: it is its turn, and there is a connection. */
   ask(): void {
     const { request, requestId, send } = this.#context;
     if (this.#asked > MAX_ASKED_AGAIN) {
@@ -67,7 +67,7 @@ export class RunningGeneration {
     }
     this.#asked += 1;
     this.#begun = true;
-    // By the same request_id the server knows what it is asked again, and drops what it has begun for it.
+    // The same request_id tells the server that the request is repeated: it drops the generation that it had begun.
     send({ type: 'generation.create', request_id: requestId, ...request, resumable: this.#resumable });
   }
 
@@ -88,10 +88,10 @@ export class RunningGeneration {
     } else this.#next(event);
   }
 
-  /** Nobody listens any more. */
+  /** Cancels: the subscriber is gone. */
   cancel(): void {
     this.#cancelled = true;
-    // Asked for, but not known by an id yet: it is cancelled as soon as it has one.
+    // A generation that was requested but has no id yet is cancelled as soon as it has one.
     if (!this.#begun) this.#finish();
     else if (this.#created) this.#sendCancel();
   }
@@ -119,7 +119,7 @@ export class RunningGeneration {
     if (event.type === 'generation.done') this.#finish();
   }
 
-  /** What the server said it does, once it has said so. */
+  /** Whether it can be resumed: as the server said, once it has said so. */
   get #resumable(): boolean {
     return this.#created?.resumable ?? this.#context.request.resumable ?? true;
   }

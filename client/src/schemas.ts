@@ -105,7 +105,7 @@ const errorBody = about(
   }),
 );
 
-/** Those that have a name of their own in event-types.ts. */
+/** Schemas with a name of their own in event-types.ts. */
 export const NAMED_SCHEMAS = {
   Method: method,
   Scores: scores,

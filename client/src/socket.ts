@@ -1,6 +1,6 @@
 import type { FlinchError } from './errors.js';
 
-/** What a {@link Connection} needs of a WebSocket, whoever makes it. */
+/** Part of a WebSocket that a {@link Connection} uses. */
 export interface Socket {
   send(text: string): void;
   close(code: number, reason: string): void;

@@ -15,20 +15,23 @@ export interface StreamOptions extends ConnectionOptions {
    * connection (`limits.generations_per_connection`).
    */
   readonly concurrency?: number;
-  /** Begins the names of requests; no other client with the same key may have it. Default random. */
+  /** Prefix of the ids of requests; no other client with the same key may have it. Default random. */
   readonly requestPrefix?: string;
 }
 
-/** Generations over one WebSocket at a time, any number of them though not all at once; the sockets are made by whoever constructs it. */
+/**
+ * Generations over one WebSocket at a time, any number of them though not all at once. The caller of the constructor
+ * makes the sockets.
+ */
 export class StreamClient {
-  /** Where the connection stands, from now on; never completes. */
+  /** State of the connection, from now on; never completes. */
   readonly state: Observable<ConnectionState>;
-  /** What the server complains of that is about no generation. */
+  /** Errors of the server that belong to no generation. */
   readonly errors: Observable<FlinchError>;
   readonly #connection: Connection;
   readonly #options: StreamOptions;
   readonly #errors = new Subject<FlinchError>();
-  /** By request id, and by response id once there is one. */
+  /** Generations by request id, and by response id once there is one. */
   readonly #running = new Map<string, RunningGeneration>();
   readonly #requestPrefix: string;
   #requests = 0;
@@ -110,7 +113,7 @@ export class StreamClient {
     });
   }
 
-  /** Cancels what runs, which errors with `client_closed`, and closes the connection for good. */
+  /** Cancels all generations, which error with `client_closed`, and closes the connection for good. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -3,7 +3,7 @@ import { FlinchError } from './errors.js';
 import { readText } from './read-text.js';
 import { ticketUrl } from './urls.js';
 
-/** Of a ticket, or of a refusal: both are a few hundred bytes. */
+/** Maximum bytes of a ticket or a refusal: both are a few hundred bytes. */
 export const MOST_BYTES = 1 << 16;
 
 const ticketBody = z.object({ ticket: z.string() });
@@ -33,7 +33,7 @@ export async function fetchTicket(gateway: string | URL, apiKey: string): Promis
   return body.data.ticket;
 }
 
-/** What an HTTP response that is no success says. */
+/** Error for an HTTP response that is not a success. */
 export function httpError(status: number, text: string): FlinchError {
   const body = errorBody.safeParse(json(text));
   if (body.success) return FlinchError.fromServer(body.data.error, { status });

@@ -11,37 +11,37 @@ import { type KeyUsage, OwnUsage, type Usage } from './usage.js';
 type Headers = Pick<IncomingMessage['headers'], 'authorization' | 'host' | 'origin'>;
 
 export interface AccessOptions {
-  /** Where the configuration's variables with keys are. */
+  /** Environment with the configuration's variables for keys. */
   readonly env: NodeJS.ProcessEnv;
-  /** In milliseconds. */
+  /** Clock, in milliseconds. */
   readonly now: () => number;
-  /** What other gateways use as well; by default there are none. */
+  /** Usage and tickets shared with the other workers of the port; by default there are none. */
   readonly shared?: SharedAccess | undefined;
-  /** In place of the above for what is a key's, whichever gateway it uses. */
+  /** State shared with other gateways; it replaces the above for everything that is counted by key. */
   readonly state?: SharedState | null;
 }
 
-/** What the workers of one port have together. */
+/** Usage and tickets of all workers of one port. */
 export interface SharedAccess {
   readonly usage: Usage;
   readonly tickets: TicketStore;
 }
 
-/** What gateways have together, of several machines, too. */
+/** Usage and tickets of all gateways that share a state, also on several machines. */
 export interface SharedState {
   readonly usage: KeyUsage;
   readonly tickets: TicketStore;
 }
 
-/** Who may use the gateway, from which pages, and how much (docs/access.md). */
+/** Access control: the clients that may use the gateway, from which pages, and how much (docs/access.md). */
 export class Access {
   readonly #config: Config['access'];
   readonly #keys: Keys<Client>;
-  /** Everybody, where there are no keys. */
+  /** Client of all requests if there are no keys. */
   readonly #anonymous: Client;
   readonly #clients = new Map<string, Client>();
   readonly #tickets: TicketStore;
-  /** Whether more than one key may use the models: what one has stored is not another's. */
+  /** Whether more than one key may use the models: data that one has stored is not another's. */
   readonly severalKeys: boolean;
 
   /** @throws ConfigError for a key whose variable is not set */
@@ -60,7 +60,7 @@ export class Access {
       this.#clients.set(name, created);
       return created;
     };
-    // First, for a key may have its name, and then it is nobody.
+    // `anonymous` comes first: a key may have the same name, which then replaces it.
     this.#anonymous = client('anonymous', { generate: true, metrics: true });
     const keyed = config.keys.map((key) => {
       const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };
@@ -79,7 +79,7 @@ export class Access {
   }
 
   /**
-   * The same for what asks for no key even where there are keys.
+   * The same for routes that require no key even if there are keys.
    * @throws ApiError 421
    */
   checkName({ host }: Headers): void {
@@ -93,7 +93,7 @@ export class Access {
     return mayUseUs(origin ?? null, host ?? null, this.#config.origins);
   }
 
-  /** @throws ApiError 403 for pages of other sites, which would use the models of whoever looks at them */
+  /** @throws ApiError 403 for pages of other sites, which would use the models of their visitors */
   checkOrigin(headers: Headers): void {
     if (this.mayUse(headers)) return;
     const text =
@@ -102,7 +102,7 @@ export class Access {
   }
 
   /**
-   * Who asks, by `Authorization: Bearer KEY`; where there are no keys, somebody at an address.
+   * Client of a request, by `Authorization: Bearer KEY`; if there are no keys, by its address.
    * @throws ApiError 401 without a key or with a wrong one, 403 for one that may not do this
    */
   byKey({ authorization }: Headers, right: keyof ClientRights, address?: string): Client {
@@ -128,7 +128,7 @@ export class Access {
   }
 
   /**
-   * Who opens a WebSocket, by key or by `?ticket=`.
+   * Client that opens a WebSocket, by key or by `?ticket=`.
    * @throws ApiError as {@link byKey}; 401 for a ticket that is used, too old, or none
    */
   async byHandshake(headers: Headers, query: URLSearchParams, address?: string): Promise<Client> {
@@ -147,7 +147,7 @@ interface Limits {
 }
 
 /**
- * Refuses to let everybody in by accident, and keys that are not there.
+ * Refuses to admit every client by accident, and keys that are not set.
  * @throws ConfigError where others than this machine can reach a gateway that asks for no keys
  */
 export function checkAccess(
@@ -162,7 +162,7 @@ add access.keys to the configuration (docs/access.md), or set access.allow_anony
 }
 
 /**
- * The same where somebody else listens: who can reach that is not known.
+ * The same for a listener of the host application: it is unknown which clients can reach it.
  * @throws ConfigError without keys, unless it is said that there are none
  */
 export function checkMounted({ keys, allow_anonymous }: Config['access']): void {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** Whether only this machine can reach what listens there. A name other than localhost may stand for any address. */
+/** Whether only this machine can reach a listener there. A name other than localhost may stand for any address. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase();
   if (name === 'localhost' || name === '::1') return true;
@@ -42,8 +42,8 @@ export function mayUseUs(origin: string | null, host: string | null, allowed: re
 }
 
 /**
- * Whom an address stands for: of IPv6 whoever has the first 64 bits, which is what one household or machine is given.
- * @param address as sockets tell it; of a Unix socket there is none
+ * Network of an address: for IPv6 its first 64 bits, which are what one household or machine is given.
+ * @param address address from the socket; a Unix socket has none
  */
 export function networkOf(address = ''): string {
   const [plain = ''] = address.split('%');

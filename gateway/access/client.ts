@@ -4,11 +4,11 @@ import type { KeyUsage, Release } from './usage.js';
 
 export interface ClientLimits {
   readonly requestsPerMinute: number;
-  /** Under way at once. */
+  /** Maximum generations under way at once. */
   readonly generations: number;
   /** WebSockets that are open at once: of an address, where the other limits are of all of them. */
   readonly sockets: number;
-  /** Of messages on WebSockets that are refused, in a minute: of an address, as above. */
+  /** Maximum bytes of refused WebSocket messages, in a minute: of an address, as above. */
   readonly refusedBytes: number;
 }
 
@@ -17,15 +17,15 @@ export interface ClientRights {
   readonly metrics: boolean;
 }
 
-/** Where it is counted what a client uses. */
+/** Counters of what a client uses. */
 export interface ClientUsage {
   /** Requests and generations, which gateways may count together. */
   readonly ofKeys: KeyUsage;
-  /** What one gateway bears: connections, what it reads in vain, looks at its metrics. */
+  /** Load on one gateway: connections, bytes of refused messages, requests for metrics. */
   readonly ofGateway: KeyUsage;
 }
 
-/** Who may use the gateway, within limits. There is one of each name. */
+/** A client that may use the gateway, within limits. There is one of each name. */
 export class Client implements Principal {
   readonly name: string;
   readonly client: string;
@@ -35,7 +35,7 @@ export class Client implements Principal {
   readonly #limits: ClientLimits;
   readonly #usage: ClientUsage;
 
-  /** @param client of limits that several clients share, which of them it is */
+  /** @param client name that distinguishes it from other clients that share its limits */
   constructor(
     name: string,
     rights: ClientRights,
@@ -59,7 +59,7 @@ export class Client implements Principal {
     };
   }
 
-  /** The same for those of one network, which share its limits with all others. */
+  /** The same for clients of one network, which share its limits with all others. */
   from(network: string): Client {
     return new Client(this.name, this.rights, this.#limits, this.#usage, `address:${network}`);
   }

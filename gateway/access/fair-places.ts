@@ -1,7 +1,7 @@
 /** Gives a place back; calling it twice does no harm. */
 export type Release = () => void;
 
-/** For as long a request may wait for a place. */
+/** Maximum time that a request waits for a place. */
 const WAIT_MS = 30_000;
 
 interface Waiting {
@@ -10,9 +10,9 @@ interface Waiting {
 }
 
 /**
- * So many places for the requests of several clients. Whoever has less than an equal share of them waits for the next
- * that is given back, and nobody else gets it; whoever has their share is refused while there is none. So a client can
- * have all places for as long as nobody else wants one, and no longer than its requests last.
+ * A fixed number of places for the requests of several clients. A client with less than an equal share waits for the
+ * next place that is given back, and no other client gets it; a client with its full share is refused while there is
+ * none. So a client can have all places as long as no other client wants one, and no longer than its requests last.
  */
 export class FairPlaces {
   readonly #most: number;
@@ -25,7 +25,7 @@ export class FairPlaces {
     this.#most = most;
   }
 
-  /** @returns what gives the place back; `null` if there is none, at once or after some time */
+  /** @returns a function that gives the place back; `null` if there is none, at once or after some time */
   take(client: string): Release | null | Promise<Release | null> {
     if (this.#taken < this.#most) {
       this.#count(client, 1);
@@ -67,7 +67,7 @@ export class FairPlaces {
     };
   }
 
-  /** Of those that wait, the client with the fewest requests; of equals the one that has waited longest. */
+  /** The waiting client with the fewest requests; among equals the one that has waited longest. */
   #next(): Waiting | undefined {
     const requests = ({ client }: Waiting): number => this.#requests.get(client) ?? 0;
     return this.#waiting.toSorted((a, b) => requests(a) - requests(b))[0];

@@ -20,7 +20,7 @@ export class Keys<T> {
     return this.#entries.length;
   }
 
-  /** Whose key it is. Takes equally long for each key, and for none: all are compared, hash with hash. */
+  /** Owner of a key. Takes equally long for each key, and for none: all are compared, hash with hash. */
   find(key: string): T | null {
     const hash = sha256(key);
     let found: T | null = null;

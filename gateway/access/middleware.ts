@@ -11,7 +11,7 @@ export function checkHost(access: Access): RequestHandler {
   };
 }
 
-/** Lets pages of allowed origins use what follows, and refuses those of others; answers their preflights. */
+/** Lets pages of allowed origins use the routes that follow, and refuses others; answers their preflights. */
 export function checkOrigin(access: Access): RequestHandler[] {
   const allow = cors<Parameters<RequestHandler>[0]>((req, done) => {
     done(null, {

@@ -1,12 +1,12 @@
-/** Who asks: what a key stands for. */
+/** The client that a key stands for. */
 export interface Principal {
-  /** For logs, in place of the key. */
+  /** Name for logs, in place of the key. */
   readonly name: string;
-  /** Whom it stands for: one key; where none is asked for, all of one address. */
+  /** Id of the client: of one key, or, if no keys are required, of all requests from one address. */
   readonly client: string;
   /**
    * Takes on one generation.
-   * @returns to be called when it is over
+   * @returns a function to call when it is over
    * @throws ApiError 429
    */
   admit(): (() => void) | Promise<() => void>;
@@ -17,5 +17,5 @@ export interface Principal {
   refused?(bytes: number): Promise<void>;
 }
 
-/** Everybody, where no keys are asked for. */
+/** Principal of all requests if no keys are required. */
 export const ANONYMOUS: Principal = { name: 'anonymous', client: '', admit: () => () => {} };

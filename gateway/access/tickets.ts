@@ -3,7 +3,7 @@ import { ApiError } from '../errors/api-error.js';
 import { sha256 } from './keys.js';
 
 const TICKET_BYTES = 32;
-/** Of each owner; they live for seconds. */
+/** Maximum tickets of one owner; they live for seconds. */
 const MAX_TICKETS = 10_000;
 
 export interface Ticket {
@@ -11,17 +11,19 @@ export interface Ticket {
   readonly expiresAtMs: number;
 }
 
-/** Where tickets are, by the names of clients. The workers of one port, and gateways that share a state, have one of these together. */
+/**
+ * Tickets by the names of clients. The workers of one port share one store, and so do gateways that share a state.
+ */
 export interface TicketStore {
   /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
   issue(owner: string): Ticket | Promise<Ticket>;
-  /** Whose ticket it is; from then on it is nobody's. */
+  /** Owner of a ticket, which cannot be used again. */
   redeem(ticket: string): string | null | Promise<string | null>;
 }
 
 export interface TicketOptions {
   readonly seconds: number;
-  /** In milliseconds. */
+  /** Clock, in milliseconds. */
   readonly now: () => number;
 }
 
@@ -32,9 +34,9 @@ export interface TicketOptions {
 export class Tickets<T> {
   readonly #seconds: number;
   readonly #now: () => number;
-  /** By hash, so that looking one up says nothing about the others; oldest first. */
+  /** Tickets by hash, so that a look-up reveals nothing about the others; oldest first. */
   readonly #open = new Map<string, { readonly owner: T; readonly expiresAtMs: number }>();
-  /** How many each has; of those who have any. */
+  /** Number of tickets by owner; owners without tickets are left out. */
   readonly #counts = new Map<T, number>();
 
   constructor({ seconds, now }: TicketOptions) {
@@ -54,7 +56,7 @@ export class Tickets<T> {
     return { ticket, expiresAtMs };
   }
 
-  /** Whose ticket it is; from then on it is nobody's. */
+  /** Owner of a ticket, which cannot be used again. */
   redeem(ticket: string): T | null {
     const hash = ticketHash(ticket);
     const found = this.#open.get(hash);
@@ -81,5 +83,5 @@ export class Tickets<T> {
 
 export const newTicket = (): string => randomBytes(TICKET_BYTES).toString('base64url');
 
-/** What is kept of it. */
+/** Hash under which a ticket is stored. */
 export const ticketHash = (ticket: string): string => sha256(ticket).toString('base64');

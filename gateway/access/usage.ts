@@ -7,7 +7,7 @@ export type { Release };
 
 type Now<T> = T | Promise<T>;
 
-/** What keys use, where it is limited. Gateways that share a state have one of these together (gateway/state). */
+/** Limited usage of keys. Gateways that share a state share one of these (gateway/state). */
 export interface KeyUsage {
   /**
    * Counts one request, or other units; a minute begins with the first of them.
@@ -21,18 +21,18 @@ export interface KeyUsage {
   take(place: string, most: number): Now<Release | null>;
 }
 
-/** What is used, by whom, where it is limited. The workers of one port have one of these together. */
+/** Limited usage of all clients. The workers of one port share one of these. */
 export interface Usage extends KeyUsage {
   /**
    * The same as `take` for places that clients share, such as those of a model's generations ({@link FairPlaces}):
-   * whoever has less than their share may wait for one.
+   * a client with less than its share may wait for one.
    */
   share(place: string, most: number, client: string): Now<Release | null>;
 }
 
 /** The usage of this process. */
 export class OwnUsage implements Usage {
-  /** By what they allow in a minute. They forget clients when their minute is over. */
+  /** Limiters by the requests that they allow in a minute. They forget clients when their minute is over. */
   readonly #rates = new Map<number, RateLimiterMemory>();
   readonly #taken = new Map<string, number>();
   readonly #shared = new Map<string, FairPlaces>();

@@ -7,7 +7,7 @@ import { policySchema } from '../policy/policy-schema.js';
 
 const MIB = 1 << 20;
 
-/** What webhooks may be told of. */
+/** Events that webhooks can receive. */
 export const WEBHOOK_EVENTS = ['flag', 'verdict'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
@@ -28,7 +28,7 @@ const inferenceUrl = z.union([
     .regex(/^grpcs?:\/\/[^/@?#]+:\d+\/?$/, { error: 'must be an http:// address or grpc://host:port' }),
 ]);
 
-/** Of one server, as registered with IANA; database numbers keep apart what shares it. */
+/** Address of one server, as registered with IANA; database numbers separate the data of gateways that share it. */
 const redisUrl = z.string({ error: 'state.url is required' }).refine(
   (text) => {
     if (!URL.canParse(text)) return false;
@@ -73,7 +73,7 @@ const checkpointSchema = z
 
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/);
 
-/** What the gateway sends itself, and what belongs to one connection alone (RFC 9110, section 7.6.1). */
+/** Headers that the gateway sends itself, and those of one connection alone (RFC 9110, section 7.6.1). */
 const OWN_HEADERS =
   /^(accept|accept-encoding|connection|content-length|content-type|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i;
 
@@ -219,7 +219,7 @@ const webhookSchema = z.strictObject({
 
 export type WebhookConfig = z.output<typeof webhookSchema>;
 
-/** As browsers send them: no path, no default port, lower case. */
+/** Origin as browsers send it: no path, no default port, lower case. */
 const origin = z
   .string()
   .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
@@ -434,5 +434,5 @@ export const configSchema = sections.superRefine((config, context) => {
 });
 
 export type Config = z.output<typeof configSchema>;
-/** As it may be written: every field can be left out. */
+/** Configuration as it may be written: every field can be left out. */
 export type ConfigInput = z.input<typeof configSchema>;

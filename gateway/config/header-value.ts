@@ -2,6 +2,6 @@
 export const isHeaderValue = (value: string): boolean =>
   /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Of the value of a variable. */
+/** Problem with the value of a variable. */
 export const notSent = (variable: string | undefined): string =>
   `the variable ${variable} must contain printable ASCII only, without white space or a newline at its ends`;

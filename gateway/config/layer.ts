@@ -1,7 +1,7 @@
-/** What one source says. */
+/** Values of one source. */
 export interface ConfigLayer {
   readonly values: Readonly<Record<string, unknown>>;
-  /** Where it says so, for messages: `flinch.yaml: limits.body_bytes`, `FLINCH_LIMITS_BODY_BYTES`, `--port`. */
+  /** Names a field in messages: `flinch.yaml: limits.body_bytes`, `FLINCH_LIMITS_BODY_BYTES`, `--port`. */
   readonly place: (path: readonly PropertyKey[]) => string;
 }
 

@@ -37,7 +37,8 @@ export async function loadConfig({ file, env = {}, flags = [] }: ConfigSources):
 }
 
 /**
- * The values of all layers, later ones before earlier ones: field by field, but a list, `models` and `guard` as a whole.
+ * The values of all layers; later ones override earlier ones: field by field, but a list, `models` and `guard` as
+ * a whole.
  * @throws ConfigError for the first problem
  */
 export function mergeConfig(layers: readonly ConfigLayer[]): Config {
@@ -66,7 +67,7 @@ async function readConfigFile(file: string): Promise<ConfigLayer> {
 
 interface ParsedYaml {
   readonly parsed: unknown;
-  /** Where a field is, or the innermost part around it that is there; the first line is 1. */
+  /** Line of a field, or of the innermost part around it that is present; the first line is 1. */
   readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
@@ -82,7 +83,7 @@ function parseYaml(text: string, file: string): ParsedYaml {
       lineOf: (path) => lines.linePos(startOf(document, path)).line,
     };
   } catch (error) {
-    // Its first line says what and where; the others show the text, which may hold what is no one's business.
+    // Its first line says what and where; the others show the text, which may contain secrets.
     // Aliases that are set later, or stand for too much, are found when they are put in their place.
     if (error instanceof YAMLError || error instanceof ReferenceError)
       throw new ConfigError(file, error.message.split('\n')[0] ?? 'is not valid YAML');
@@ -90,7 +91,7 @@ function parseYaml(text: string, file: string): ParsedYaml {
   }
 }
 
-/** Of the name of a field, or of an item of a list. */
+/** Offset of the name of a field, or of an item of a list. */
 function startOf(document: Document, path: readonly PropertyKey[]): number {
   let start = 0;
   let node: unknown = document.contents;
@@ -108,8 +109,8 @@ function startOf(document: Document, path: readonly PropertyKey[]): number {
 }
 
 /**
- * Without the parts, and their fields, that have nothing but comments after their name, which is null in YAML: they
- * have their defaults. The name of a model says that one is meant.
+ * Leaves out the parts, and their fields, that have nothing but comments after their name, which is null in YAML:
+ * they have their defaults. Models stay: the name of a model says that one is meant.
  */
 function withoutEmpty(values: Record<string, unknown>): Record<string, unknown> {
   const named = Object.entries(values).filter(([, value]) => value !== null);

@@ -13,13 +13,13 @@ interface Field {
 
 const PREFIX = 'FLINCH_';
 
-/** What the examples' clients read, which may be set where a gateway is started. */
+/** Variables that the examples' clients read; they may be set where a gateway is started. */
 const OF_CLIENTS: ReadonlySet<string> = new Set(['FLINCH_URL', 'FLINCH_API_KEY']);
 
 /** Parts with many fields have one variable, in JSON. */
 const WHOLE: ReadonlySet<string> = new Set(['guard']);
 
-/** Of each environment variable, the field that it sets: `FLINCH_LIMITS_BODY_BYTES` is `limits.body_bytes`. */
+/** Fields by the environment variable that sets them: `FLINCH_LIMITS_BODY_BYTES` is `limits.body_bytes`. */
 export const CONFIG_VARIABLES: ReadonlyMap<string, Field> = new Map(
   leaves(z.toJSONSchema(configSchema, { io: 'input' }), []).map((field) => [variableOf(field.path), field]),
 );
@@ -46,8 +46,8 @@ function kindOf({ type, items }: Schema): Kind {
 }
 
 /**
- * What the environment says of the configuration. Lists of texts have commas between, other lists, `models` and `guard`
- * are JSON. `PORT` is another name of `FLINCH_LISTEN_PORT`, which goes before it.
+ * Reads the configuration from the environment. Lists of texts are separated by commas; other lists, `models` and
+ * `guard` are JSON. `PORT` is another name of `FLINCH_LISTEN_PORT`, which overrides it.
  * @throws ConfigError for a value that is not of the field's kind
  */
 export function readVariables(env: NodeJS.ProcessEnv): ConfigLayer[] {
@@ -77,7 +77,7 @@ export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<stri
 function readValue(text: string, kind: Kind, variable: string): unknown {
   switch (kind) {
     case 'number':
-      // "0x10" and "1e3" are numbers to JavaScript, but nobody who writes them here means it.
+      // "0x10" and "1e3" are numbers to JavaScript, but mistakes here.
       if (!/^-?\d+(\.\d+)?$/.test(text.trim())) throw new ConfigError(variable, 'must be a number');
       return Number(text);
     case 'boolean':

@@ -20,10 +20,10 @@ export interface ErrorBody {
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ErrorBody;
-  /** When to try again; `null` where that is no use. */
+  /** Time after which to try again; `null` if that is no use. */
   readonly retryAfterSeconds: number | null;
 
-  /** @param told what is not as usual for the code */
+  /** @param told values that differ from the defaults of the code */
   constructor(
     code: ErrorCode,
     message: string,
@@ -50,10 +50,10 @@ const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, ErrorCode>> = {
   memory: 'insufficient_memory',
 };
 
-/** Why is in the log: drivers and the system name what only the operator should see. */
+/** The reason is in the log: drivers and the system name things that only the operator should see. */
 const UNAVAILABLE = 'the engine is not running; it is started again as soon as possible';
 
-/** Names of files alone: where they lie is nobody's business. */
+/** Reduces paths to file names: clients must not learn where files are. */
 const withoutFolders = (text: string): string =>
   text.replaceAll(/(?<![\w.])(?:[A-Za-z]:)?(?:[\\/][^\\/\s'":()]+)+[\\/]/g, '');
 
@@ -104,7 +104,7 @@ function wireName(field: string): string {
   return Object.hasOwn(scoringFields, name) ? `scoring.${name}` : name;
 }
 
-/** What express throws at a request that it cannot read. */
+/** Whether it is an error that express throws for a request that it cannot read. */
 function isClientError(error: unknown): error is Error & { readonly status: number } {
   return (
     error instanceof Error &&

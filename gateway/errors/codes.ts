@@ -1,5 +1,5 @@
 interface ErrorKind {
-  /** Of a response that is refused with it. Below 500, the request is at fault. */
+  /** HTTP status of a request that is refused with it. Below 500, the request is at fault. */
   readonly status: number;
   readonly meaning: string;
 }
@@ -164,7 +164,7 @@ export type ErrorCode = keyof typeof ERRORS;
 /** Metrics count by them, and by nothing that a client can choose. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** What somebody should look into. All else is the client's, the upstream's, which has its own line, or passes. */
+/** Faults that an operator should look into. Others are the client's, the upstream's (logged separately), or pass. */
 export const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
   'engine_crashed',
   'engine_failed',

@@ -12,7 +12,7 @@ export const ADMISSION_REFUSALS = [
   'too_many_generations',
 ] as const satisfies readonly ErrorCode[];
 
-/** It is the request's fault, or there is no room for it: nothing was taken on. */
+/** Whether the request is at fault, or there is no room for it: nothing was taken on. */
 export function isRefusal({ status, body }: ApiError): boolean {
   return status < 500 || ADMISSION_REFUSALS.some((code) => code === body.code);
 }

@@ -7,7 +7,7 @@ export async function combined(snapshots: readonly MetricsSnapshot[]): Promise<F
   return [...(await familiesOf(added(snapshots))), ...sums(snapshots)];
 }
 
-/** What stays of processes that have ended, so that no counter falls: what they had counted, added up. */
+/** Sums of the counters of processes that have ended, so that no counter falls. */
 export async function retired(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
   const counted = (await added(snapshots).getMetricsAsJSON()).filter(({ type }) => String(type) !== 'gauge');
   return { counted, histograms: sums(snapshots) };
@@ -35,7 +35,7 @@ function sums(snapshots: readonly MetricsSnapshot[]): Family[] {
   }));
 }
 
-/** With the later of the exemplars. */
+/** Sum of two samples, with the later of the exemplars. */
 function sum(before: Sample | undefined, sample: Sample): Sample {
   if (!before) return sample;
   const [a, b] = [before.exemplar, sample.exemplar];

@@ -26,13 +26,13 @@ export const RESUMED = {
   labels: { outcome: RESUMES },
 } as const satisfies Definition;
 
-/** What can be read off when somebody asks for the metrics. */
+/** Values that are read when the metrics are requested. */
 export interface ConnectionSources {
   readonly generations: () => number;
   readonly connections: () => Readonly<Record<(typeof KINDS)[number], number>>;
 }
 
-/** Connections, what is under way on them, and whether it could go on after they were lost. */
+/** Connections, generations under way on them, and whether these could go on after a connection was lost. */
 export class ConnectionMetrics {
   readonly #families: Families;
   readonly #generations: Gauge;

@@ -1,11 +1,11 @@
-/** All that a label may say: one of these, or what the words describe. Never anything that a client chose. */
+/** Values of a label: one of these, or values that the text describes. Never a value that a client chose. */
 export type LabelValues = readonly string[] | string;
 
-/** What a metric is, for its users and for the reference (docs/reference/metrics.md). */
+/** Definition of a metric, for its users and for the reference (docs/reference/metrics.md). */
 export interface Definition<Label extends string = string> {
   /** Counters end in `_total`; a unit stands before it: `_seconds`, `_tokens`. */
   readonly name: string;
-  /** What exactly is counted, and in which unit. */
+  /** Exact description of what is counted, with its unit. */
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: Readonly<Record<Label, LabelValues>>;
@@ -24,7 +24,7 @@ export interface HistogramDefinition<Label extends string = string> extends Defi
 /** The label that most have. */
 export const MODEL = 'a name of `models` in the configuration';
 
-/** In the order of the definition. */
+/** Label names in the order of the definition. */
 export function labelNames<Label extends string>(labels: Readonly<Record<Label, unknown>>): Label[] {
   const names: Label[] = [];
   for (const name in labels) names.push(name);

@@ -58,7 +58,7 @@ export class EngineMetrics {
     this.#servers = new ScorerServerMetrics(families);
   }
 
-  /** @returns ends what the engine, which may outlive us, keeps of us */
+  /** @returns a function that removes our listeners from the engine, which may outlive us */
   watch(model: string, { engine, processes }: WatchedEngine): () => void {
     const passes = this.#passes.series({ model });
     const stop = engine.onPass((ms) => passes.observe(ms / 1000));

@@ -30,9 +30,9 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS;
 
 /**
- * The format that an `Accept` header asks for: OpenMetrics where it is named and wanted no less than the other. By names
- * and weights alone, for parameters differ between versions of Prometheus, and 3 has some (`escaping`) that say nothing
- * of what we write.
+ * The format that an `Accept` header asks for: OpenMetrics if it is named and wanted no less than the other. Only names
+ * and weights count: parameters differ between versions of Prometheus, and 3 has some (`escaping`) that do not
+ * concern this output.
  */
 export function formatFor(accept = '*/*'): Format {
   const ranges = accept.split(',').map((range) => {
@@ -40,7 +40,7 @@ export function formatFor(accept = '*/*'): Format {
     const weight = parameters.find((parameter) => parameter.startsWith('q='));
     return { type, weight: weight === undefined ? 1 : Number(weight.slice(2)) || 0 };
   });
-  /** Of the first of these that are named. */
+  /** Weight of the first of these types that is named. */
   const weightOf = (...types: readonly string[]): number => {
     const named = types.find((each) => ranges.some(({ type }) => type === each));
     return Math.max(0, ...ranges.filter(({ type }) => type === named).map(({ weight }) => weight));
@@ -61,7 +61,7 @@ export function exposition(families: readonly Family[], format: Format): string 
 
 function linesOf({ name, help, type, samples }: Family, format: Format): string[] {
   const open = format === 'openMetrics';
-  // In OpenMetrics a counter's name does not end in what the names of its samples do.
+  // OpenMetrics: the suffix `_total` belongs to the names of a counter's samples, not to that of the counter.
   const family = open && type === 'counter' ? name.replace(/_total$/, '') : name;
   // Only OpenMetrics has quotes escaped there.
   const text = open ? escaped(help) : help.replace(/[\\\n]/g, backslashed);

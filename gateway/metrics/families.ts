@@ -3,9 +3,9 @@ import { type Definition, type HistogramDefinition, labelNames } from './definit
 import type { Family, Sample } from './exposition.js';
 import { Histogram } from './histogram.js';
 
-/** What one process has counted, as it can be sent to another. */
+/** Counts of one process, in a form that can be sent to another. */
 export interface MetricsSnapshot {
-  /** What prom-client has. */
+  /** Metrics of prom-client. */
   readonly counted: readonly MetricObjectWithValues<MetricValue<string>>[];
   readonly histograms: readonly Family[];
 }
@@ -17,7 +17,7 @@ export class Families {
   readonly #before: (() => void)[] = [];
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed told of what could not be set before it was read; it is read as it was */
+  /** @param failed called with an error of {@link beforeRead}; the old value is read then */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
@@ -38,7 +38,7 @@ export class Families {
     return histogram;
   }
 
-  /** Whenever the metrics are asked for: sets what is not counted as it happens. */
+  /** Adds a function that sets values before each read of the metrics, if they are not counted as they change. */
   beforeRead(update: () => void): void {
     this.#before.push(update);
   }
@@ -48,7 +48,7 @@ export class Families {
     return [...(await familiesOf(this.#registry)), ...this.#families()];
   }
 
-  /** The same, with what is the process's, to be combined with that of others. */
+  /** The same, with metrics of the process, to be combined with those of other processes. */
   async snapshot(ofProcess: Registry): Promise<MetricsSnapshot> {
     this.#update();
     const counted = [...(await ofProcess.getMetricsAsJSON()), ...(await this.#registry.getMetricsAsJSON())];
@@ -70,7 +70,7 @@ export class Families {
   }
 }
 
-/** What prom-client has counted. */
+/** Metrics that prom-client has counted. */
 export async function familiesOf(registry: Registry): Promise<Family[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, values }) => ({
@@ -83,7 +83,7 @@ export async function familiesOf(registry: Registry): Promise<Family[]> {
   }));
 }
 
-/** Of histograms, whose samples have names of their own. */
+/** Name of a sample of a histogram: only these have names of their own. */
 function sampleName(value: object): string | undefined {
   return 'metricName' in value && typeof value.metricName === 'string' ? value.metricName : undefined;
 }

@@ -20,9 +20,9 @@ export interface Clock {
 
 export interface Observed {
   readonly responseId: string;
-  /** When it was taken on, by the clock. */
+  /** Time at which it was taken on, by the clock. */
   readonly beganMs: number;
-  /** What its guard is set to. */
+  /** Action of its guard. */
   readonly action: ActionName;
   /** Whether steps are held back. */
   readonly held: boolean;
@@ -31,20 +31,20 @@ export interface Observed {
 }
 
 /**
- * Takes the measures of one generation from its events: of what is written, all that scores and guard say; of what goes
- * to the client, how long it took. These are the same events unless steps are held back: then what the guard removed
- * never goes out, though it is what there is to be told of.
+ * Measures one generation by its events: scores and guard by the events that are written, times by the events that go
+ * to the client. These are the same events unless steps are held back: then text that the guard removed never goes
+ * out, but still counts.
  */
 export class GenerationObserver {
   readonly #series: ModelSeries;
   readonly #clock: Clock;
   readonly #observed: Observed;
   readonly #tell: GenerationListener['tell'];
-  /** Put there by the guard: their scores say nothing of the model. */
+  /** Indices of tokens that the guard inserted: their scores say nothing of the model. */
   readonly #inserted = new Set<number>();
   #writtenMs: number | null = null;
   #firstMs: number | null = null;
-  /** When tokens went out whose scores did not, by index; of responses of which nothing is held back. */
+  /** Times at which tokens without scores yet went out, by index; only for responses that are not held back. */
   readonly #sentMs = new Map<number, number>();
   /** The index of the next to go out. */
   #sent = 0;
@@ -52,7 +52,7 @@ export class GenerationObserver {
   #judged: number | null = null;
   #over = false;
 
-  /** @param tell also told, of what is no measure of a token */
+  /** @param tell called with news that is not a measure of a token */
   constructor(
     series: ModelSeries,
     observed: Observed,
@@ -70,7 +70,7 @@ export class GenerationObserver {
     return this.#firstMs !== null;
   }
 
-  /** Of a response whose steps are held back: an event before that. */
+  /** Observes an event before steps are held back. */
   written(event: GuardEvent): void {
     const { guard } = this.#series;
     const { action } = this.#observed;
@@ -94,7 +94,7 @@ export class GenerationObserver {
       case 'step.done':
         if (this.#judged !== event.step) {
           this.#judge(event);
-          // What took the place of a flagged step may be flagged itself; then nothing more is done about it.
+          // A step that replaced a flagged one may be flagged itself; then nothing more is done about it.
           if (event.flagged) {
             this.#tell({ type: 'flagged', step: event, action: 'annotate' });
             guard.flagged(action, 'annotate');
@@ -113,7 +113,7 @@ export class GenerationObserver {
     }
   }
 
-  /** What goes to the client. */
+  /** Observes an event that goes to the client. */
   event(event: GuardEvent): void {
     if (!this.#observed.held) this.written(event);
     const { guard } = this.#series;
@@ -183,7 +183,7 @@ export class GenerationObserver {
     this.#first(ms);
   }
 
-  /** Of what is written: a token, or something else, such as a part of a tool call. */
+  /** Observes the first output: a token, or something else, such as a part of a tool call. */
   #first(ms = this.#clock.now()): void {
     if (this.#firstMs !== null) return;
     this.#firstMs = ms;

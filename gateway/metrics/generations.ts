@@ -106,7 +106,7 @@ export class GenerationMetrics {
   }
 }
 
-/** Those of one model. */
+/** Series of one model. */
 export class GenerationSeries {
   readonly #metrics: GenerationMetrics;
   readonly #model: string;

@@ -8,7 +8,7 @@ export const ROLLBACK_OUTCOMES = [
   'kept',
 ] as const satisfies readonly RollbackDoneEvent['outcome'][];
 export const VERDICTS_FLAGGED = ['true', 'false', 'unknown'] as const;
-/** Most risks say little; what flags go by lies near 1. */
+/** Buckets of risks: most risks say little, and thresholds are near 1. */
 const RISK_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1];
 
 const BY_METHOD = { model: MODEL, method: METHODS } as const;

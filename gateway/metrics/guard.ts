@@ -30,7 +30,7 @@ import {
 } from './guard-definitions.js';
 import type { Histogram, HistogramSeries } from './histogram.js';
 
-/** How uncertain models are, and what guards make of it. */
+/** Metrics of the uncertainty of models, and of the actions of guards. */
 export class GuardMetrics {
   readonly scores: Histogram<'model' | 'method'>;
   readonly risks: Histogram<'model' | 'method'>;
@@ -82,7 +82,7 @@ export class GuardMetrics {
 /** No score of a model is as large; a server may say anything, and one sum of infinity would stay until the restart. */
 const MAX_SCORE = 1000;
 
-/** What is observed of the guard of one model. Its series are found once, for most of it comes with every token. */
+/** Metrics of the guard of one model. Its series are looked up once, because most change with every token. */
 export class GuardSeries {
   readonly #metrics: GuardMetrics;
   readonly #model: string;
@@ -159,8 +159,8 @@ export class GuardSeries {
   }
 
   /**
-   * @param set what the guard is set to
-   * @param done what is done, which may be less
+   * @param set action of the guard's settings
+   * @param done action that was taken, which may be a weaker one
    */
   flagged(set: ActionName, done: ActionName): void {
     const model = this.#model;
@@ -173,7 +173,7 @@ export class GuardSeries {
   verdict({ flagged, rank, reason }: Verdict, action: ActionName): void {
     const model = this.#model;
     this.#metrics.verdicts.inc({ model, flagged: String(flagged ?? 'unknown') });
-    // What a guard has changed, or nobody has scored whole, is unlike the calibration for that reason.
+    // Answers that a guard has changed, or that were not scored whole, differ from the calibration for that reason.
     if (rank === undefined || reason !== null || action !== 'annotate') return;
     this.#drift.observe(rank);
     this.#metrics.drift.set({ model }, this.#drift.value);

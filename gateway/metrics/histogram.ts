@@ -2,9 +2,9 @@ import { type HistogramDefinition, labelNames } from './definition.js';
 import type { Exemplar, Family, Sample } from './exposition.js';
 
 /**
- * A histogram whose series are made once and kept by who observes: prom-client finds the series anew by its labels with
- * every value, which for the ten values of a token would be most of what observing it costs; its children take no
- * exemplars; and its registries take those only if they write nothing but OpenMetrics.
+ * A histogram with series that are made once and kept by the observer: prom-client looks up the series by its labels
+ * with every value, which for the ten values of a token would be most of the cost of observing it; its children take
+ * no exemplars; and its registries take those only if they write nothing but OpenMetrics.
  */
 export class Histogram<Label extends string = string> {
   readonly definition: HistogramDefinition<Label>;
@@ -32,7 +32,7 @@ export class Histogram<Label extends string = string> {
 export class HistogramSeries {
   readonly #bounds: readonly number[];
   readonly #labels: Readonly<Record<string, string>>;
-  /** Of each bucket alone, the one without a bound last. */
+  /** Counts of each bucket alone; the bucket without a bound is last. */
   readonly #counts: Float64Array;
   readonly #exemplars: (Exemplar | undefined)[] = [];
   #sum = 0;

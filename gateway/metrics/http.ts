@@ -27,7 +27,7 @@ export const REQUEST_DURATION = {
   type: 'histogram',
   help: "Seconds from the headers of an HTTP request to the end of its response; for streams, including the time of reading. The route is a template; `page` stands for the page's files. Status `aborted`: the client left before a response began.",
   labels: { method: VERBS, route: ROUTES, status: STATUSES },
-  // From an answer out of memory to a long stream.
+  // The range is from an answer out of memory to a long stream.
   buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30, 120, 600],
 } as const satisfies HistogramDefinition;
 
@@ -63,7 +63,7 @@ export class HttpMetrics {
 
   constructor(families: Families) {
     this.#requests = families.histogram(REQUEST_DURATION);
-    // What an alert goes by: a series that first appears with an error has no rate.
+    // Alerts need these from the start: a series that first appears with an error has no rate.
     for (const status of ['2xx', '4xx', '5xx', 'aborted'])
       this.#requests.series({ method: 'POST', route: '/v1/chat/completions', status });
     this.#refused = families.counter(REFUSED);
@@ -87,7 +87,7 @@ export class HttpMetrics {
     this.#requests.series(labels).observe(seconds);
   }
 
-  /** @param model that was asked for, if it was read; another than those that are served counts as none */
+  /** @param model requested model, if it was read; a model that is not served counts as none */
   refused(code: ErrorCode, model = ''): void {
     this.#refused.inc({ code });
     const reason = ADMISSION_REFUSALS.find((each) => each === code);

@@ -45,7 +45,7 @@ export function metered(
         ...prepared,
         start: (gate) => {
           const own = observerOf({ action, held, scored: enabled });
-          if (held) observer = own; // of others it hears all there is
+          if (held) observer = own; // for other answers it sees all events anyway
           const told = (code: ErrorCode): void => {
             refused(code);
             options.listeners?.refused?.(code);
@@ -84,7 +84,7 @@ function listenerOf(
 }
 
 interface ObservedOptions {
-  /** Told of what an observer throws: the generation goes on. */
+  /** Called with an error that an observer throws: the generation goes on. */
   readonly failed: (error: unknown) => void;
   readonly refused?: ((code: ErrorCode) => void) | undefined;
 }

@@ -24,7 +24,7 @@ export interface MetricsSources extends ConnectionSources {
 }
 
 /**
- * What the gateway counts (docs/reference/metrics.md). Every label is from a closed set: no client can make a new one,
+ * Metrics of the gateway (docs/reference/metrics.md). Every label is from a closed set: no client can make a new one,
  * nor have its words in one.
  */
 export class Metrics {
@@ -49,8 +49,8 @@ export class Metrics {
   }
 
   /**
-   * Reads what a gateway has under way whenever the metrics are asked for; called by the gateway, once.
-   * @returns ends what models, which may outlive the gateway, keep of us
+   * Reads the work under way in a gateway whenever the metrics are requested; called by the gateway, once.
+   * @returns a function that removes our listeners from models, which may outlive the gateway
    */
   watch({ models, logger, ...sources }: MetricsSources): () => void {
     const stops: (() => void)[] = [];
@@ -68,17 +68,17 @@ export class Metrics {
     };
   }
 
-  /** From now on {@link text} is what all of these have counted, of which we are one. */
+  /** Makes {@link text} report the sum over all these processes, of which this is one. */
   collectFrom(collect: () => Promise<readonly MetricsSnapshot[]>): void {
     this.#collect = collect;
   }
 
-  /** What we have counted, for {@link collectFrom} of another. */
+  /** Counts of this process, for {@link collectFrom} of another. */
   snapshot(): Promise<MetricsSnapshot> {
     return this.#families.snapshot(processMetrics());
   }
 
-  /** Of a model that is watched. */
+  /** Series of a model that is watched. */
   of(model: string): ModelSeries {
     const series = this.#models.get(model);
     if (!series) throw new RangeError(`metrics: the model ${model} is not watched`);
@@ -89,12 +89,12 @@ export class Metrics {
     this.#http.request(request);
   }
 
-  /** @param model that was asked for, if it was read */
+  /** @param model requested model, if it was read */
   refused(code: ErrorCode, model?: string): void {
     this.#http.refused(code, model);
   }
 
-  /** @param names of policies that may be in force */
+  /** @param names names of policies that may be in force */
   watchPolicies(names: readonly string[]): void {
     this.#policies.watch(names);
   }
@@ -108,7 +108,7 @@ export class Metrics {
     this.#connections.resumed(recovered);
   }
 
-  /** @param model by its name in the configuration, as below */
+  /** @param model name of the model in the configuration, as below */
   upstreamError(model: string, kind: UpstreamErrorCode): void {
     this.#upstream.failed(model, kind);
   }
@@ -122,7 +122,7 @@ export class Metrics {
     this.#telemetry.spansDropped(reason, spans);
   }
 
-  /** @param webhook by its place in the configuration */
+  /** @param webhook index of the webhook in the configuration */
   watchWebhook(webhook: number): void {
     this.#telemetry.watchWebhook(webhook);
   }
@@ -131,7 +131,7 @@ export class Metrics {
     this.#telemetry.webhook(webhook, event, outcome);
   }
 
-  /** From now on there is something to say of Redis. */
+  /** Reports metrics of Redis from now on. */
   watchRedis(up: () => boolean): void {
     this.#redis.watch(up);
   }
@@ -141,7 +141,7 @@ export class Metrics {
     this.#redis.command(seconds, failure);
   }
 
-  /** @param wentOn whether a generation goes on here whose gateway is gone */
+  /** @param wentOn whether the generation of a gateway that is gone goes on here */
   tookOver(wentOn: boolean): void {
     this.#redis.tookOver(wentOn);
   }
@@ -154,13 +154,16 @@ export class Metrics {
     this.#upstream.scorerMismatch(model);
   }
 
-  /** Told of a fault in measuring, which must not become one of what is measured. The first is logged: more may come with every token. */
+  /**
+   * Call this with a fault in measuring, which must not become a fault of the measured work. The first is logged:
+   * more may come with every token.
+   */
   failed(error: unknown): void {
     if (!this.#hasFailed) this.#logger.error({ err: error }, 'metrics are not complete');
     this.#hasFailed = true;
   }
 
-  /** Everything, with what Node says of the process. */
+  /** Everything, with Node's metrics of the process. */
   async text(format: Format = 'classic'): Promise<string> {
     if (this.#collect) return exposition(await combined(await this.#collect()), format);
     const families = [await familiesOf(processMetrics()), await this.#families.read()];

@@ -2,7 +2,7 @@ import type { Counter } from 'prom-client';
 import type { Definition } from './definition.js';
 import type { Families } from './families.js';
 
-/** What a request without a policy is counted under. */
+/** Label of requests without a policy. */
 const NO_POLICY = 'none';
 
 export const POLICY_REQUESTS = {

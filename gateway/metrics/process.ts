@@ -18,7 +18,7 @@ export const LOG_LINES_DROPPED = {
   labels: {},
 } as const satisfies Definition;
 
-/** Which flinch this is. */
+/** Version of flinch. */
 export function buildInfo(families: Families): void {
   families.gauge(BUILD_INFO).set({ version: packageVersion() }, 1);
 }

@@ -94,7 +94,7 @@ function section(definition: Definition | HistogramDefinition): string {
 const valuesText = (values: LabelValues): string =>
   typeof values === 'string' ? values : values.map((value) => `\`${value}\``).join(', ');
 
-/** Which there are depends on the platform and on the version of Node. */
+/** Metrics of prom-client; their names depend on the platform and on the version of Node. */
 function nodeSection(): string {
   const text =
     'In addition, prom-client reports metrics of the process: CPU time and memory (`process_*`), event loop, heap and garbage collection (`nodejs_*`).';

@@ -34,7 +34,7 @@ export const WEBHOOK_MESSAGES = {
   },
 } as const satisfies Definition;
 
-/** What is sent to others, and what is not. */
+/** Counts of spans and webhooks that were sent, and of those that were not. */
 export class TelemetryMetrics {
   readonly #spans: Counter<'reason'>;
   readonly #contexts: Counter;

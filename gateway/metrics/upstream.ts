@@ -45,7 +45,7 @@ export class UpstreamMetrics {
     this.#mismatches.inc({ model }, 0);
     this.#families.beforeRead(() => {
       this.#up.set({ model }, up() ? 1 : 0);
-      look(); // whoever asks for metrics alone would never see a server go, or come back
+      look(); // otherwise metrics would never show a server go, or come back, without requests
     });
   }
 

@@ -10,7 +10,7 @@ import { ApiError } from '../errors/api-error.js';
 export function checkWork(most: number | undefined, scoring: Scoring, size: ResponseSize): void {
   if (most === undefined) return;
   const { text, adversarial, random, tokur } = responseWork(scoring, size);
-  // By the field that says most about each.
+  // Each part is named by the field that affects it most.
   const parts = [
     ['max_tokens', text],
     ['guard.scoring.window', adversarial],

@@ -41,8 +41,8 @@ export class EngineModel implements ServedModel {
   }
 
   /**
-   * Reads what calibration the model has. The engine stays the caller's, to start and to close.
-   * @param name by which requests ask for it
+   * Reads the model's calibration. The caller starts and closes the engine.
+   * @param name name in requests
    * @param places no more than the engine has; by default all that it has are taken as they come
    * @throws ModelError for one that cannot be read; it names file and field
    */
@@ -107,7 +107,7 @@ export class EngineModel implements ServedModel {
       lag: 'wait', // writing and scoring share the machine
     });
     if (judging) checkWork(maxWork, judging.scoring, { prompt: promptIds.length, response: asked.maxTokens });
-    // Here every token gets a score, unless scoring may fall behind.
+    // Every token gets a score from an engine, unless scoring may fall behind.
     const refusesUnscored = options.bounds?.refusesUnscored && judging?.guard.lag === 'skip';
     const vocabulary = engine.checkpoint.tokenizer;
     const guard = withWarnings(settings, lengthWarnings(request, room));
@@ -134,7 +134,7 @@ export class EngineModel implements ServedModel {
 const goesOn = ({ maxTokens }: CompleteRequest, { tokens }: Settled): boolean =>
   tokens.length < maxTokens && tokens.every(({ id }) => id !== null);
 
-/** A request for what comes after what is settled, which is read as part of the prompt. */
+/** A request for the text after the settled part, which is read as part of the prompt. */
 function requestAfter(request: CompleteRequest, after: Settled | undefined): CompleteRequest {
   const continues = (after?.tokens ?? []).map(modelId);
   const { promptIds, maxTokens } = request;

@@ -1,15 +1,15 @@
 import { RunningRisk } from '../../src/risk/running-risk.js';
 
-/** Of one model. Each has up to some hundred kilobytes, once it has seen thousands of tokens. */
+/** Maximum estimates of one model. Each takes up to some hundred kilobytes after thousands of tokens. */
 const MOST = 256;
 
 /**
- * The running estimates of what is ordinary, one for each client and its settings: whoever writes garbage moves no
- * flags but their own. If there are too many, the client that has most of them loses the one that it has not used for
- * longest; so settings at random cost nobody else an estimate.
+ * Running estimates of ordinary scores, one for each client and its settings: a client that writes garbage moves
+ * no flags but its own. If there are too many, the client that has most of them loses the one that it has not used
+ * for longest; so a client with random settings costs no other client an estimate.
  */
 export class Estimates {
-  /** By client, then by settings; the least recently used first. */
+  /** Estimates by client, then by settings; the least recently used first. */
   readonly #clients = new Map<string, Map<string, RunningRisk>>();
   #count = 0;
 

@@ -19,7 +19,7 @@ export interface GenerationAbout {
   readonly options: PrepareOptions;
 }
 
-/** What becomes of it. The last is one of `done`, `failed`, `refused` and `cancelled`. */
+/** Progress of a generation. The last news is one of `done`, `failed`, `refused` and `cancelled`. */
 export type GenerationNews =
   /** The first token, or something else, went out. */
   | { readonly type: 'first'; readonly seconds: number }
@@ -27,13 +27,13 @@ export type GenerationNews =
   | { readonly type: 'rollback'; readonly event: RollbackDoneEvent }
   | { readonly type: 'done'; readonly event: DoneEvent }
   | { readonly type: 'failed'; readonly code: ErrorCode }
-  /** Before it had begun. */
+  /** The request was refused before it had begun. */
   | { readonly type: 'refused'; readonly code: ErrorCode }
   | { readonly type: 'cancelled' };
 
-/** Told of one generation; none of it is a token, so that nothing is paid for each. */
+/** Listener for one generation; it is not called for tokens, so that it costs nothing for each. */
 export interface GenerationListener {
-  /** The trace for whoever writes, where the listener has a span in it. */
+  /** The trace for the writer, if the listener has a span in it. */
   readonly trace?: Context;
   readonly tell: (news: GenerationNews) => void;
 }

@@ -16,18 +16,18 @@ import { guardInForce, withWarnings } from './resolve-guard.js';
 import type { RiskModels } from './risk-models.js';
 import type { Prepared, PrepareOptions } from './served-model.js';
 
-/** What scores a text that is given. */
+/** Model, prompt and guard with which a given text is scored. */
 export interface GivenScoring {
   /** Name of the model. */
   readonly model: string;
   readonly engine: Engine;
   readonly risks: RiskModels;
   readonly places: Places;
-  /** What the text answers, by the model's template. */
+  /** Prompt that the text answers, by the model's template. */
   readonly promptIds: readonly number[];
-  /** Of the request, by the operator's policy. */
+  /** Guard of the request, by the operator's policy. */
   readonly guard: AskedGuard;
-  /** @throws SettingsError for what cannot be computed here */
+  /** @throws SettingsError for scores that cannot be computed here */
   readonly check?: (scoring: Scoring) => void;
 }
 

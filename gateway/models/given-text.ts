@@ -24,7 +24,7 @@ export class GivenText {
     return given;
   }
 
-  /** Of a text that is there whole, the most tokens that it can have; `null` while it may go on. */
+  /** Maximum tokens of a text that is complete; `null` while it may go on. */
   get mostTokens(): number | null {
     // Each has a byte at least; some tokenizers put a space before the text.
     return this.#ended ? Buffer.byteLength(this.#waiting) + 1 : null;

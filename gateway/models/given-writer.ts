@@ -10,7 +10,7 @@ import type { GivenText } from './given-text.js';
 
 /** Characters that are tokenised at once: other work of the process comes in between. */
 const CHARACTERS_AT_ONCE = 4096;
-/** Whose tokens are not settled: of a word, or of any text where it is unknown when a token is final. */
+/** Maximum characters without settled tokens: of a word, or of any text if it is unknown when a token is final. */
 const MAX_WAITING = 8192;
 
 export interface GivenWriterOptions {
@@ -36,7 +36,7 @@ export class GivenWriter implements BranchWriter {
     return this.#written;
   }
 
-  /** Errors with an ApiError: what cannot be scored whole is not scored. */
+  /** Errors with an ApiError: a text that cannot be scored whole is not scored. */
   tokens(gate: FlowGate): Observable<WrittenEvent> {
     const { text, tokenizer, room, promptTokens } = this.#options;
     return new Observable((subscriber) => {

@@ -6,11 +6,11 @@ import type { RiskModel } from '../../src/risk/risk.js';
 import type { DoneEvent, GuardEvent, TokenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 
-/** What stays of a response that another gateway has begun. What follows it is written as a response of its own. */
+/** The part that stays of a response that another gateway has begun. The rest is written as its own response. */
 export interface Settled {
-  /** Those of the settled steps; all where nothing cuts the response into steps. */
+  /** Tokens of the settled steps; all tokens if the response is not cut into steps. */
   readonly tokens: readonly TokenEvent[];
-  /** The same tokens, their scores and their steps, none of which is flagged: what was done about it is done. */
+  /** The same tokens, their scores and their steps; no step is flagged, because its intervention is over. */
   readonly events: readonly GuardEvent[];
   readonly steps: number;
   /** How many of the steps were flagged. */
@@ -24,9 +24,9 @@ export interface Settled {
 }
 
 /**
- * A guarded branch that goes on after what is settled, or one from the start. Whoever opens it has put what is settled
- * after the prompt, and the branch counts from 0. The guard sees one branch with both: what is settled, then what
- * follows it, counted on. What the client has is not passed on again.
+ * A guarded branch that goes on after the settled part, or one from the start. `open` has put the settled part
+ * after the prompt, and the branch counts from 0. The guard sees one branch with both: the settled part, then what
+ * follows it, counted on. Events that the client has are not passed on again.
  */
 export function guardedAfter(
   after: Settled | undefined,
@@ -50,12 +50,12 @@ export function guardedAfter(
   return restOf(after, guarded);
 }
 
-/** What is settled, then what follows it, by events that count from 0. */
+/** Events of the settled part, then those that follow it, which count from 0. */
 export function followed(after: Settled | undefined, events: Observable<GuardEvent>): Observable<GuardEvent> {
   return after ? concat(from(after.events), events.pipe(map((event) => countedOn(after, event)))) : events;
 }
 
-/** What the client does not have of a whole response. First it is told what is taken back. */
+/** The rest of a whole response, which the client does not have. First it is told what is retracted. */
 export function restOf(after: Settled | undefined, events: Observable<GuardEvent>): Observable<GuardEvent> {
   if (!after) return events;
   const from = after.tokens.length;
@@ -69,7 +69,7 @@ export function restOf(after: Settled | undefined, events: Observable<GuardEvent
   );
 }
 
-/** A branch that follows what is settled, and says that first; a fork of it does not say it again. */
+/** A branch after the settled part, with that part's events first; a fork of it does not repeat them. */
 function branchAfter(after: Settled, branch: Branch): Branch {
   const { length } = after.tokens;
   return {
@@ -90,7 +90,7 @@ function branchAfter(after: Settled, branch: Branch): Branch {
   };
 }
 
-/** An event of a branch, counted on from what is settled. */
+/** An event of a branch, counted on from the settled part. */
 function countedOn({ tokens: { length }, steps }: Settled, event: GuardEvent): GuardEvent {
   switch (event.type) {
     case 'token.delta':
@@ -108,7 +108,7 @@ function countedOn({ tokens: { length }, steps }: Settled, event: GuardEvent): G
   }
 }
 
-/** To whoever wrote the rest, what is settled was part of the prompt. */
+/** Usage of the whole response: for the writer of the rest, the settled part was part of the prompt. */
 function usageAfter(length: number, { usage }: DoneEvent): DoneEvent['usage'] {
   const { cachedTokens, completionTokens } = usage;
   const promptTokens = Math.max(0, usage.promptTokens - length);
@@ -132,7 +132,7 @@ function ofWhole({ interventions, flagged, written }: Settled, event: GuardEvent
   };
 }
 
-/** Where a risk depends on the place, it is that in the whole response. */
+/** Risks by position in the whole response, where a risk depends on the position. */
 const risksAfter = ({ tokens }: Settled, risks: RiskModel): RiskModel => ({
   calibrated: (...of) => risks.calibrated(...of),
   ofToken: (method, score, index) => risks.ofToken(method, score, index + tokens.length),

@@ -17,13 +17,13 @@ export interface GovernedOptions extends PrepareOptions {
 }
 
 export interface Governing {
-  /** Told of each request: the name of its policy, `null` for none, and whether it keeps to it. */
+  /** Called for each request: with the name of its policy, `null` for none, and whether it keeps to it. */
   readonly count: (policy: string | null, kept: boolean) => void;
-  /** Whether what a server has stored may be another key's. */
+  /** Whether data that a server has stored may belong to another key. */
   readonly severalKeys: boolean;
 }
 
-/** What is to be passed on as it is. */
+/** A request that is to be passed on as it is. */
 export interface Passing {
   readonly route: Route;
   /** `null` where it is no object of JSON. */
@@ -33,8 +33,8 @@ export interface Passing {
 }
 
 /**
- * The models as clients reach them. Here it is decided what reaches a server, and under which guard: each request has
- * the one that the operator's policy allows, and what might be a way past it is refused.
+ * The models as clients reach them. This class decides which requests reach a server, and under which guard: each
+ * request has a guard that the operator's policy allows, and possible ways past it are refused.
  */
 export class GovernedModels extends Models {
   readonly policies: Policies;
@@ -46,7 +46,7 @@ export class GovernedModels extends Models {
     this.#governing = governing;
   }
 
-  /** @throws ApiError 403 `policy_violation`, 400 for what a server has stored; what {@link Models.prepare} throws */
+  /** @throws ApiError 403 `policy_violation`, 400 for references to stored data; errors of {@link Models.prepare} */
   override async prepare(request: GenerationFields, options: GovernedOptions): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
     const { asked, from, bounds } = options;
@@ -79,9 +79,9 @@ export class GovernedModels extends Models {
   }
 
   /**
-   * The model whose servers are sent a request as it is.
+   * Finds the model whose servers are sent a request as it is.
    * @throws ApiError 404 for a route that the operator does not list, or a model that is not served; 403 where a policy
-   *   keeps what is not guarded from one of the models of the same server; 400 for what a server has stored
+   *   keeps unguarded requests from one of the models of the same server; 400 for references to stored data
    */
   passing({ route, body, principal }: Passing): {
     readonly name: string;
@@ -112,7 +112,7 @@ export class GovernedModels extends Models {
     return policy?.closed ? policy : null;
   }
 
-  /** The policy of another model of the same servers: what nobody here knows may name that one. */
+  /** The policy of another model of the same servers: a request that is not understood here may name that one. */
   #closingBeside({ name, hosts = [] }: ServedModel, principal: string): OperatorPolicy | null {
     for (const other of this.all) {
       if (other.name === name || !other.hosts?.some((host) => hosts.includes(host))) continue;

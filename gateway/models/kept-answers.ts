@@ -1,14 +1,14 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
 
-/** Of a V8 object, and of each of its fields, with room for the maps and lists that it is in. */
+/** Bytes of a V8 object, and of each of its fields, with room for the maps and lists that it is in. */
 const OBJECT_BYTES = 48;
 const FIELD_BYTES = 16;
 
-/** What an answer takes of the memory for those that are kept. */
+/** Memory of one answer, a share of the memory for kept answers. */
 export interface KeptAnswer {
   add(event: GuardEvent): void;
-  /** It was sent, and is not kept any more. */
+  /** Subtracts an event that was sent and is not kept any more. */
   remove(event: GuardEvent): void;
   close(): void;
 }
@@ -20,9 +20,9 @@ interface Kept {
 }
 
 /**
- * What is kept of answers until they are over or sent: of those that are not streamed, that may be continued in other
- * ways, or whose steps are held back. If all together take too much, the largest ends with an error of those of the
- * client that takes most: whoever asks for many takes the room of nobody else.
+ * Memory of answers that are kept until they are over or sent: those that are not streamed, that may be continued
+ * in other ways, or whose steps are held back. If all together take too much, the client that takes most loses its
+ * largest answer, which ends with an error: a client with many requests takes no other client's memory.
  */
 export class KeptAnswers {
   readonly #limit: number;
@@ -35,7 +35,7 @@ export class KeptAnswers {
   }
 
   /**
-   * @param client whose it is
+   * @param client the client that gets the answer
    * @param end ends the answer, which is closed then
    */
   open(client: string, end: (error: ApiError) => void): KeptAnswer {
@@ -46,7 +46,7 @@ export class KeptAnswers {
         this.#set(kept, kept.bytes + bytesOf(event));
         if (this.#bytes > this.#limit) this.#endLargest();
       },
-      // What is sent may say more than what was kept, such as how long it was held.
+      // The event that is sent may say more than the one that was kept, such as how long it was held.
       remove: (event) => this.#set(kept, Math.max(0, kept.bytes - bytesOf(event))),
       close: () => this.#close(kept),
     };
@@ -77,7 +77,7 @@ export class KeptAnswers {
   }
 }
 
-/** Of a value in memory, about. */
+/** Approximate bytes of a value in memory. */
 function bytesOf(value: unknown): number {
   if (typeof value === 'string') return FIELD_BYTES + 2 * value.length;
   if (typeof value !== 'object' || value === null) return 0;

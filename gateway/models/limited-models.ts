@@ -14,7 +14,7 @@ import type { Prepared } from './served-model.js';
 
 export interface Bounds {
   readonly limits: Pick<Config['limits'], 'kept_bytes' | 'prompt_characters' | 'response_tokens' | 'work'>;
-  /** Where prompts and responses are to be logged; `null` for nowhere. */
+  /** Logger of prompts and responses; `null` if they are not logged. */
   readonly texts: Logger | null;
 }
 
@@ -56,7 +56,7 @@ export function servedWithin(models: Models, { limits, texts }: Bounds): Models 
 
 /** @throws ApiError 400 */
 function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit: number): void {
-  // Of ids nobody but the model knows the text; its context bounds them.
+  // Only the model knows the text of ids; its context bounds them.
   const own = typeof prompt === 'string' ? prompt.length : 0;
   const characters = messages.reduce((sum, message) => sum + lengthOf(message), own);
   if (characters <= limit) return;
@@ -64,7 +64,7 @@ function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit:
   throw new ApiError('prompt_too_long', text, 'messages');
 }
 
-/** Of its text; other parts, such as images, are bounded by the size of the body. */
+/** Characters of its text; other parts, such as images, are bounded by the size of the body. */
 const lengthOf = ({ content }: Message): number =>
   typeof content === 'string'
     ? content.length
@@ -84,11 +84,11 @@ interface Keeping {
   readonly client: string;
   /** Whether all of it is kept in any case. */
   readonly kept: boolean;
-  /** What a guard hears before steps are held back. */
+  /** Events before steps are held back. */
   readonly written: Observable<GuardEvent>;
 }
 
-/** Counts what is kept of an answer: all of it, or what is held back. */
+/** Counts the kept events of an answer: all of them, or those held back. */
 function keptWithin(answers: KeptAnswers, prepared: Prepared, { client, kept, written }: Keeping): Prepared {
   const { enabled, action, delivery } = prepared.guard;
   const held = enabled && delivery === 'held';
@@ -114,7 +114,7 @@ function keptWithin(answers: KeptAnswers, prepared: Prepared, { client, kept, wr
   };
 }
 
-/** Logs the prompt as it starts and what was written for it at its end, whatever that is. */
+/** Logs the prompt at the start, and the written text at the end, however it ends. */
 function withTexts(
   prepared: Prepared,
   { messages, prompt }: { readonly messages: readonly Message[]; readonly prompt: Prompt | undefined },

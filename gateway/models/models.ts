@@ -61,7 +61,7 @@ export class Models {
     return new Models(this.all.map(wrapped));
   }
 
-  /** @throws ApiError 404 for an unknown model; what {@link ServedModel.prepare} throws */
+  /** @throws ApiError 404 for an unknown model; errors of {@link ServedModel.prepare} */
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     return this.get(request.model).prepare(request, options);
   }

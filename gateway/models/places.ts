@@ -5,11 +5,11 @@ import { ApiError } from '../errors/api-error.js';
 /** The places for generations of a model, which its clients share; other processes may use them, too. */
 export interface Places {
   readonly most: number;
-  /** @returns what gives the place back; `null` if there is none */
+  /** @returns a function that gives the place back; `null` if there is none */
   take(client: string): Release | null | Promise<Release | null>;
 }
 
-/** Those of this process alone. */
+/** Places of this process alone. */
 export function ownPlaces(most: number): Places {
   const places = new FairPlaces(most);
   return { most, take: (client) => places.take(client) };
@@ -21,7 +21,7 @@ export function checkPlace(place: Release | null, { most }: Places): Release {
   throw new ApiError('overloaded', `at most ${most} concurrent generations of this model`);
 }
 
-/** What starts once it has a place, and gives it back at its end. */
+/** Starts once it has a place, and gives it back at its end. */
 export function inPlace<T>(places: Places, client: string, start: () => Observable<T>): Observable<T> {
   return defer(() => {
     const place = Promise.resolve(places.take(client));

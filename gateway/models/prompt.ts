@@ -10,7 +10,7 @@ import type { GenerationFields } from '../requests/generation-request.js';
 
 /**
  * Messages as the model reads them, by its template.
- * @param variables what the template is given besides, such as `tools`
+ * @param variables further variables of the template, such as `tools`
  * @throws ApiError 400 for messages that cannot fit, that the template refuses or that take too long; ModelError for a
  *   model without a template
  */
@@ -41,8 +41,8 @@ async function encoded({ text }: Engine, task: TextTask): Promise<EncodedPrompt>
 /**
  * Token ids of a prompt that no chat template surrounds. In a text the names of special tokens are those tokens.
  *
- * @param prefix that the tokenizer puts before a text
- * @returns `null` for a text before which nobody knows which tokens come
+ * @param prefix ids that the tokenizer puts before a text
+ * @returns `null` for a text if it is unknown which tokens come before it
  * @throws ApiError 400 for ids that the model does not have, and for a prompt that is empty or cannot fit
  */
 export async function rawPromptOf(
@@ -81,7 +81,7 @@ function checkLength(
   { longestToken }: Pick<Tokenizer, 'longestToken'>,
   contextLength: number,
 ): void {
-  // The factor is for what a normaliser may take away.
+  // The factor allows for characters that a normaliser may remove.
   if (characters <= 4 * longestToken * contextLength) return;
   const message = `messages: ${characters} characters cannot fit into the context length of ${contextLength} tokens`;
   throw new ApiError('context_length_exceeded', message, 'messages');
@@ -89,7 +89,7 @@ function checkLength(
 
 /**
  * Tokens that the response may have: as asked, else all that there is room for.
- * @param unasked what a request that does not say gets at most
+ * @param unasked maximum tokens of a request without a limit
  * @throws ApiError 400 for more than there is room for, unless the request has `clamp`
  */
 export function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {

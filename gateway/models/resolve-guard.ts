@@ -17,13 +17,13 @@ export interface Judging {
 }
 
 export interface JudgedBy {
-  /** What scores. */
+  /** Checkpoint of the model that scores. */
   readonly checkpoint: Checkpoint;
   readonly risks: RiskModels;
-  /** Whose request it is. */
+  /** Client of the request. */
   readonly client: string | undefined;
   readonly canRetract: boolean;
-  /** Where a request does not say, and no step waits for its verdict. */
+  /** Default for a request without `lag`, if no step waits for its verdict. */
   readonly lag: StreamGuard['lag'];
 }
 

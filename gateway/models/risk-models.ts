@@ -8,17 +8,17 @@ import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
 import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
 import { Estimates } from './estimates.js';
 
-/** Settings for which it is remembered what calibration holds. */
+/** Maximum settings with a risk model that is kept. */
 const REMEMBERED = 32;
 
-/** What rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */
+/** Rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */
 export class RiskModels {
   readonly #checkpoint: Checkpoint;
   readonly #file: CalibrationFile | null;
   readonly #logger: Logger;
   /** Warnings that were logged; rates do not count into them, so there are only a few. */
   readonly #warned = new Set<string>();
-  /** By settings, the least recently used first. */
+  /** Risk models by settings, the least recently used first. */
   readonly #known = new Map<string, Promise<RatedBy>>();
   readonly #estimates = new Estimates();
 
@@ -37,7 +37,7 @@ export class RiskModels {
   }
 
   /**
-   * For one answer.
+   * Risk model and warnings for one answer.
    * @throws ModelError where the model's files cannot be read any more
    */
   async of(

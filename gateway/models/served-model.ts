@@ -20,7 +20,10 @@ export interface GuardInForce extends CompleteGuardFields {
   readonly scoring: CompleteGuardFields['scoring'] & { readonly alpha: number; readonly sigma: number };
   /** Whether flags go by a calibration of this model under these settings; not there without a guard. */
   readonly calibrated?: boolean;
-  /** For people: of which methods no calibration holds, what cannot be computed, whether nothing is ever flagged. */
+  /**
+   * Warnings, as text: methods without a calibration that holds, scores that cannot be computed, a rate that never
+   * flags.
+   */
   readonly warnings?: readonly string[];
   /** Name of the operator's policy for this request; `null` where there is none. */
   readonly policy?: string | null;
@@ -29,7 +32,7 @@ export interface GuardInForce extends CompleteGuardFields {
 /** A generation that is ready to start. */
 export interface Prepared {
   readonly model: string;
-  /** What its token ids stand for. */
+  /** Meaning of its token ids. */
   readonly vocabulary: Vocabulary;
   readonly guard: GuardInForce;
   /** `null` where only the upstream counts them: `generation.done` says. */
@@ -44,15 +47,15 @@ export interface Prepared {
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
 }
 
-/** What is asked for beside the fields of a chat, and how the client gets it. */
+/** The part of a request that is not a field of a chat, and how the client gets the answer. */
 export interface AskedAnswer {
-  /** What is continued in place of `messages`, with no chat template around it. */
+  /** Prompt that is continued in place of `messages`, with no chat template around it. */
   readonly prompt?: Prompt;
   /** The request of which this one is the chat, as it came. */
   readonly response?: ResponseRequest;
   /** The answer, which is there already: it is scored, not written. */
   readonly given?: GivenText;
-  /** What stays of the answer that another gateway has begun: it is to go on from there. */
+  /** The part that stays of an answer that another gateway has begun: it is to go on from there. */
   readonly after?: Settled;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
@@ -64,9 +67,9 @@ export interface AskedAnswer {
   readonly stream?: boolean;
 }
 
-/** Who asks, and the names of the answer elsewhere. */
+/** The client that asks, and the names of the answer elsewhere. */
 export interface Asker {
-  /** Whose request it is ({@link Principal.client}): running estimates learn of no other's. */
+  /** Client of the request ({@link Principal.client}): running estimates learn from its requests alone. */
   readonly client?: string;
   /** Id of the response, for the metrics. */
   readonly responseId?: string;
@@ -86,9 +89,9 @@ export interface AnswerBounds {
 
 /** Called while the answer is written. */
 export interface AnswerListeners {
-  /** Told of each event of a guard as it is written, before steps are held back. */
+  /** Called with each event of a guard as it is written, before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
-  /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
+  /** Called for a refusal after the start, which the client gets as a failure; an earlier one is its answer. */
   readonly refused?: (code: ErrorCode) => void;
 }
 
@@ -107,17 +110,17 @@ export interface ServedModel {
    * @throws SettingsError for settings of the guard that do not fit together, or not to the model
    */
   prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared>;
-  /** Sends on what nobody here reads, where the operator lists it. */
+  /** Forwards requests of listed routes that are not read here. */
   readonly forwards?: Forwards | undefined;
-  /** The servers that run it, as `host:port`; nobody is told. A server may be asked for another of its models. */
+  /** The servers that run it, as `host:port`; never published. A server may be asked for another of its models. */
   readonly hosts?: readonly string[] | undefined;
   status(): ModelStatus;
-  /** What metrics are read from. */
+  /** Engine or servers that metrics are read from. */
   readonly inside?: ModelInside | undefined;
   readonly about?: ModelAbout | undefined;
 }
 
-/** What a client may want to know before it asks: the field `flinch` of `/v1/models`. */
+/** Information for clients before they ask: the field `flinch` of `/v1/models`. */
 export interface ModelAbout {
   /** Whether it is the model that comes with flinch, which only knows puzzles. */
   readonly embedded: boolean;
@@ -127,13 +130,13 @@ export interface ModelAbout {
   readonly top_logprobs: number | null;
 }
 
-/** A request that nobody here reads. */
+/** A request that is not read here. */
 export interface ForwardedRequest {
-  /** As the operator lists it, not as the client wrote it. */
+  /** Route as the operator lists it, not as the client wrote it. */
   readonly route: Route;
-  /** Without its `?`. */
+  /** Query string without its `?`. */
   readonly query: string;
-  /** Those of the client's that say what the body is, and what is expected. */
+  /** Headers of the client that describe the body and the expected answer. */
   readonly headers: Readonly<Record<string, string>>;
   /** An object of JSON is written anew, with the model as the server names it. */
   readonly body: Uint8Array | Readonly<Record<string, unknown>>;
@@ -154,21 +157,21 @@ export interface Forwards {
   readonly send: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer>;
 }
 
-/** What is watched of an engine. */
+/** Part of an engine that metrics watch. */
 export interface WatchedEngine {
   readonly engine: Pick<Engine, 'status' | 'onPass'>;
   /** The processes in use. */
   readonly processes: readonly Role[];
 }
 
-/** What is watched of the servers of a model. */
+/** Part of a model's servers that metrics watch. */
 export interface WatchedUpstream {
   readonly up: () => boolean;
-  /** Asks those servers whether they are there of which that is not known for now. */
+  /** Probes the servers whose state is unknown at the moment. */
   readonly look: () => void;
 }
 
-/** Whose API a model is asked by: flinch itself, or servers that speak OpenAI's. */
+/** APIs by which models are asked: flinch itself, or servers that speak OpenAI's. */
 export const PROVIDERS = ['flinch', 'openai'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
@@ -178,7 +181,7 @@ export interface ModelInside {
   readonly upstream?: WatchedUpstream;
 }
 
-/** What `/healthz` says of a model. */
+/** Status of a model in `/healthz`. */
 export interface ModelStatus {
   /** Whether new generations can be taken on. */
   readonly ready: boolean;

@@ -15,20 +15,20 @@ import {
 import { boundExceeded, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
 
 export interface Contradiction {
-  /** Of the field at fault, in the configuration. */
+  /** Path of the field at fault, in the configuration. */
   readonly path: readonly PropertyKey[];
   readonly problem: string;
 }
 
 interface Source extends ModelWithPolicy {
-  /** Of a model that other servers run. */
+  /** Servers of a model that other servers run. */
   readonly upstreams?: unknown;
   readonly scorer?: unknown;
 }
 
 /**
- * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Those of
- * gateway, model and key are looked at together, for each model and key that has one.
+ * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Policies
+ * of gateway, model and key are checked together, for each model and key that has one.
  */
 export function contradictionIn(
   sources: PolicySources & { readonly models?: Readonly<Record<string, Source>> | undefined },
@@ -95,7 +95,7 @@ function loose({ defaults, locked }: OperatorPolicy, levels: readonly Level[]): 
   return { path: [...(level?.path ?? []), 'locked'], problem };
 }
 
-/** Where a default is set; the last level that does so is in force. */
+/** Path at which a default is set; the last level that sets it is in force. */
 function pathOf(field: string, levels: readonly Level[]): readonly PropertyKey[] {
   const [name = '', part] = field.split('.');
   const level = levels.findLast(({ config: { defaults } }) =>

@@ -21,9 +21,9 @@ const objectOf =
 
 /** How a field may be set. */
 interface Passed {
-  /** Under any lock. */
+  /** Check under any lock. */
   readonly known: Check;
-  /** Where text without a score is refused, too. */
+  /** Check if text without a score is refused, too. */
   readonly scored: Check;
 }
 
@@ -54,7 +54,7 @@ const ofCompletions = {
   ...{ clamp: free, type: free, request_id: free },
   ...{ top_k: free, min_p: free, seed: free, stop: free, max_tokens: free, logprobs: free },
   ...{ frequency_penalty: free, presence_penalty: free, repetition_penalty: free },
-  // On some servers log-probabilities are those after it.
+  // Some servers report log-probabilities after it was applied.
   logit_bias: neutral({}),
   n: neutral(1),
 };
@@ -84,7 +84,7 @@ const FIELDS: Readonly<Record<PassedApi, Readonly<Record<string, Passed>>>> = {
     ...accounting,
     ...{ input: free, instructions: free, max_output_tokens: free, reasoning: free, text: free },
     ...{ tools: free, tool_choice: free, parallel_tool_calls: free, max_tool_calls: free, truncation: free },
-    // By them a server says again what was kept back.
+    // A server repeats text that was held back if it gets these.
     ...{ previous_response_id: neutral(), conversation: neutral() },
     include: always(listOf(LOGPROBS, 'reasoning.encrypted_content')),
     background: neutral(false),
@@ -94,9 +94,9 @@ const FIELDS: Readonly<Record<PassedApi, Readonly<Record<string, Passed>>>> = {
 export type PassedApi = 'chat' | 'completion' | 'response';
 
 /**
- * Checks that a request has no field but those that are known to leave the guard whole: what a server makes of others
- * nobody here knows.
- * @param policy whose locks are to hold, by its name
+ * Checks that a request has no field but those that are known to leave the guard whole: the effect of other fields
+ * on a server is unknown.
+ * @param policy name of the policy that locks the guard
  * @param scored whether text without a score is refused
  * @throws ApiError 403 that names the first other field
  */
@@ -114,5 +114,5 @@ export function checkFields(
   }
 }
 
-/** For the page about policies. */
+/** Names of the fields, for the page about policies. */
 export const passedFields = (api: PassedApi): readonly string[] => Object.keys(FIELDS[api]);

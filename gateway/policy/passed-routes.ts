@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Of a request, as `METHOD /v1/path`. */
+/** Method and path of a request, as `METHOD /v1/path`. */
 export type Route = string;
 
-/** What is passed on by default: no text is written there, and nothing is stored that somebody could ask for. */
+/** Routes that are passed on by default: they write no text, and store nothing that a client could ask for. */
 export const STATELESS_ROUTES: readonly Route[] = [
   'POST /v1/embeddings',
   'POST /v1/moderations',
@@ -25,7 +25,7 @@ export const isStateless = (route: Route): boolean => STATELESS.has(route);
 const PATH = /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$/;
 export const isPlainPath = (path: string): boolean => path.length <= 1024 && PATH.test(path);
 
-/** What flinch answers itself. */
+/** Paths that flinch answers itself. */
 const OWN = /^\/v1\/(chat\/completions|completions|models|responses|stream|tickets)(\/|$)/;
 
 const route = z

@@ -1,7 +1,7 @@
 import { type Level, limitsOf, mergedPolicy, type OperatorPolicy } from './policy.js';
 import type { PolicyConfig } from './policy-schema.js';
 
-/** As much of the configuration as says something about the guard. */
+/** Parts of the configuration that set policies of the guard. */
 export interface PolicySources {
   readonly guard?: PolicyConfig | undefined;
   readonly models?: Readonly<Record<string, ModelWithPolicy>> | undefined;
@@ -26,8 +26,8 @@ export class Policies {
   }
 
   /**
-   * Requests from now on have these; those under way keep what they began with. Models and keys that are no longer there
-   * keep what they had: they are served until a restart.
+   * New requests have these; requests under way keep the policies that they began with. Models and keys that are no
+   * longer there keep theirs: they are served until a restart.
    */
   replace({ guard, models, access }: PolicySources): void {
     const { models: served, access: known } = this.#sources;
@@ -40,7 +40,7 @@ export class Policies {
   }
 
   /**
-   * @param model by its name
+   * @param model name of the model
    * @param principal name of the key
    */
   of(model: string, principal: string): OperatorPolicy | null {
@@ -82,7 +82,7 @@ export const gatewayLevel = (config: PolicyConfig | undefined): Level[] =>
 export const modelLevel = (name: string, model: ModelWithPolicy | undefined): Level[] =>
   levelOf(model?.guard, `model:${name}`, ['models', name, 'guard']);
 
-/** @param index of the key in the configuration */
+/** @param index index of the key in the configuration */
 export const keyLevel = (index: number, key: KeyWithPolicy | undefined): Level[] =>
   levelOf(key?.guard, `key:${key?.name}`, ['access', 'keys', index, 'guard']);
 

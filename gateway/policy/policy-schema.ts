@@ -7,7 +7,7 @@ export const GUARD_FIELDS = z.strictObject(guardFields).keyof().options;
 
 const locked = z.array(z.enum(GUARD_FIELDS, { error: 'is not a field of the guard' }));
 
-/** What the operator decides about the guard, at one place of the configuration. */
+/** The operator's policy for the guard, at one place of the configuration. */
 export const policySchema = z
   .strictObject({
     name: z

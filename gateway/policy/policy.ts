@@ -9,7 +9,7 @@ import type { PolicyConfig } from './policy-schema.js';
 /** A policy of one place of the configuration. */
 export interface Level {
   readonly name: string;
-  /** Where it is: `['models', 'm', 'guard']`. */
+  /** Path of the policy: `['models', 'm', 'guard']`. */
   readonly path: readonly PropertyKey[];
   readonly config: PolicyConfig;
 }
@@ -23,9 +23,9 @@ export interface Bound {
   readonly policy: string;
 }
 
-/** What holds for a request: the policies of gateway, model and key together. */
+/** Policy in force for a request: the policies of gateway, model and key together. */
 export interface OperatorPolicy {
-  /** That of the most specific of them. */
+  /** Name of the most specific of them. */
   readonly name: string;
   readonly defaults: AskedGuard;
   /** Each locked field, with the name of the policy that locks it. */
@@ -33,11 +33,11 @@ export interface OperatorPolicy {
   readonly bounds: readonly Bound[];
   /** Whether text that nothing scores is refused. */
   readonly unscored: 'refuse' | 'pass';
-  /** Whether what flinch does not know is kept from servers: it might be a way past the guard. */
+  /** Whether unknown fields and routes are kept from servers: they might be a way past the guard. */
   readonly closed: boolean;
 }
 
-/** Of each bound, the field, its value unless somebody sets it, and which of two values is further inside. */
+/** Bounds by name: the field, its value if it is not set, and which of two values is further inside. */
 export const BOUNDS = {
   min_rate: { field: 'rate', unset: DEFAULT_GUARD.rate, within: Math.max, words: 'below' },
   max_rollbacks: {
@@ -104,7 +104,7 @@ export function limitsOf(bounds: readonly Bound[]): Partial<Record<BoundName, nu
   return limits;
 }
 
-/** Fields whose usual value is out of bounds: they have the nearest within, unless somebody sets them. */
+/** Fields whose usual value is out of bounds: if they are not set, they have the nearest value within. */
 function unsetWithin(bounds: readonly Bound[]): AskedGuard {
   const fields = Object.entries(limitsOf(bounds)).flatMap(([name, limit]) => {
     const bound = BOUND_NAMES.find((each) => each === name);
@@ -130,7 +130,7 @@ export function boundExceeded(
 }
 
 /**
- * The guard that a request has under a policy: the policy's defaults, and what the client sets.
+ * The guard that a request has under a policy: the policy's defaults, and the fields that the client sets.
  * @throws ApiError 403 `policy_violation` that names field and policy
  */
 export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked: AskedGuard): AskedGuard {

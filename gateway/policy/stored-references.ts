@@ -1,8 +1,8 @@
 import { ApiError } from '../errors/api-error.js';
 
 /**
- * By which a request has a server read what was stored before: OpenAI's API reference, and servers after it. In lower
- * case and without dashes, as some servers read names.
+ * Names of fields that refer to data that a server has stored: OpenAI's API reference, and servers after it. In
+ * lower case and without dashes, as some servers read names.
  */
 const REFERENCES: ReadonlySet<string> = new Set([
   ...[
@@ -27,7 +27,7 @@ const REFERENCES: ReadonlySet<string> = new Set([
   ...['cachedcontent', 'datasources'],
 ]);
 
-/** Whose fields are the client's own words, or a schema with names of its own. */
+/** Fields that contain the client's own words, or a schema with names of its own. */
 const CONTENTS: ReadonlySet<string> = new Set([
   ...[
     'arguments',
@@ -41,7 +41,7 @@ const CONTENTS: ReadonlySet<string> = new Set([
   ...['schema', 'text'],
 ]);
 
-/** What an item of an earlier answer has of its own; one that has none of it is looked up by its id. */
+/** Content fields of an item of an earlier answer; an item that has none of them is looked up by its id. */
 const OWN = ['arguments', 'content', 'encrypted_content', 'input', 'output', 'result'];
 
 type Fields = Readonly<Record<string, unknown>>;

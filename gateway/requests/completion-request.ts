@@ -12,7 +12,7 @@ import {
 } from './generation-request.js';
 import { unsupported } from './unsupported.js';
 
-/** What a text is to follow without a chat template around it: a text, or the ids of its tokens. */
+/** Prompt without a chat template around it: a text, or the ids of its tokens. */
 export type Prompt = string | readonly number[];
 
 const MAX_IDS = 2 ** 18;
@@ -44,14 +44,14 @@ const logprobs = z
     'Number of most probable alternatives reported for each token (at most 5 of a model that flinch runs).',
   );
 
-/** The body of `POST /v1/completions`. What it does not name is the upstream's to judge. */
+/** The body of `POST /v1/completions`. The upstream judges all other fields. */
 export const completionSchema = z
   .looseObject({
     ...completionFields,
     prompt,
     max_tokens: z.int().min(0).nullish().describe('Maximum length of the response, in tokens (default: 16).'),
     logprobs,
-    // Of a chat.
+    // Fields of a chat.
     ...{ messages: unsupported(), top_logprobs: unsupported() },
     stream: z.boolean().nullish(),
     stream_options: streamOptions,
@@ -61,7 +61,7 @@ export const completionSchema = z
 
 export type CompletionRequest = z.output<typeof completionSchema>;
 
-/** What a request that does not say gets of a model that flinch runs, as OpenAI's and vLLM's. */
+/** Default of `max_tokens` for a model that flinch runs, the same as OpenAI's and vLLM's. */
 export const DEFAULT_LENGTH = 16;
 
 const ownSchema = z.strictObject({

@@ -37,7 +37,7 @@ export const stopsOf = ({ stop }: { readonly stop?: string | readonly string[] |
 const listOf = (stop: string | readonly string[]): readonly string[] =>
   typeof stop === 'string' ? [stop] : stop;
 
-/** Those that every API has. */
+/** Fields that every API has. */
 export const commonFields = {
   model: z.string().describe('Name of a model in the configuration.'),
   temperature: z
@@ -52,7 +52,7 @@ export const commonFields = {
     .describe('How tokens are scored, and what happens to doubtful steps.'),
 };
 
-/** Those of completions, of a chat or of a prompt. */
+/** Fields of completions, of a chat or of a prompt. */
 export const completionFields = {
   ...commonFields,
   top_k: z.int().nullish().describe('Number of most probable tokens to sample from; 0 means all.'),
@@ -73,7 +73,7 @@ export const topLogprobs = z
   .nullish()
   .describe('Number of most probable alternatives reported for each token.');
 
-/** What the gateway itself reads of a request; an upstream is sent all fields as they came. */
+/** Fields that the gateway itself reads; an upstream is sent all fields as they came. */
 const generationFields = {
   ...completionFields,
   messages,
@@ -86,7 +86,7 @@ export const resumable = z.boolean().nullish().describe('Whether the generation 
 
 export const streamOptions = z.looseObject({ include_usage: z.boolean().nullish() }).nullish();
 
-/** What only a stream has is refused of others. */
+/** Refuses fields of streams in requests that are not streamed. */
 export function checkStreamed(
   request: Readonly<Partial<Record<'stream' | 'stream_options' | 'resumable', unknown>>>,
   context: z.RefinementCtx,
@@ -97,7 +97,7 @@ export function checkStreamed(
   }
 }
 
-/** The body of `POST /v1/chat/completions`. What it does not name is the upstream's to judge. */
+/** The body of `POST /v1/chat/completions`. The upstream judges all other fields. */
 export const chatSchema = z
   .looseObject({
     ...generationFields,
@@ -134,7 +134,7 @@ export const createSchema = z
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: message });
   });
 
-/** The message `generation.score`. What it does not name, such as `tools`, is for the chat template. */
+/** The message `generation.score`. All other fields, such as `tools`, are for the chat template. */
 export const scoreSchema = z.looseObject({
   type: z.literal('generation.score'),
   request_id: requestId,

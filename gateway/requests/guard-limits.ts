@@ -68,9 +68,9 @@ export const askedGuardSchema = z
   .meta({ ...z.toJSONSchema(guardSchema, { io: 'input', unrepresentable: 'any' }), $schema: undefined });
 
 /**
- * Fills in the methods: by default the probabilities, as far as they are available, and what steps are to be judged by.
+ * Fills in the methods: by default the available probabilities, and the method by which steps are to be judged.
  * Steps are judged by `nll` if it is one of them, otherwise by the first, unless `method` says otherwise.
- * @param available what can be computed for the model
+ * @param available methods that can be computed for the model
  * @throws ApiError 400 that names the field
  */
 export function completeGuard(fields: GuardFields, available: readonly Method[]): CompleteGuardFields {

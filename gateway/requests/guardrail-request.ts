@@ -7,7 +7,7 @@ const MAX_TEXTS = 1000;
 
 const list = z.array(z.unknown()).nullish();
 
-/** Of LiteLLM's generic guardrail API: `GenericGuardrailAPIRequest`, as far as it is read. */
+/** Request of LiteLLM's generic guardrail API: `GenericGuardrailAPIRequest`, as far as it is read. */
 export const guardrailSchema = z.looseObject({
   input_type: z.enum(['request', 'response']).describe('Which of the two `texts` are of.'),
   texts: z

@@ -4,7 +4,7 @@ import { excessOf as excessWithin, MAX_LEVELS } from '../../src/files/json-bound
 export const MAX_FIELDS = 4096;
 
 /**
- * What a JSON text has too much of to be parsed, checked and printed in the time that others can wait; `null` for
+ * Describes what a JSON text has too much of to be parsed, checked and printed while other requests wait; `null` for
  * nothing. Texts and numbers of any size cost little; levels, fields of one object, and lists and objects cost much.
  */
 export const excessOf = (json: string): string | null =>

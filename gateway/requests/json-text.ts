@@ -2,8 +2,8 @@ import { ApiError } from '../errors/api-error.js';
 import { excessOf } from './json-bounds.js';
 
 /**
- * What a client sent.
- * @param name of the text in errors
+ * Parses a text that a client sent.
+ * @param name name of the text in errors
  * @throws ApiError 400
  */
 export function parseJsonText(text: string, name: 'body' | 'message'): unknown {

@@ -26,7 +26,7 @@ const textMessage = z.strictObject({
     .transform((role) => (role === 'developer' ? ('system' as const) : role)),
   content: text,
   name: z.string().nullish(),
-  // What a response's own message has beside these: it may be sent back as it came.
+  // Further fields of a response's own message, which may be sent back as it came.
   refusal: unsupported(),
   audio: unsupported(),
   annotations: unsupported([]),

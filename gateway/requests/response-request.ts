@@ -14,7 +14,7 @@ import {
 import type { Message } from './messages.js';
 import { unsupported } from './unsupported.js';
 
-/** OpenAI's name for log-probabilities among what a response may include. */
+/** OpenAI's name for log-probabilities in the field `include`. */
 export const LOGPROBS = 'message.output_text.logprobs';
 
 const MAX_ITEMS = 1000;
@@ -36,7 +36,7 @@ const input = z
   )
   .describe('A text of the user, or a list of messages.');
 
-/** The body of `POST /v1/responses`. What it does not name is the upstream's to judge. */
+/** The body of `POST /v1/responses`. The upstream judges all other fields. */
 export const responseSchema = z
   .looseObject({
     ...commonFields,
@@ -60,7 +60,7 @@ const text = z.strictObject({
   type: z.literal(['input_text', 'output_text'], { error: 'must be input_text or output_text' }),
   text: z.string(),
   annotations: unsupported([]),
-  // Of a response that is sent back.
+  // A response that is sent back has these.
   logprobs: transport,
 });
 
@@ -106,7 +106,7 @@ const ownSchema = z.strictObject({
  * @throws ApiError 400 that names the field
  */
 export function checkOwnResponse(request: ResponseRequest): void {
-  // One by one: of a union nobody learns which item is wrong.
+  // Items are parsed one by one: errors of a union do not say which item is wrong.
   if (Array.isArray(request.input)) parse(z.object({ input: z.array(ownMessage) }), { input: request.input });
   parse(ownSchema, request);
 }
@@ -144,7 +144,7 @@ export function isPlain(request: ResponseRequest): boolean {
   return !others && items.length + Number(typeof input === 'string') > 0 && items.every(isText);
 }
 
-/** By which a server reads something else, or more. */
+/** Fields with which a server reads something else, or more. */
 const OTHER_INPUT = ['previous_response_id', 'conversation', 'prompt', 'tools', 'text', 'reasoning'] as const;
 
 const isNothing = (value: unknown): boolean =>

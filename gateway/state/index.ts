@@ -3,7 +3,7 @@
  * packages: names may change in any release.
  */
 export type { Logger } from 'pino';
-/** From here, as {@link consume} knows its answers by their class. */
+/** Exported here because {@link consume} recognises its answers by their class. */
 export { RateLimiterRedis } from 'rate-limiter-flexible';
 export type { Principal } from '../access/principal.js';
 export { newTicket, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';

@@ -2,7 +2,7 @@ import { optionalPackage } from '../../src/files/optional-package.js';
 import type { Config } from '../config/config.js';
 import type { OpenState } from './state.js';
 
-/** What the package `flinch-redis` exports. */
+/** Exports of the package `flinch-redis`. */
 interface RedisPackage {
   readonly openState: OpenState;
 }
@@ -10,7 +10,7 @@ interface RedisPackage {
 const REDIS_PACKAGE: string = 'flinch-redis';
 
 /**
- * What opens the state of a configuration, if it has one.
+ * Loads the package that opens the state of a configuration, if it has one.
  * @throws UsageError where the package is not installed
  */
 export async function loadState({ state }: Pick<Config, 'state'>): Promise<Partial<RedisPackage>> {

@@ -11,24 +11,24 @@ export type CommandFailure = (typeof COMMAND_FAILURES)[number];
 
 export interface StateOptions {
   readonly logger: Logger;
-  /** Told of each command that was sent, and of each that was not, whose time is `null`. */
+  /** Called for each command: with its time, or `null` if it was not sent. */
   readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
-  /** Told of each generation whose gateway was gone: whether it goes on here. */
+  /** Called for each generation of a gateway that is gone: with whether it goes on here. */
   readonly tookOver: (wentOn: boolean) => void;
   readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
-  /** In milliseconds. */
+  /** Clock, in milliseconds. */
   readonly now: () => number;
-  /** Of this gateway alone. */
+  /** Usage of this gateway alone. */
   readonly usage: KeyUsage;
 }
 
 /** Generations of all gateways that share a state. */
 export interface SharedGenerations extends Elsewhere {
-  /** From now on others can reach these. */
+  /** Lets other gateways reach these generations from now on. */
   serve(live: LiveGenerations, takeOver: TakeOver): void;
 }
 
-/** What gateways share. */
+/** State that gateways share. */
 export interface State extends SharedState {
   readonly generations: SharedGenerations;
   /** Whether Redis answers. */

@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { RollbackDoneEvent, Verdict } from '../../src/stream/events.js';
 import type { GenerationNews } from '../models/generation-listener.js';
 
-/** What the attributes of a result always have. */
+/** Attributes that every result has. */
 export interface VerdictResult extends Attributes {
   readonly 'gen_ai.evaluation.score.label': 'flagged' | 'passed' | 'unscored';
 }

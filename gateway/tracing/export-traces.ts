@@ -4,9 +4,12 @@ import type { Logger } from 'pino';
 import { readTraceVariables } from './otel-variables.js';
 import { type SpanDrop, SpanQueue } from './span-queue.js';
 
-/** For what is left at the end. */
+/** Time limit for spans that are left at the end. */
 const FLUSH_MS = 3000;
-/** The exporter cannot be told to give up what it has under way, and would hold the process until its own time is over. */
+/**
+ * Time limit for the exporter at the end: its work under way cannot be cancelled, and would hold the process until its
+ * own time is over.
+ */
 const LEAVE_MS = 500;
 
 export interface ExportOptions {
@@ -17,7 +20,7 @@ export interface ExportOptions {
 
 export interface TraceExport {
   /**
-   * Sends what is left.
+   * Sends the spans that are left.
    * @param ms how long that may take
    */
   close(ms?: number): Promise<void>;

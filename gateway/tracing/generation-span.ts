@@ -43,7 +43,7 @@ function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Spa
   return tracer.startSpan(`${operation} ${model}`, { kind, attributes }, parent);
 }
 
-/** There is no name for what scores a text that is given. */
+/** Name of the operation: the conventions have none for scoring a given text. */
 const operationOf = ({ given, prompt }: AskedAnswer): string =>
   given ? 'evaluate' : prompt === undefined ? 'chat' : 'text_completion';
 
@@ -58,7 +58,7 @@ function requestAttributes({ request, options }: GenerationAbout): Attributes {
     'gen_ai.request.seed': seed,
     'gen_ai.request.choice.count': n === 1 ? undefined : n,
   };
-  // To an upstream a request goes as it came, also with values of other kinds.
+  // An upstream gets the request as it came, so that values may have other types.
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) =>
       typeof value === 'number' || typeof value === 'boolean' ? [[name, value]] : [],
@@ -66,11 +66,11 @@ function requestAttributes({ request, options }: GenerationAbout): Attributes {
   );
 }
 
-/** Every span of an answer that has begun has one verdict: `unscored` where nobody can say. */
+/** Every span of an answer that has begun has one verdict: `unscored` if there is no score to judge by. */
 function reportTo(span: Span, { model, responseId }: GenerationAbout): (news: GenerationNews) => void {
   const about = { 'gen_ai.response.id': responseId };
   const evaluate = (result: VerdictResult): void => {
-    // Also where tools that do not keep events filter by it.
+    // Attributes repeat the result, for tools that filter by attributes and do not keep events.
     const risk = result['gen_ai.evaluation.score.value'];
     span.setAttribute('flinch.verdict', result['gen_ai.evaluation.score.label']);
     if (risk !== undefined) span.setAttribute('flinch.risk', risk);

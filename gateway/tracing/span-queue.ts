@@ -1,15 +1,15 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 
-/** Of spans that wait or are on their way, unless `OTEL_BSP_MAX_QUEUE_SIZE` says so. */
+/** Maximum spans that wait or are on their way, unless `OTEL_BSP_MAX_QUEUE_SIZE` is set. */
 const MAX_SPANS = 2048;
 
 export type SpanDrop = 'queue_full' | 'export_failed';
 
 export interface SpanQueueOptions {
-  /** That may wait or be on their way. */
+  /** Maximum spans that may wait or be on their way. */
   readonly most?: number;
   readonly dropped: (reason: SpanDrop, spans: number) => void;
-  /** Told of each batch with what it failed; `null` where it has arrived. */
+  /** Called for each batch with its error; `null` if it has arrived. */
   readonly sent: (error: unknown) => void;
 }
 
@@ -28,7 +28,7 @@ export class SpanQueue {
     return this.#waiting;
   }
 
-  /** Before the batches are made. */
+  /** Wraps a processor, so that spans over the limit are dropped before the batches are made. */
   bounded(processor: SpanProcessor): SpanProcessor {
     return {
       onStart: (span, context) => processor.onStart(span, context),
@@ -38,7 +38,7 @@ export class SpanQueue {
     };
   }
 
-  /** After that. */
+  /** Wraps an exporter, so that spans of finished batches are no longer counted as waiting. */
   counted(exporter: SpanExporter, success: number): SpanExporter {
     return {
       export: (spans, done) =>
@@ -62,7 +62,7 @@ export class SpanQueue {
     await new Promise<void>((resolve) => this.#idle.add(resolve));
   }
 
-  /** What is left counts as lost. */
+  /** Counts the spans that are left as lost. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -70,7 +70,7 @@ export class SpanQueue {
   }
 
   #add(span: ReadableSpan, processor: SpanProcessor): void {
-    // Of others the processor takes none.
+    // The processor takes only spans that are sampled.
     if (!(span.spanContext().traceFlags & 1)) return;
     if (this.#closed || this.#waiting >= this.#options.most) {
       this.#options.dropped('queue_full', 1);

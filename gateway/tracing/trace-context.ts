@@ -8,9 +8,9 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** Of a version that is not known, which may go on after the fields of version 00. */
+/** Maximum length of `traceparent`: that of an unknown version may go on after the fields of version 00. */
 const MAX_PARENT = 256;
-/** What everybody has to pass on (W3C Trace Context, section 3.3.1.5). */
+/** Length of `tracestate` that every party has to pass on (W3C Trace Context, section 3.3.1.5). */
 const MAX_STATE = 512;
 
 const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;

@@ -7,12 +7,12 @@ import { signatureHeaders } from './signature.js';
 
 /** Messages that may wait, those under way among them. */
 const MAX_MESSAGES = 1000;
-/** That are under way at once. */
+/** Maximum messages under way at once. */
 const AT_ONCE = 4;
-/** Before each further try; chance makes it up to half of it more or less. */
+/** Wait before each further try; chance makes it up to half of it more or less. */
 const WAITS_MS = [1000, 5000, 30_000];
 
-/** Worth another try; all other refusals, and redirects, stay as they are. */
+/** Statuses below 500 that are worth another try; all other refusals, and redirects, are final. */
 const PASSING: ReadonlySet<number> = new Set([408, 429]);
 
 export interface DeliveryOptions {
@@ -31,12 +31,12 @@ interface Waiting {
   readonly body: string;
 }
 
-/** Sends messages to one receiver, beside all else: nobody waits for it, and what does not fit is dropped. */
+/** Sends messages to one receiver in the background: nothing waits for it, and messages over the limit are dropped. */
 export class Delivery {
   readonly #options: Required<DeliveryOptions>;
   readonly #queue: Waiting[] = [];
   readonly #idle = new Set<() => void>();
-  /** No more is waited between tries. */
+  /** Aborts the waits between tries. */
   readonly #hurry = new AbortController();
   #underWay = 0;
   #ended = false;
@@ -61,8 +61,8 @@ export class Delivery {
   }
 
   /**
-   * Takes no more, and tries what is left once more.
-   * @param ms how long that may take; what is left then is dropped
+   * Takes no more messages, and tries those that are left once more.
+   * @param ms time limit; messages that are left then are dropped
    */
   async close(ms: number): Promise<void> {
     this.#hurry.abort();

@@ -2,13 +2,13 @@ import { usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { WebhookEvent } from '../config/config.js';
 import type { GenerationAbout, GenerationNews } from '../models/generation-listener.js';
 
-/** What a receiver is told, without the time. No text of prompts and answers is in it. */
+/** Message to a receiver, without the time. It contains no text of prompts and answers. */
 export interface WebhookMessage {
   readonly type: WebhookEvent;
   readonly data: object;
 }
 
-/** The message of what became of an answer, if there is one. A request that was refused has no answer. */
+/** The message for news of an answer, if there is one. A request that was refused has no answer. */
 export function messageOf(
   { responseId, model }: Pick<GenerationAbout, 'responseId' | 'model'>,
   news: GenerationNews,

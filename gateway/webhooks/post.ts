@@ -9,16 +9,16 @@ export type PostOutcome = { readonly status: number } | { readonly reason: strin
 /** Sends JSON to one address. */
 export interface Poster {
   post(headers: Readonly<Record<string, string>>, body: string): Promise<PostOutcome>;
-  /** Ends what is under way. */
+  /** Ends exchanges under way. */
   close(): void;
 }
 
 /**
- * Redirects are not followed, and what is answered is not read.
- * @param timeoutMs for all of an exchange
+ * Redirects are not followed, and the body of the answer is not read.
+ * @param timeoutMs time limit for all of an exchange
  */
 export function poster(url: string, timeoutMs = TIMEOUT_MS): Poster {
-  // Not by fetch, for the reason in upstream/wire/http.ts.
+  // fetch is not used, for the reason in upstream/wire/http.ts.
   const { Agent, request } = new URL(url).protocol === 'https:' ? https : http;
   const agent = new Agent({ keepAlive: true, timeout: 4000 });
   const post: Poster['post'] = (headers, body) =>
@@ -31,7 +31,8 @@ export function poster(url: string, timeoutMs = TIMEOUT_MS): Poster {
       sent.on('close', () => clearTimeout(timer));
       sent.on('response', (response) => {
         resolve({ status: response.statusCode ?? 0 });
-        // What came with the status is taken, so that the next message can have the connection. For more nobody waits.
+        // The data that came with the status is read, so that the next message can reuse the connection. More data is
+        // not waited for.
         response.on('error', () => {}).resume();
         setImmediate(() => response.destroy());
       });

@@ -7,7 +7,7 @@ const BYTES = { min: 24, max: 64 };
 
 /**
  * The key of a webhook's secret.
- * @param place of the webhook in the configuration
+ * @param place index of the webhook in the configuration
  * @throws ConfigError that names the environment variable, for a secret that is not set or is none
  */
 export function keyOf(
@@ -25,7 +25,7 @@ export function keyOf(
   );
 }
 
-/** The headers by which a receiver knows who sent a message, and when (Standard Webhooks 1.0.0). */
+/** The headers by which a receiver knows the sender of a message, and its time (Standard Webhooks 1.0.0). */
 export function signatureHeaders(key: Buffer, id: string, seconds: number, body: string) {
   const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
   return {

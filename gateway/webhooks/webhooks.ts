@@ -9,18 +9,18 @@ import { keyOf } from './signature.js';
 export interface WebhooksOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly logger: Logger;
-  /** @param webhook by its place in the configuration */
+  /** @param webhook index of the webhook in the configuration */
   readonly counted: (webhook: number, event: WebhookEvent, outcome: DeliveryOutcome) => void;
 }
 
 export interface Webhooks {
   readonly listen: Listen;
-  /** @param ms for what is left */
+  /** @param ms time limit for messages that are left */
   close(ms: number): Promise<void>;
 }
 
 /**
- * Tells the receivers of the configuration what was flagged, and the verdict on each answer.
+ * Sends flagged steps and the verdict on each answer to the receivers of the configuration.
  * @throws ConfigError for a secret that cannot be used
  */
 export function openWebhooks(
@@ -33,7 +33,7 @@ export function openWebhooks(
       ...{ key, poster: poster(webhook.url) },
       outcome: (event, outcome, why) => {
         counted(i, event, outcome);
-        // By its place: the log has no addresses.
+        // The webhook is named by its index: the log has no addresses.
         if (outcome === 'failed') logger.warn({ webhook: i, event, ...why }, 'webhook failed');
       },
     });

@@ -8,11 +8,11 @@ import { ApiError } from '../errors/api-error.js';
 import type { Channel } from './channel.js';
 import type { PrimarySide, ProcessName, WorkerSide } from './protocol.js';
 
-/** What all workers have together. */
+/** Resources that all workers share. */
 export interface Shared {
   readonly usage: OwnUsage;
   readonly tickets: Tickets<string>;
-  /** By model. */
+  /** Engines by model. */
   readonly engines: ReadonlyMap<string, Engine>;
 }
 
@@ -21,7 +21,7 @@ interface Stream {
   readonly handle: StreamHandle<ToDecode | ToScore>;
 }
 
-/** What the primary process does for a worker by what all have together. */
+/** Methods of the primary process that give a worker the shared resources. */
 export type AttendantSide = Pick<
   PrimarySide,
   | 'countRequest'
@@ -36,7 +36,7 @@ export type AttendantSide = Pick<
   | 'admit'
 >;
 
-/** What one worker has of what all have together. */
+/** One worker's part of the shared resources. */
 export class Attendant {
   readonly #shared: Shared;
   readonly #worker: () => Channel<WorkerSide>;
@@ -80,7 +80,7 @@ export class Attendant {
     };
   }
 
-  /** The worker is gone: ends what it had under way in the engines, and gives back its places. */
+  /** The worker is gone: ends its work in the engines, and gives back its places. */
   gone(): void {
     this.#gone = true;
     for (const stream of [...this.#streams.keys()]) this.#end(stream);

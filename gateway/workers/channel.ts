@@ -1,22 +1,22 @@
 import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 
-/** A method that the other process calls. As methods are, it is checked by what calls it, not by its parameters. */
+/** A method that the other process calls. Like all methods, its parameters are checked bivariantly. */
 type Method = { of(...args: unknown[]): unknown }['of'];
 
-/** What one side offers; arguments and results are copied (structured clones). */
+/** Methods of one side; arguments and results are copied (structured clones). */
 export type Methods<Side> = { readonly [Name in keyof Side]: Method };
 
 interface Failure {
   readonly message: string;
-  /** Of what nobody has expected: for our own kinds the message says it all. */
+  /** Stack of unexpected errors: for our own kinds the message says it all. */
   readonly stack: string | undefined;
-  /** Of an EngineError. */
+  /** Code of an EngineError. */
   readonly engine: EngineErrorCode | undefined;
-  /** Of an error of the system, such as a port in use. */
+  /** Fields of a system error, such as a port in use. */
   readonly system: Readonly<Record<string, unknown>>;
 }
 
-/** What goes over it. */
+/** Messages of the channel. */
 export type Message =
   | { readonly call: string; readonly id: number | null; readonly args: unknown[] }
   | { readonly id: number; readonly result: unknown }
@@ -35,13 +35,13 @@ export class Channel<Other extends Methods<Other>> {
   #calls = 0;
   #closed: Error | null = null;
 
-  /** @param own what the other side may call */
+  /** @param own methods that the other side may call */
   constructor(post: (message: Message) => void, own: Readonly<Record<string, Method>>) {
     this.#post = post;
     this.#own = own;
   }
 
-  /** @throws what the method throws, and once the channel is closed */
+  /** @throws errors of the method; Error once the channel is closed */
   call<Name extends keyof Other & string>(
     name: Name,
     ...args: Parameters<Other[Name]>

@@ -24,13 +24,13 @@ export interface OpenWorker {
   readonly id: number;
   readonly config: Config;
   readonly policies: PolicySources;
-  /** Of models that have an engine. */
+  /** States of the models that have an engine. */
   readonly engines: Readonly<Record<string, EngineState>>;
 }
 
 export interface OpenedWorker {
   readonly url: string;
-  /** Of its generations. */
+  /** Epoch of its generations. */
   readonly epoch: string;
 }
 
@@ -47,9 +47,9 @@ export type ReaderEvent =
 
 export type ReaderAction = 'pause' | 'resume' | 'detach' | 'cancel' | 'discard';
 
-/** What workers ask of the primary process. */
+/** Methods of the primary process that workers call. */
 export interface PrimarySide {
-  /** It listens to messages: those that come before are lost. */
+  /** Says that the worker listens to messages: those that come before are lost. */
   listening(): void;
 
   countRequest(client: string, perMinute: number, units?: number): Promise<number | null>;
@@ -87,7 +87,7 @@ export interface PrimarySide {
   forget(owner: string, requestId: string): void;
 }
 
-/** What the primary process asks of a worker. */
+/** Methods of a worker that the primary process calls. */
 export interface WorkerSide {
   open(options: OpenWorker): Promise<OpenedWorker>;
   replacePolicies(policies: PolicySources): void;
@@ -104,7 +104,7 @@ export interface WorkerSide {
 
   resumeFor(name: ReaderName, point: ResumePoint, owner: string): string | null;
   actFor(name: ReaderName, action: ReaderAction): void;
-  /** @param epoch of its generations, if it had begun to serve */
+  /** @param epoch epoch of its generations, if it had begun to serve */
   workerGone(name: number, epoch: string | null): void;
   readerEvent(reader: number, event: ReaderEvent): void;
   holdsOwn(owner: string): boolean;

@@ -124,6 +124,6 @@ class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements 
     }
   }
 
-  /** It is others', too. */
+  /** Does nothing: other workers use the engine, too. */
   async close(): Promise<void> {}
 }

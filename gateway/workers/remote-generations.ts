@@ -69,7 +69,7 @@ class WorkerGeneration extends RemoteGeneration {
   readonly epoch: string;
   model = '';
   readonly #act: (action: ReaderAction) => void;
-  /** What came before its connection knew it. */
+  /** Events that came before its connection knew it. */
   #early: ReaderEvent[] | null = [];
 
   constructor(
@@ -162,7 +162,7 @@ export class RelayedGenerations {
     return {
       send: (frame) => tell({ type: 'frame', frame }),
       ended: () => last({ type: 'ended' }),
-      // It had a frame: it was resumed.
+      // The generation had a frame: it was resumed.
       refused: () => last({ type: 'lost', code: 'owner_lost' }),
       lost: () => last({ type: 'lost', code: 'taken_over' }),
     };

@@ -12,13 +12,13 @@ import { WorkerPool } from './worker-pool.js';
 export interface WorkersOptions {
   readonly config: Config & { readonly models: NonNullable<Config['models']> };
   readonly logger: Logger;
-  /** Of this process. */
+  /** Metrics of this process. */
   readonly metrics: Metrics;
 }
 
 /** A gateway of several processes. */
 export interface Workers extends Pick<Gateway, 'url' | 'drain' | 'close'> {
-  /** Of models that have one. */
+  /** Engines of the models that have one. */
   readonly engines: ReadonlyMap<string, Engine>;
   replacePolicies(policies: PolicySources): void;
 }

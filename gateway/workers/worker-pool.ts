@@ -18,7 +18,7 @@ const SETTLED_MS = 60_000;
 export interface PoolOptions {
   readonly config: Config;
   readonly logger: Logger;
-  /** Of this process. */
+  /** Metrics of this process. */
   readonly metrics: Metrics;
   readonly shared: Shared;
 }
@@ -28,7 +28,7 @@ interface Slot {
   readonly id: number;
   process: WorkerProcess | null;
   restarts: number;
-  /** Before the next start. */
+  /** Wait before the next start. */
   waitMs: number;
 }
 
@@ -41,7 +41,7 @@ export class WorkerPool {
   #policies: PolicySources;
   #started = false;
   #stopping = false;
-  /** What processes that are gone had counted. */
+  /** Counts of processes that are gone. */
   #retired: readonly MetricsSnapshot[] = [];
 
   constructor(options: PoolOptions) {
@@ -66,13 +66,13 @@ export class WorkerPool {
     return first!;
   }
 
-  /** Of all, and of those that are started from now on. */
+  /** Replaces the policies of all workers, and of those that are started from now on. */
   replacePolicies(policies: PolicySources): void {
     this.#policies = policies;
     for (const { channel } of this.#processes()) channel.tell('replacePolicies', policies);
   }
 
-  /** Takes on no more, and waits for what is under way. */
+  /** Takes on no more, and waits for work under way. */
   async drain(): Promise<void> {
     this.#stop();
     await Promise.all(this.#processes().map(({ channel }) => channel.call('drain').catch(() => {})));
@@ -84,7 +84,7 @@ export class WorkerPool {
     await Promise.all(this.#slots.map(({ process }) => process?.close()));
   }
 
-  /** From now on none is started. */
+  /** Starts no more workers. */
   #stop(): void {
     this.#stopping = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -127,7 +127,7 @@ export class WorkerPool {
     slot.waitMs = Math.min(LONGEST_WAIT_MS, 2 * slot.waitMs);
   }
 
-  /** What a worker asks of the others. */
+  /** Methods with which a worker reaches the others. */
   #sideOf(asking: WorkerProcess): AmongSide {
     const { name } = asking;
     return {
@@ -176,7 +176,7 @@ export class WorkerPool {
     };
   }
 
-  /** Those that serve. */
+  /** Workers that serve. */
   #processes(): WorkerProcess[] {
     return this.#slots.flatMap(({ process }) => (process?.opened ? [process] : []));
   }

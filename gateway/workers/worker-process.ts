@@ -15,10 +15,10 @@ const CLOSE_TIMEOUT_MS = 3000;
 /** One that has not answered by then is busy. */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** What the primary process does between a worker and the others. */
+/** Methods of the primary process with which a worker reaches the others. */
 export type AmongSide = Omit<PrimarySide, keyof AttendantSide | 'listening'>;
 
-/** Has every process of the port that `node:cluster` starts be a worker, with connections by turns on every system. */
+/** Sets up `node:cluster` so that its processes are workers and get connections by turns on every system. */
 export function setUpCluster(): void {
   cluster.schedulingPolicy = cluster.SCHED_RR;
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
@@ -49,7 +49,7 @@ export class WorkerProcess {
     const attendant = new Attendant(shared, () => this.channel);
     this.channel = new Channel<WorkerSide>(
       (message) => {
-        // With a callback, a failure is no event: the exit that follows it is.
+        // The callback keeps a failure from being an `error` event: the exit that follows is handled.
         if (worker.process.connected) worker.process.send(message, () => {});
       },
       { ...attendant.side, ...among(this), listening },
@@ -67,7 +67,7 @@ export class WorkerProcess {
     return this.#worker.process.pid ?? null;
   }
 
-  /** Since its start. */
+  /** Time since its start, in milliseconds. */
   get ageMs(): number {
     return performance.now() - this.#startedMs;
   }
@@ -94,7 +94,7 @@ export class WorkerProcess {
     return Promise.race([this.channel.call(name, ...args).catch(() => other), late]);
   }
 
-  /** What it has counted; what it said last, where it is busy. */
+  /** Its counts; its last ones if it is busy. */
   async snapshot(): Promise<MetricsSnapshot | null> {
     this.#snapshot = await this.ask(this.#snapshot, 'snapshot');
     return this.#snapshot;
@@ -104,7 +104,7 @@ export class WorkerProcess {
     return this.#snapshot;
   }
 
-  /** Ends it: what it has under way at once. */
+  /** Ends the process, and its work under way at once. */
   async close(): Promise<void> {
     this.channel.tell('close');
     const timer = setTimeout(() => this.kill(), CLOSE_TIMEOUT_MS);

@@ -22,7 +22,7 @@ interface Running {
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly relays: RelayedGenerations;
-  /** Under way, by model. */
+  /** Generations under way, by model. */
   readonly streams: () => Readonly<Record<string, number>>;
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -75,7 +75,7 @@ async function open({ id, config, policies, engines: states }: OpenWorker): Prom
   const metrics = new Metrics();
   const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
   const logger = pino({ level: config.log.level, base: { pid: process.pid, worker: id } }, log);
-  // As in a gateway of one process: others survive a fault of a request or of a model.
+  // The same as in a gateway of one process: other requests survive a fault of a request or of a model.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   const { env } = process;
   const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });

@@ -2,13 +2,13 @@ import { createClient } from '@redis/client';
 import { scripts } from './scripts.js';
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** A connection on which nothing moves for so long is made anew: a host that is gone without a word says nothing. */
+/** Time without data after which a connection is made anew: a host that is gone without a word says nothing. */
 const SILENCE_MS = 15_000;
 const LONGEST_WAIT_MS = 2000;
 
 /**
  * A client that connects again for as long as it takes. While it is not connected commands fail at once, and those
- * that were under way are not sent again: whoever asked decides what that means.
+ * that were under way are not sent again: the caller decides what that means.
  */
 export function createRedisClient(url: string) {
   return createClient({

@@ -2,7 +2,7 @@ import type { Publication, Published } from 'flinch/state';
 import { keys } from './keys.js';
 import type { Redis } from './redis.js';
 
-/** Of one command. */
+/** Maximum frames of one command. */
 const MOST_FRAMES = 256;
 const RETRY_MS = 500;
 
@@ -14,16 +14,16 @@ export interface EventLogOptions {
   readonly generation: Published;
   /** The fencing number by which it is ours. */
   readonly fence: string;
-  /** For so long Redis keeps it without a word from us. */
+  /** Time for which Redis keeps it without a renewal. */
   readonly keptMs: number;
-  /** It is in Redis no more, or not ours to remove. */
+  /** Called when it is in Redis no more, or not ours to remove. */
   readonly dropped: () => void;
 }
 
 /**
- * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Those that the history
- * has at the beginning are there already. What could not be written is written later, for as long as the history has it;
- * then it is given up, and other gateways cannot read it any more.
+ * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Frames that the
+ * history has at the beginning are there already. Frames that could not be written are written later, as long as the
+ * history has them; then the generation is given up, and other gateways cannot read it any more.
  */
 export class EventLog implements Publication {
   readonly #options: EventLogOptions;
@@ -43,7 +43,7 @@ export class EventLog implements Publication {
 
   changed(): void {
     if (this.#flushing || this.#retry || this.#given) return;
-    // What comes in one turn goes in one command.
+    // Frames of one turn of the event loop go in one command.
     this.#flushing = Promise.resolve()
       .then(() => this.#flush())
       .finally(() => {
@@ -68,7 +68,7 @@ export class EventLog implements Publication {
     return this.#handedOver;
   }
 
-  /** To be called several times within the time for which it is kept. */
+  /** Call this several times within the time for which it is kept. */
   async renew(): Promise<void> {
     if (this.#given) return this.#drop();
     const { redis, generation, keptMs } = this.#options;
@@ -125,7 +125,7 @@ export class EventLog implements Publication {
     if (last && next === offset + frames.length) this.#endWritten = true;
   }
 
-  /** Its client hears the rest of others: nobody may hear more of it from us. */
+  /** Stops writing: another gateway sends the rest to its client, so that no more may come from this one. */
   #fenced(): void {
     if (this.#given) return;
     this.#given = true;

@@ -1,2 +1,2 @@
-/** What gateways of flinch share, in Redis. A gateway whose configuration has `state` loads it. */
+/** State that gateways of flinch share, in Redis. A gateway with `state` in its configuration loads it. */
 export { openState } from './open-state.js';

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Where things are in Redis. Ids and epochs are drawn at random; names of keys are the operator's. */
+/** Keys in Redis. Ids and epochs are drawn at random; names of access keys are the operator's. */
 export const keys = {
   places: (place: string) => `flinch:places:${place}`,
   ticket: (hash: string) => `flinch:ticket:${hash}`,
   generation: (id: string) => `flinch:generation:${id}`,
   events: (id: string) => `flinch:generation:${id}:events`,
-  /** Of a gateway, by its epoch, as its inbox below. */
+  /** Lease of a gateway, by its epoch, as its inbox below. */
   lease: (epoch: string) => `flinch:gateway:${epoch}`,
   inbox: (epoch: string) => `flinch:gateway:${epoch}:inbox`,
-  /** Which gateway has a generation, by what its client calls it: any text. */
+  /** Gateway that has a generation, by the client's `request_id`, which is any text. */
   request: (owner: string, requestId: string) =>
     `flinch:request:${createHash('sha256')
       .update(JSON.stringify([owner, requestId]))

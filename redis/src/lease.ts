@@ -1,4 +1,4 @@
-/** For so long what a gateway holds in Redis is its own without a word from it. */
+/** Time for which a gateway keeps what it holds in Redis without a renewal. */
 export const LEASE_MS = 10_000;
-/** How often it says so: three of these may be lost. */
+/** Interval of renewals: three in a row may be lost. */
 export const RENEWAL_MS = LEASE_MS / 4;

@@ -1,7 +1,7 @@
 import { type LostCode, lostError, RemoteGeneration, type RemoteOptions } from 'flinch/state';
 import type { Entry } from './stream-feed.js';
 
-/** Acknowledged so often, in parts of a history: who writes waits once half of it is not. */
+/** Share of a history after which frames are acknowledged: the writer waits once half of it is not. */
 const ACKNOWLEDGED = 1 / 8;
 
 export interface LogReaderOptions extends RemoteOptions {
@@ -26,10 +26,10 @@ export class LogReader extends RemoteGeneration {
   /** Offset of the next frame to be sent, and of the next entry to be read, which may come before. */
   #next: number;
   #position: number;
-  /** Since they were last acknowledged. */
+  /** Frames sent since the last acknowledgement. */
   #sent = { events: 0, bytes: 0 };
   #reading = false;
-  /** Why it is read no more, where nobody was there to be told. */
+  /** Why it is read no more, if there was no sink to tell yet. */
   #early: LostCode | null = null;
 
   constructor(options: LogReaderOptions) {
@@ -65,7 +65,7 @@ export class LogReader extends RemoteGeneration {
     this.#options.follow(this.#position, (entries) => this.#received(entries));
   }
 
-  /** It cannot go on here. */
+  /** The generation cannot go on here. */
   lost(code: LostCode): void {
     if (this.over) return;
     if (!this.sink) {

@@ -4,27 +4,27 @@ import { z } from 'zod';
 const reader = z.strictObject({ gateway: z.string(), number: z.int() });
 export type ReaderName = z.output<typeof reader>;
 
-/** What gateways tell each other, each in the inbox of the other. */
+/** Messages between gateways, each in the inbox of the receiver. */
 export const messageSchema = z.discriminatedUnion('type', [
   /**
-   * To who has the generation: all before the offset was sent. The first takes it over; it is said again every few
-   * seconds, and without it the generation waits no longer than for any client.
+   * Sent to the gateway that has the generation: all before the offset was sent. The first takes it over; it is
+   * repeated every few seconds, and without it the generation waits no longer than for any client.
    */
   z.strictObject({
     type: z.literal('read'),
     ...{ id: z.string(), owner: z.string(), reader, offset: z.int().min(0), first: z.boolean() },
   }),
-  /** To the same: it is read no more, nor wanted any more, or is to end. */
+  /** Sent to the same: the generation is read no more, is not wanted any more, or is to end. */
   z.strictObject({
     type: z.literal('act'),
     ...{ id: z.string(), reader, action: z.enum(['detach', 'discard', 'cancel']) },
   }),
-  /** To who reads it: others do now, or nobody can. */
+  /** Sent to its reader: another gateway reads it now, or it cannot be read any more. */
   z.strictObject({
     type: z.literal('lost'),
     ...{ number: z.int(), code: z.enum(['taken_over', 'not_recovered']) },
   }),
-  /** To who has it: its client, which never learned its id, has asked again. */
+  /** Sent to the gateway that has it: its client, which never learned its id, has asked again. */
   z.strictObject({ type: z.literal('forget'), owner: z.string(), requestId: z.string() }),
 ]);
 

@@ -24,11 +24,11 @@ import type { Look } from './scripts.js';
 import { type Entry, StreamFeed } from './stream-feed.js';
 import { Takeovers } from './takeovers.js';
 
-/** That wait in an inbox; they are read at once. */
+/** Maximum messages that wait in an inbox; they are read at once. */
 const MOST_MESSAGES = 10_000;
-/** At the end, for what is not written yet. */
+/** Time limit at the end for frames that are not written yet. */
 const FLUSH_TIMEOUT_MS = 2000;
-/** Of a Redis that answers and refuses, as one without room: longer than one renewal, shorter than two. */
+/** Patience with a Redis that answers and refuses, such as a full one: longer than one renewal, shorter than two. */
 const REFUSED_MS = 1.5 * RENEWAL_MS;
 
 export interface RedisGenerationsOptions {
@@ -36,11 +36,11 @@ export interface RedisGenerationsOptions {
   readonly logger: Logger;
   readonly resumeMs: number;
   readonly history: { readonly events: number; readonly bytes: number };
-  /** Told of each generation whose gateway was gone: whether it goes on here. */
+  /** Called for each generation of a gateway that is gone: with whether it goes on here. */
   readonly tookOver?: (wentOn: boolean) => void;
 }
 
-/** One of others that is read here. */
+/** A generation of another gateway that is read here. */
 interface Reading {
   readonly reader: LogReader;
   readonly point: ResumePoint;
@@ -50,15 +50,15 @@ interface Reading {
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
   told: boolean;
-  /** When it was last found in Redis, and its gateway could be told. */
+  /** Time at which it was last found in Redis, and its gateway could be told. */
   seenMs: number;
 }
 
 /**
- * Generations of all gateways that share a Redis. Each writes the frames of its own there ({@link EventLog}), from where
- * the others read them ({@link LogReader}); what else they have to say goes through inboxes. A gateway has a lease: when
- * it has run out, whoever looks first for one of its generations has it from then on, and its gateway can write none of
- * it ({@link Takeovers}).
+ * Generations of all gateways that share a Redis. Each writes its own frames there ({@link EventLog}), and the others
+ * read them ({@link LogReader}); all other messages go through inboxes. A gateway has a lease: when it has run out, the
+ * gateway that looks first for one of its generations has it from then on, and the former one can write none of it
+ * ({@link Takeovers}).
  */
 export class RedisGenerations implements SharedGenerations {
   readonly #options: RedisGenerationsOptions;
@@ -66,7 +66,7 @@ export class RedisGenerations implements SharedGenerations {
   readonly #logs = new Map<string, EventLog>();
   readonly #readings = new Map<number, Reading>();
   readonly #takeovers: Takeovers;
-  /** Until when nobody can have taken us for dead, in `performance.now()`. */
+  /** Time until which this gateway cannot count as dead, in `performance.now()`. */
   #leasedUntilMs = Number.NEGATIVE_INFINITY;
   #live: LiveGenerations | null = null;
   #remote: RemoteReaders | null = null;
@@ -78,7 +78,7 @@ export class RedisGenerations implements SharedGenerations {
     this.#feed = new StreamFeed(options.redis, () => this.#wake());
   }
 
-  /** From now on others can reach these. */
+  /** Lets other gateways reach these generations from now on. */
   serve(live: LiveGenerations, takeOver: TakeOver): void {
     this.#live = live;
     this.#takeovers.serve(live.epoch, takeOver);
@@ -127,7 +127,7 @@ export class RedisGenerations implements SharedGenerations {
     // Its gateway may have sent more than is written here, but no more than it keeps.
     const most = found.next + (found.ended === 'done' ? 0 : this.#options.history.events);
     if (offset < found.first || offset > most) {
-      // As of one of its own, its gateway then ends it.
+      // Its gateway then ends it, as it would for a connection of its own.
       this.#tell(gateway, { type: 'read', id, owner, reader: name, offset, first: true });
       return null;
     }
@@ -138,7 +138,7 @@ export class RedisGenerations implements SharedGenerations {
     const reading = { ...about, told: false, seenMs: performance.now() };
     this.#readings.set(name.number, reading);
     try {
-      // Its gateway writes on only for who reads: if it cannot be told, there is nothing to wait for.
+      // Its gateway writes on only for a reader: if it cannot be told, there is nothing to wait for.
       await this.#acknowledge(reading);
     } catch (error) {
       this.#readings.delete(name.number);
@@ -149,7 +149,7 @@ export class RedisGenerations implements SharedGenerations {
     return { generation: reader, sink };
   }
 
-  /** While draining a client is better off at another gateway, which has what it has elsewhere, too. */
+  /** Always false: while this gateway drains, the client can resume at another one, which reads the same Redis. */
   async holds(): Promise<boolean> {
     return false;
   }
@@ -160,17 +160,17 @@ export class RedisGenerations implements SharedGenerations {
       if (epoch !== null && epoch !== this.#epoch)
         await this.#say(epoch, { type: 'forget', owner, requestId });
     };
-    forget().catch(() => {}); // nobody can ask for it: it ends by itself
+    forget().catch(() => {}); // it can never be resumed: it ends by itself
   }
 
-  /** While Redis is away nobody can have taken it. */
+  /** While Redis is away no other gateway can have taken it. */
   async owns(id: string): Promise<boolean> {
     if (performance.now() < this.#leasedUntilMs) return true;
     await this.#hold().catch(() => {}); // Redis is away, and says so itself
     return this.#serving.own(id) !== undefined;
   }
 
-  /** To be called several times within a lease. */
+  /** Call this several times within a lease. */
   async renew(): Promise<void> {
     const own = this.#hold();
     const logs = [...this.#logs.values()].map((log) => log.renew());
@@ -178,7 +178,7 @@ export class RedisGenerations implements SharedGenerations {
     await Promise.allSettled([own, ...logs, ...readings, this.#takeovers.renew()]);
   }
 
-  /** Once what was written is there for others, or cannot be soon. */
+  /** Resolves once the written frames are in Redis, or cannot be soon. */
   async close(): Promise<void> {
     const flushed = [...this.#logs.values()].map((log) => log.flushed());
     await Promise.race([Promise.all(flushed), wait(FLUSH_TIMEOUT_MS, null, { ref: false })]);
@@ -186,7 +186,7 @@ export class RedisGenerations implements SharedGenerations {
     this.#feed.close();
   }
 
-  /** As long as a client may come back, and whoever has it is not known to be gone. */
+  /** Time within which a client may come back, plus the time until a lost gateway is known to be gone. */
   get #keptMs(): number {
     return this.#options.resumeMs + LEASE_MS;
   }
@@ -267,21 +267,21 @@ export class RedisGenerations implements SharedGenerations {
     } catch {
       // Redis is away, or refuses; it says so itself.
     }
-    // After a pause of Redis, the connection that reads may hear of it a little later.
+    // The connection that reads may notice the end of a pause of Redis a little later.
     const silentMs = redis.upForMs > REFUSED_MS ? this.#feed.silentMs : 0;
     const unseenMs = Math.max(performance.now() - reading.seenMs, silentMs);
-    // For longer than resumeMs its gateway does not wait for us, either.
+    // The limit is resumeMs, because its gateway does not wait for us longer, either.
     if (unseenMs > (redis.up ? Math.min(REFUSED_MS, resumeMs) : resumeMs))
       reader.lost(redis.up ? 'state_unavailable' : 'not_recovered');
   }
 
-  /** Nobody hears it if the other gateway is gone. @throws ApiError 503 `state_unavailable` */
+  /** Sends a message; it is lost if the other gateway is gone. @throws ApiError 503 `state_unavailable` */
   async #say(gateway: string, message: Message): Promise<void> {
     const text = JSON.stringify(message);
     await this.#options.redis.run((client) => client.tell(gateway, text, MOST_MESSAGES, this.#keptMs));
   }
 
-  /** The same of what may be lost. */
+  /** The same for a message that may be lost. */
   #tell(gateway: string, message: Message): void {
     this.#say(gateway, message).catch(() => {}); // Redis is away, and says so itself
   }

@@ -5,7 +5,7 @@ import type { Redis } from './redis.js';
 export interface RedisTicketsOptions {
   readonly redis: Redis;
   readonly seconds: number;
-  /** In milliseconds. */
+  /** Clock, in milliseconds. */
   readonly now: () => number;
 }
 
@@ -37,5 +37,5 @@ export class RedisTickets implements TicketStore {
   }
 }
 
-/** Whoever reads Redis has no ticket of it. */
+/** Key of a ticket, by its hash: a reader of Redis gets no ticket. */
 const keyOf = (ticket: string): string => keys.ticket(ticketHash(ticket));

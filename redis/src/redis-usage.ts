@@ -9,20 +9,20 @@ export interface RedisUsageOptions {
   readonly redis: Redis;
   /** No other gateway has it. */
   readonly gateway: string;
-  /** What this gateway counts alone. */
+  /** Usage of this gateway alone. */
   readonly own: KeyUsage;
-  /** Whether this gateway's own limits are enough while Redis is away; otherwise what is limited is refused. */
+  /** Whether this gateway's own limits are enough while Redis is away; otherwise limited requests are refused. */
   readonly open: boolean;
 }
 
 /**
- * What keys use of all gateways together. Each place is taken in the gateway, too, so that its own limit holds while
- * Redis is away, for what had begun before as well. In Redis a place is held for {@link LEASE_MS}, and for longer by
- * {@link renew}: a gateway that dies gives back its places.
+ * Usage of keys at all gateways together. Each place is taken in the gateway, too, so that its own limit holds while
+ * Redis is away, also for generations that had begun before. In Redis a place is held for {@link LEASE_MS}, and for
+ * longer by {@link renew}: a gateway that dies gives back its places.
  */
 export class RedisUsage implements KeyUsage {
   readonly #options: RedisUsageOptions;
-  /** By what they allow in a minute. */
+  /** Limiters by the requests that they allow in a minute. */
   readonly #rates = new Map<number, RateLimiterRedis>();
   /** Members of this gateway, by the key of their place. */
   readonly #held = new Map<string, Set<string>>();
@@ -60,7 +60,7 @@ export class RedisUsage implements KeyUsage {
         throw error;
       }
     }
-    // Without Redis, too: once it is back it is told.
+    // The place is held without Redis, too: it is renewed there once Redis is back.
     this.#hold(key, member);
     let held = true;
     return () => {
@@ -68,12 +68,12 @@ export class RedisUsage implements KeyUsage {
       held = false;
       release();
       this.#drop(key, member);
-      // What cannot be said now is found out when the lease has run out.
+      // If this fails, the place is free when its lease has run out.
       redis.run((client) => client.zRem(key, member)).catch(() => {});
     };
   }
 
-  /** To be called several times within {@link LEASE_MS}. */
+  /** Call this several times within {@link LEASE_MS}. */
   async renew(): Promise<void> {
     const { redis } = this.#options;
     await Promise.all(

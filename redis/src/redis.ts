@@ -1,23 +1,23 @@
 import { ApiError, type CommandFailure, type StateOptions } from 'flinch/state';
 import type { RedisClient } from './connect.js';
 
-/** For the answer to a command. Every request waits for one. */
+/** Timeout of a command. Every request waits for one. */
 const COMMAND_TIMEOUT_MS = 1000;
-/** Between two attempts of a Redis that is there, but not ready, such as one that loads its data. */
+/** Delay between two attempts of a Redis that is there, but not ready, such as one that loads its data. */
 const RETRY_MS = 1000;
-/** Between two lines of the log on refused commands. */
+/** Interval between two lines of the log on refused commands. */
 const LOG_INTERVAL_MS = 10_000;
 
 export interface RedisOptions extends Pick<StateOptions, 'logger' | 'observe'> {
   /** `redis://` or `rediss://` */
   readonly url: string;
-  /** It answers, for the first time or again. */
+  /** Called when it answers, for the first time or again. */
   readonly found: () => void;
 }
 
 /**
- * A Redis or Valkey server, which may be away. While it is, commands fail at once: a request does not wait for what
- * others have waited for in vain.
+ * A Redis or Valkey server, which may be away. While it is, commands fail at once, so that requests do not wait in
+ * vain.
  */
 export class Redis {
   readonly #options: RedisOptions;
@@ -48,7 +48,7 @@ export class Redis {
     return this.#reached;
   }
 
-  /** For how long it has answered, in milliseconds; 0 while it does not. */
+  /** Time for which it has answered, in milliseconds; 0 while it does not. */
   get upForMs(): number {
     return this.#up ? performance.now() - this.#upSinceMs : 0;
   }
@@ -164,7 +164,7 @@ function failureOf(error: unknown, { isReady }: RedisClient): CommandFailure {
   return isReady ? 'refused' : 'connection';
 }
 
-/** What the client and Redis say of it. Neither names the password. */
+/** Message of an error of the client or of Redis. Neither contains the password. */
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
 

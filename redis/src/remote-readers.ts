@@ -13,17 +13,17 @@ interface RemoteReader extends Reader {
   readonly name: ReaderName;
 }
 
-/** Who reads generations of this gateway elsewhere. */
+/** Other gateways' readers of generations of this gateway. */
 export class RemoteReaders {
   readonly #options: RemoteReadersOptions;
-  /** By id of the generation. */
+  /** Readers by id of the generation. */
   readonly #readers = new Map<string, RemoteReader>();
 
   constructor(options: RemoteReadersOptions) {
     this.#options = options;
   }
 
-  /** One of them has sent what is before an offset; the first time it takes the generation over. */
+  /** One of them has sent the frames before an offset; the first time it takes the generation over. */
   read(message: MessageOf<'read'>): void {
     const { gateway, number } = message.reader;
     const code = this.#refusalOf(message);

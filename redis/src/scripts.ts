@@ -5,7 +5,7 @@ import { keys } from './keys.js';
 /** Frames to be written. */
 export interface Batch {
   readonly fence: string;
-  /** Of the first of the frames. */
+  /** Offset of the first of the frames. */
   readonly offset: number;
   /** Offset of the oldest frame to be kept. */
   readonly oldest: number;
@@ -15,14 +15,14 @@ export interface Batch {
   readonly frames: readonly string[];
 }
 
-/** What Redis knows of a generation. */
+/** State of a generation in Redis. */
 export interface Look {
   readonly model: string;
   /** The gateway that has it, by its epoch. */
   readonly gateway: string;
   /** The new fencing number if it became ours by this look. */
   readonly claim: string | null;
-  /** What a gateway needs to go on with it; `null` if none can. */
+  /** Data with which a gateway can go on with it; `null` if none can. */
   readonly record: string | null;
   /** How it ended; empty before. */
   readonly ended: string;
@@ -33,23 +33,23 @@ export interface Look {
 }
 
 export interface LookOptions {
-  /** Who looks. */
+  /** Epoch of the gateway that looks. */
   readonly gateway: string;
-  /** Whether a generation whose gateway is gone may become that of who looks. */
+  /** Whether a generation of a gateway that is gone may become that of the gateway that looks. */
   readonly mayClaim: boolean;
   readonly keptMs: number;
   readonly leaseMs: number;
 }
 
 /**
- * What must happen at once, as Lua scripts. They use the clock of Redis, and keys of several hash slots: a Redis Cluster
- * would refuse them. They need Redis 6.2, or any Valkey.
+ * Atomic operations, as Lua scripts. They use the clock of Redis, and keys of several hash slots: a Redis Cluster would
+ * refuse them. They need Redis 6.2, or any Valkey.
  *
  * A generation has a hash with its `owner` (the key's name), `epoch` (of the gateway that its client began it at),
- * `gateway` (the epoch of the one that has it), `model`, `record` (what it takes to go on with it, if it can be), `fence`,
- * `next` (the offset of its next frame) and, at its end, `ended`: `done`, or why it was cut off. Its frames are a stream
- * whose ids are their offsets plus 1; a last entry without a frame says that it ended. Whoever writes must know `fence`,
- * which changes when another gateway has found that the lease of `gateway` has run out.
+ * `gateway` (the epoch of the one that has it), `model`, `record` (the data to go on with it, if that is possible),
+ * `fence`, `next` (the offset of its next frame) and, at its end, `ended`: `done`, or why it was cut off. Its frames
+ * are a stream with ids that are their offsets plus 1; a last entry without a frame says that it ended. The writer
+ * must know `fence`, which changes when another gateway has found that the lease of `gateway` has run out.
  */
 export const scripts = {
   /**
@@ -119,8 +119,8 @@ return 1`,
   }),
 
   /**
-   * Writes frames from an offset on, as far as they are not there, and the end if they are the last; forgets the oldest.
-   * @returns the offset of the next frame, where those that follow are to go; -1 if the generation is not known any more,
+   * Writes frames from an offset on if they are not there, and the end if they are the last. Forgets the oldest.
+   * @returns the offset of the next frame, at which the rest is to go; -1 if the generation is not known any more,
    *   -2 if the fence has changed
    */
   append: defineScript({
@@ -152,9 +152,9 @@ return next`,
   }),
 
   /**
-   * What there is of a generation of this owner and epoch. If the lease of the gateway that has it has run out before it
-   * ended, it becomes that of the gateway that looks, which from then on is the only one that can write it. One that
-   * ended is kept for as long as somebody looks.
+   * Looks up a generation of this owner and epoch. If the lease of the gateway that has it has run out before it ended,
+   * it becomes that of the gateway that looks, which from then on is the only one that can write it. A generation that
+   * ended is kept for as long as it is looked up.
    */
   look: defineScript({
     NUMBER_OF_KEYS: 3,

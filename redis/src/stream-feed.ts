@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisClient } from './connect.js';
 import type { Redis } from './redis.js';
 
-/** Of each stream, in one answer. */
+/** Maximum entries of each stream in one answer. */
 const MOST_ENTRIES = 256;
 /** A stream that is added is read at the latest by then. */
 const BLOCK_MS = 1000;
@@ -15,7 +15,7 @@ export interface Entry {
 }
 
 interface Followed {
-  /** Of the last entry that was read. */
+  /** Id of the last entry that was read. */
   id: string;
   readonly received: (entries: readonly Entry[]) => void;
 }
@@ -27,7 +27,7 @@ interface Followed {
 export class StreamFeed {
   readonly #redis: Redis;
   readonly #streams = new Map<string, Followed>();
-  /** Has the connection look at its streams anew. */
+  /** Makes the connection look at its streams anew. */
   readonly #wake: () => void;
   #closed = false;
   #client: RedisClient | null = null;
@@ -45,7 +45,7 @@ export class StreamFeed {
     this.#wake();
   }
 
-  /** For how long Redis has not said what there is, or that there is nothing. */
+  /** Time since the last answer of Redis, in milliseconds; an answer without entries counts. */
   get silentMs(): number {
     return performance.now() - this.#answeredMs;
   }

@@ -11,7 +11,7 @@ export interface TakeoversOptions {
   readonly tookOver?: (wentOn: boolean) => void;
 }
 
-/** One that became ours and cannot go on. */
+/** A generation that became ours and cannot go on. */
 interface Unended {
   readonly fence: string;
   /** Offset of the next frame. */
@@ -19,14 +19,14 @@ interface Unended {
 }
 
 /**
- * Finds generations of other gateways, and takes over those whose gateway is gone: of several gateways that look for one
- * of them, Redis makes it that of the first. Where it cannot go on it gets an end, `owner_lost`.
+ * Finds generations of other gateways, and takes over those of gateways that are gone: if several gateways look for the
+ * same one, Redis gives it to the first. If it cannot go on it gets an end, `owner_lost`.
  */
 export class Takeovers {
   readonly #options: TakeoversOptions;
   /** The last look for each that is under way, by id. */
   readonly #looks = new Map<string, Promise<unknown>>();
-  /** Those whose end is not written yet. */
+  /** Generations with an end that is not written yet. */
   readonly #unended = new Map<string, Unended>();
   #epoch = '';
   #takeOver: TakeOver = async () => false;
@@ -35,21 +35,21 @@ export class Takeovers {
     this.#options = options;
   }
 
-  /** @param epoch of this gateway */
+  /** @param epoch epoch of this gateway */
   serve(epoch: string, takeOver: TakeOver): void {
     this.#epoch = epoch;
     this.#takeOver = takeOver;
   }
 
   /**
-   * What there is of a generation, once it is known who has it. Looks for the same one wait for each other.
+   * Looks up a generation, once the gateway that has it is known. Looks for the same one wait for each other.
    * @throws ApiError 503 `state_unavailable`
    */
   look(point: ResumePoint, principal: Principal): Promise<Look | null> {
     const { id } = point;
     const look = this.settled(id).then(() => this.#look(point, principal));
     const settled = look
-      .catch(() => {}) // whoever looks is told
+      .catch(() => {}) // the caller gets the error
       .finally(() => {
         if (this.#looks.get(id) === settled) this.#looks.delete(id);
       });
@@ -57,17 +57,17 @@ export class Takeovers {
     return look;
   }
 
-  /** Once no look for it is under way. */
+  /** Resolves once no look for it is under way. */
   async settled(id: string): Promise<void> {
     await this.#looks.get(id);
   }
 
-  /** Ends what could not be ended so far. */
+  /** Ends generations that could not be ended so far. */
   async renew(): Promise<void> {
     await Promise.all([...this.#unended.keys()].map((id) => this.#end(id)));
   }
 
-  /** Nobody is taken for dead while Redis has just come back, for then no gateway could renew its lease. */
+  /** No gateway counts as dead when Redis has just come back, because none could renew its lease. */
   async #look(point: ResumePoint, principal: Principal): Promise<Look | null> {
     const { redis, logger, keptMs, tookOver } = this.#options;
     const { id, epoch, offset } = point;
@@ -75,7 +75,7 @@ export class Takeovers {
     const how = { gateway: this.#epoch, mayClaim, keptMs, leaseMs: LEASE_MS };
     const found = await redis.run((client) => client.look({ id, epoch, owner: principal.name }, how));
     if (!found || found.claim === null) return found;
-    // A client that has more than is written here has it of the gateway that is gone: what would follow is not known.
+    // A client that has more than is written here got it from the gateway that is gone: the continuation is unknown.
     const wentOn = offset <= found.next && (await this.#goOn(point, found, found.claim, principal));
     tookOver?.(wentOn);
     logger.info({ response_id: id, continued: wentOn }, 'the gateway of a generation is gone');

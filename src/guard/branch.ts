@@ -9,20 +9,23 @@ import { TextSoFar } from './text-so-far.js';
 /** One continuation of a response, which can be continued in other ways from any of its tokens. */
 export interface Branch {
   readonly promptTokens: number;
-  /** As in {@link Usage}; of a continuation 0. */
+  /** See {@link Usage}; 0 for a continuation. */
   readonly cachedTokens?: number | undefined;
   /** Tokens that were written for it, read or not. */
   readonly written: number;
-  /** Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch open. */
+  /**
+   * Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves
+   * the branch open.
+   */
   events(gate: FlowGate): Observable<GuardEvent>;
   /** Whether tokens are left to write after `keep` tokens and the text `insert`, which may be empty. */
   fits(keep: number, insert: string): boolean;
-  /** @throws what writer and scorer throw; RangeError for a continuation that leaves no token to write */
+  /** @throws errors of writer and scorer; RangeError for a continuation that leaves no token to write */
   fork(continuation: Continuation): Promise<Branch>;
   close(): void;
 }
 
-/** What writes a branch. */
+/** Writer of a branch. */
 export interface BranchWriter extends Pick<Branch, 'promptTokens' | 'cachedTokens' | 'written' | 'fits'> {
   /** Inserted tokens, then drawn ones, then the end. Subscribed to once; unsubscribing leaves the writer open. */
   tokens(gate: FlowGate): Observable<WrittenEvent>;
@@ -35,11 +38,11 @@ export interface BranchScoring {
   readonly gate: FlowGate;
   /** Index of the branch's first own token. */
   readonly from: number;
-  /** As in {@link ScoreOptions.begins}. */
+  /** See {@link ScoreOptions.begins}. */
   readonly begins: NonNullable<ScoreOptions['begins']>;
 }
 
-/** What scores a branch. */
+/** Scorer of a branch. */
 export interface BranchScorer {
   /** Adds scores to tokens. Applied once; unsubscribing leaves the scorer open. */
   score(scoring: BranchScoring): OperatorFunction<WrittenEvent, GenerationEvent>;
@@ -59,9 +62,9 @@ export interface BranchJudge {
 }
 
 /**
- * A branch is what writes × what scores. It closes both.
+ * Makes a branch from a writer and a scorer. It closes both.
  *
- * @param text what precedes the branch; by default nothing
+ * @param text text before the branch; by default none
  *
  * @example
  * branchOf(writer, scorer, { rate: rateRisk(risks), judge: (place) => segmentSteps(place) });
@@ -99,7 +102,7 @@ export function branchOf(
   };
 }
 
-/** What `open` resolves to; if it fails, what was opened before is closed. */
+/** Resolves to the result of `open`; if that fails, `opened` is closed. */
 export async function closeOnFailure<T>(
   opened: { readonly close: () => void } | null,
   open: () => Promise<T>,

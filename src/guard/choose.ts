@@ -10,10 +10,11 @@ export const lowestUncertainty: Choose = (candidates) => {
 };
 
 /**
- * What most candidates say (self-consistency, arXiv 2203.11171, of one step): the flagged step itself if it says that,
- * else the candidate with the lowest mean score that does. Between contents with as many votes, that score decides.
+ * Chooses what most candidates say (self-consistency, arXiv 2203.11171, of one step): the flagged step itself if
+ * it says that, else the candidate with the lowest mean score that does. Between contents with as many votes,
+ * that score decides.
  *
- * @param content what of a text is compared; two with the same content say the same
+ * @param content part of a text that is compared; two texts with the same content say the same
  */
 export function majority(content: (text: string) => string = stepContent): Choose {
   return (candidates) => {

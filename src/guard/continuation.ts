@@ -1,4 +1,4 @@
-/** Where the first token of a branch stands. */
+/** Position of the first token of a branch. */
 export interface Place {
   /** The step that the token belongs to, and the index of that step's first token. */
   readonly step: number;
@@ -11,7 +11,7 @@ export interface Continuation extends Place {
   readonly keep: number;
   /** Text that is inserted before the model writes on. */
   readonly insert?: string;
-  /** Of the tokens that are drawn. Default: that of the request. */
+  /** Temperature of the tokens that are drawn. Default: that of the request. */
   readonly temperature?: number;
   readonly seed: number;
 }

@@ -14,8 +14,8 @@ export interface EngineBranchOptions extends Judging {
 }
 
 /**
- * A branch that the engine writes and scores. Where probabilities are all that is asked for, whoever writes tells them,
- * and no pass scores.
+ * A branch that the engine writes and scores. If only probabilities are requested, the writer reports them, and
+ * there is no score pass.
  *
  * @throws EngineError; SettingsError
  *

@@ -1,7 +1,7 @@
 import { score, type TokenScorer } from '../stream/score.js';
 import type { BranchScorer } from './branch.js';
 
-/** What a branch needs of a `SequenceScorer`. */
+/** Part of `SequenceScorer` that a branch uses. */
 export interface ForkableScorer extends TokenScorer {
   /** Scores another continuation of the first `keep` tokens of the response. */
   fork(keep: number): Promise<ForkableScorer>;

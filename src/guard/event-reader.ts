@@ -4,7 +4,7 @@ import type { FlowGate } from '../stream/flow-gate.js';
 /** Events that may wait before the source has to. */
 const MAX_WAITING = 64;
 
-/** Reads an Observable event by event; while nobody reads, the gate is held. */
+/** Reads an Observable event by event; while there is no read, the gate is held. */
 export class EventReader<T> {
   readonly #waiting: T[] = [];
   readonly #subscription: Subscription;
@@ -33,7 +33,7 @@ export class EventReader<T> {
 
   /**
    * The next event, `null` after the last one.
-   * @throws what the source fails with
+   * @throws errors of the source
    */
   async next(): Promise<T | null> {
     while (this.#waiting.length === 0 && this.#end === 'open') {
@@ -47,7 +47,7 @@ export class EventReader<T> {
     return null;
   }
 
-  /** What was not read is lost; a reader that waits gets `null`. */
+  /** Drops events that were not read; a reader that waits gets `null`. */
   close(): void {
     this.#subscription.unsubscribe();
     this.#waiting.length = 0;

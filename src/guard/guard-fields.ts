@@ -131,13 +131,13 @@ export const withRoom = <
   lag_tokens: fields.lag_tokens ?? Math.max(DEFAULT_GUARD.lagTokens, fields.scoring.block),
 });
 
-/** In the ranges of the engine; every field has a default. */
+/** Guard settings in the ranges of the engine; every field has a default. */
 export const guardSchema = z.strictObject(guardFields).transform(withRoom);
 
-/** As it was asked for. */
+/** Guard settings of a request. */
 export type GuardFields = z.output<typeof guardSchema>;
 
-/** With the methods, which depend on the model. */
+/** Guard settings with the methods, which depend on the model. */
 export interface CompleteGuardFields extends GuardFields {
   readonly methods: Method[];
   readonly method: Method;
@@ -146,7 +146,7 @@ export interface CompleteGuardFields extends GuardFields {
 /**
  * The library's guard.
  * @param canRetract whether tokens that were sent can be taken back; otherwise they are held until they are settled
- * @param lag where the fields do not say, and no step waits for its verdict
+ * @param lag default for fields without `lag`, if no step waits for its verdict
  */
 export function guardOf(
   fields: CompleteGuardFields,

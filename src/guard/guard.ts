@@ -13,19 +13,22 @@ export const LAGS = ['wait', 'skip'] as const;
 export const TARGETS = ['step', 'token'] as const;
 export const RATED = [...TARGETS, 'answer'] as const;
 
-/** When a step counts as doubtful, and what is done then. */
+/** Conditions under which a step counts as doubtful, and the action then. */
 export interface Guard {
   /** The method that steps are judged by. */
   readonly method: Method;
-  /** A step is flagged by its own risk, by that of one of its tokens, or by its rank among the highest steps of answers. */
+  /**
+   * A step is flagged by its own risk, by that of one of its tokens, or by its rank among the highest steps of
+   * answers.
+   */
   readonly per: (typeof RATED)[number];
-  /** What of its tokens' scores stands for a step; where the rate is not one of tokens. */
+  /** Statistic of its tokens' scores that stands for a step, if the rate is not one of tokens. */
   readonly statistic: Statistic;
-  /** Target share of false alarms, of steps, tokens or answers: what has a risk of at least 1 − rate is flagged. */
+  /** Target share of false alarms, of steps, tokens or answers: those with a risk of at least 1 − rate are flagged. */
   readonly rate: number;
   /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
   readonly delivery: (typeof DELIVERIES)[number];
-  /** Where scoring is behind, the text waits, or blocks are passed over: not where steps wait for their verdict. */
+  /** If scoring is behind, the text waits, or blocks are passed over: not where steps wait for their verdict. */
   readonly lag: (typeof LAGS)[number];
   /** `skip`: tokens that may wait for their scores. */
   readonly lagTokens: number;
@@ -38,7 +41,7 @@ export interface Guard {
   readonly choose: (typeof CHOICES)[number];
   /** `rollback`: of the candidates; by default that of the response. */
   readonly temperature?: number;
-  /** `reflect`: what is put after the step. */
+  /** `reflect`: text that is put after the step. */
   readonly reflection: string;
   /** `rollback`, `reflect`: after so many the response goes on, flagged or not. */
   readonly maxRollbacks: number;
@@ -60,14 +63,14 @@ export const DEFAULT_GUARD: Guard = {
   maxRollbacks: 8,
 };
 
-/** Whether an action voids tokens that may have been shown: who cannot take them back needs `held`. */
+/** Whether an action voids tokens that may have been shown: a client that cannot remove them needs `held`. */
 export function retracts(action: ActionName): boolean {
   return action === 'rollback' || action === 'reflect';
 }
 
 /**
- * What is wrong with a rate at which no score whatever would be flagged, as fewer ordinary ones were collected than it
- * takes: for people. `null` for a rate that works, and where the scores to rank by are still coming in.
+ * Warning for a rate at which no score whatever would be flagged, because fewer ordinary scores were collected
+ * than it takes. `null` for a rate that works, and while the scores to rank by are still coming in.
  */
 export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskModel): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
@@ -106,8 +109,8 @@ const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
 };
 
 /**
- * Does with each flagged step what the guard says, as long as interventions are left.
- * @param choose in place of the guard's choice
+ * Applies the guard's action to each flagged step, as long as interventions are left.
+ * @param choose choice in place of the guard's
  */
 export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
   const { action, candidates, temperature, rollbackTo, reflection, maxRollbacks } = guard;

@@ -18,24 +18,24 @@ import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
 import type { Policy } from './policy.js';
 
-/** What a guard needs of a branch that is opened for it. */
+/** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
   /** How many other continuations there may be at a time: memory is set aside for them. */
   readonly forks: number;
-  /** As in {@link ScoreOptions.lagTokens}. */
+  /** See {@link ScoreOptions.lagTokens}. */
   readonly lagTokens?: number | undefined;
 }
 
 export interface GuardedBranchOptions {
   readonly scoring: Scoring;
   readonly guard: Guard;
-  /** What is ordinary: from a calibration, or learnt while running. */
+  /** Distribution of ordinary scores: from a calibration, or learnt while running. */
   readonly risks: RiskModel;
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
-  /** In place of what the guard says. */
+  /** Policy in place of the guard's action. */
   readonly policy?: Policy;
-  /** Told of each event before steps are held back: also of those that then are not passed on. */
+  /** Called with each event before steps are held back, also with events that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
   /** Whether the response ends before its first token without a score ({@link refuseUnscored}). */
@@ -43,10 +43,10 @@ export interface GuardedBranchOptions {
 }
 
 /**
- * Follows a text, whoever writes it, judges its steps and corrects it as the guard says. The branch is opened on
+ * Follows a text of any writer, judges its steps and corrects it as the guard says. The branch is opened on
  * subscription, and closed at the end.
  *
- * Errors with what a branch fails with, or a SettingsError that names the field.
+ * Errors with the error of a branch, or a SettingsError that names the field.
  */
 export function guardedBranch(
   open: (judging: Judging) => Promise<Branch>,
@@ -65,14 +65,15 @@ export function guardedBranch(
   return defer(() => {
     checkGuard(guard, scoring);
     const root = open({
-      // Beside the text that a rollback may return to: its candidates, then the chosen one and what follows it.
+      // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
+      // continuation.
       forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
       lagTokens: lag === 'skip' ? lagTokens : undefined,
       rate: rateRisk(risks),
       judge: (place) =>
         fused(
           fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, statistic, per, rate, risks })),
-          // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
+          // Spikes are detected after the verdicts: a spike comes with its score, and a step's verdict comes last.
           detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
         ),
     });
@@ -80,7 +81,7 @@ export function guardedBranch(
       intervene({ ...correcting, policy, gate }),
       judgeAnswer({ method, statistic, rate, risks }),
       refusesUnscored ? refuseUnscored({ method }) : identity,
-      // Also where nobody waits any longer when it opens.
+      // The branch is closed even if nothing waits for it any longer when it opens.
       finalize(() => {
         root.then(
           (branch) => branch.close(),

@@ -13,11 +13,11 @@ import type { Policy } from './policy.js';
 export interface GuardedRequest extends GenerateRequest {
   readonly scoring: Scoring;
   readonly guard: Guard;
-  /** What is ordinary: from a calibration, or learnt while running. */
+  /** Distribution of ordinary scores: from a calibration, or learnt while running. */
   readonly risks: RiskModel;
-  /** In place of what the guard says. */
+  /** Policy in place of the guard's action. */
   readonly policy?: Policy;
-  /** Told of each event before steps are held back. */
+  /** Called with each event before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
   /** Whether the response ends before its first token without a score, as where scoring is behind. */
   readonly refusesUnscored?: boolean | undefined;

@@ -10,11 +10,12 @@ export type { InterveneOptions } from './rollback.js';
  * Follows a branch of text and acts on its flagged steps as a policy says: leave it, stop, draw candidates for the step
  * and go on with one of them, or have it checked.
  *
- * Tokens are emitted at once; `token.retracted` voids those that were replaced. A step's `step.done` is the last word on
- * it: nothing up to its end is retracted any more. After a rollback each score is that of the text as it stands, scored
- * with the same block boundaries.
+ * Tokens are emitted at once; `token.retracted` voids those that were replaced. A step's `step.done` is final: nothing
+ * up to its end is retracted any more. After a rollback each score is that of the text as it stands, scored with the
+ * same block boundaries.
  *
- * Errors with what a branch fails with, unless a continuation that fails is done without. Unsubscribing closes all branches.
+ * Errors with the error of a branch, unless a continuation that fails can be left out. Unsubscribing closes all
+ * branches.
  *
  * @example
  * from(engineBranch(engine, request, options)).pipe(intervene({ policy, seed: 1 })).subscribe(console.log);

@@ -11,7 +11,7 @@ export interface Candidate {
 /** @returns the index of the one to keep */
 export type Choose = (candidates: readonly Candidate[]) => number;
 
-/** What to do about a flagged step. */
+/** Response to a flagged step. */
 export type Intervention =
   | { readonly action: Extract<ActionName, 'annotate' | 'stop'> }
   | {
@@ -25,11 +25,11 @@ export type Intervention =
     }
   | {
       readonly action: 'reflect';
-      /** What is put after the step, such as a request to check it. */
+      /** Text that is put after the step, such as a request to check it. */
       readonly text: string;
     };
 
-/** What a policy can use, in addition to the step. */
+/** Information for a policy, in addition to the step. */
 export interface PolicyContext {
   /** Rollbacks and reflections of this response so far. */
   readonly interventions: number;

@@ -30,18 +30,18 @@ interface Followed {
   readonly reader: EventReader<GuardEvent>;
 }
 
-/** What a branch says of one step. */
+/** A branch's version of one step. */
 interface Attempt extends Candidate {
   readonly followed: Followed;
-  /** Of the step's tokens from the cut on. */
+  /** Events of the step's tokens from the cut on. */
   readonly events: readonly GuardEvent[];
   /** `null` where the response ended without a further token. */
   readonly step: StepEvent | null;
-  /** Where the response ended with the step. */
+  /** End of the response, if it ended with the step. */
   readonly done: DoneEvent | null;
 }
 
-/** One guarded response: which branch is followed, and what has been emitted of it. */
+/** One guarded response: the branch that is followed, and the events of it that were emitted. */
 export class Interventions {
   readonly #options: Required<InterveneOptions>;
   readonly #emit: (event: GuardEvent) => void;
@@ -86,7 +86,7 @@ export class Interventions {
     this.#emit(event);
   }
 
-  /** @returns what to follow from there on; `null` when the response is over */
+  /** @returns the branch to follow from there on; `null` when the response is over */
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
@@ -108,7 +108,7 @@ export class Interventions {
     return null;
   }
 
-  /** The request to check the step takes the place of what was written after it. */
+  /** Puts the request to check the step in the place of the text that was written after it. */
   async #reflect(step: StepEvent, insert: string, current: Followed): Promise<Followed> {
     const { branch } = current;
     this.#interventions += 1;
@@ -182,7 +182,7 @@ export class Interventions {
       if (event === null) throw new EngineError('closed', 'the response was cancelled');
       const done = event.type === 'generation.done' ? event : null;
       if (event.type !== 'step.done') events.push(event);
-      // What stays of the step may by itself end one, now that something else follows it.
+      // The part of the step that stays may by itself end one, now that something else follows it.
       else if (!drawn || drawn.to <= from) drawn = drawn ? joined(drawn, event) : event;
       const end = drawn && drawn.to > from ? drawn.to : null;
       further ||= end !== null && events.some((other) => other.type === 'token.delta' && other.index >= end);
@@ -197,7 +197,7 @@ export class Interventions {
   }
 
   /**
-   * After the chosen candidate the response goes on as it was asked for.
+   * Continues the response after the chosen candidate, as the request says.
    * @returns `null` where it cannot: then nothing was taken back yet
    */
   async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {
@@ -236,8 +236,8 @@ export class Interventions {
   }
 
   /**
-   * Of the tokens of a step from the cut on. Those that the schedule skipped count, as ones without doubt; with one that
-   * cannot be scored the step is the last choice.
+   * Summary of the tokens of a step from the cut on. Tokens that the schedule skipped count, as ones without
+   * doubt; with one that cannot be scored the step is the last choice.
    */
   #summary(
     { text, to, method }: StepEvent,
@@ -263,7 +263,7 @@ export class Interventions {
     return peak;
   }
 
-  /** Of a candidate of the latest intervention, or of what follows it. */
+  /** Seed of a candidate of the latest intervention, or of the text that follows it. */
   #seed(candidate: number): number {
     return hash32(this.#options.seed, this.#interventions, candidate);
   }
@@ -294,7 +294,7 @@ export class Interventions {
   }
 }
 
-/** What the branch cannot go on after is not done, such as a request that leaves no room to answer. */
+/** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
   const fits =
     intervention.action === 'rollback'
@@ -303,7 +303,7 @@ function fitting(intervention: Intervention, step: StepEvent, branch: Branch): I
   return fits ? intervention : { action: 'annotate' };
 }
 
-/** On a line of its own, or at least apart. */
+/** Request on a line of its own, or at least separated by white space. */
 const requestAfter = ({ text }: StepEvent, request: string): string =>
   /\s$/.test(text) ? request : `\n${request}`;
 

@@ -5,12 +5,12 @@ import type { ScoreOptions } from '../stream/score.js';
 import { fused, staged } from '../stream/stage.js';
 import type { Continuation, Place } from './continuation.js';
 
-/** What has been said of a branch's text: by others, which it continues, and by itself. */
+/** Tokens and scores of a branch's text: of others, which it continues, and its own. */
 export class TextSoFar {
   readonly #place: Place;
-  /** Tokens that others wrote. */
+  /** Number of tokens that other branches wrote. */
   readonly keep: number;
-  /** Of the whole response. */
+  /** Tokens of the whole response. */
   readonly tokens: TokenEvent[];
   readonly #scores: ScoreEvent[];
   readonly #continued: boolean;
@@ -34,7 +34,7 @@ export class TextSoFar {
   }
 
   /**
-   * Judges what the branch itself says, together with what stands before it of the same step.
+   * Judges the branch's own text, together with the earlier part of the same step.
    * @param live gives its own tokens their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
    */
   follow(
@@ -44,7 +44,7 @@ export class TextSoFar {
     const place = this.#place;
     const aligner = new PartAligner();
     for (const token of this.tokens) aligner.begins(token.text, token);
-    // What others wrote of the step counts in its verdict, and is not said again.
+    // Tokens of the step that other branches wrote count in its verdict, and are not emitted again.
     const kept = [...this.tokens.slice(place.from), ...this.#scores.slice(place.from)];
     const again = new Set<GuardEvent>(kept);
     const scored = live((text, token) => aligner.begins(text, token));
@@ -62,7 +62,7 @@ export class TextSoFar {
     const own = staged<GuardEvent, GuardEvent>((emit) => ({
       next: (event) => {
         if (again.has(event) || (event.type === 'spike.detected' && event.index < this.keep)) return;
-        // Where a step was cut for its length, a pass may span the cut: what is settled stays as it is.
+        // If a step was cut for its length, a pass may span the cut: settled scores stay as they are.
         if (event.type !== 'score.delta' || event.index >= place.from) emit(event);
       },
     }));

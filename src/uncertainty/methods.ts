@@ -5,11 +5,11 @@ import type { Method, Scores } from './method-names.js';
 import { entropy, margin, nll } from './probability.js';
 import { random } from './random.js';
 
-/** What the passes say of one token. */
+/** Results of the passes for one token. */
 export interface Measured extends PassToken {
-  /** Of each copy with noise on its embeddings. */
+  /** One value for each copy with noise on its embeddings. */
   readonly noise: readonly number[];
-  /** In the order of `TOKUR_METHODS`. */
+  /** Values in the order of `TOKUR_METHODS`. */
   readonly tokur: readonly number[];
 }
 

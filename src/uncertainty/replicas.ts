@@ -28,7 +28,7 @@ export function replicaOptions(scoring: AbsoluteScoring, hidden: number): Replic
   return replicas.filter(({ kind }) => needsReplicas(kind, scoring));
 }
 
-/** What the passes of a sequence need memory for. */
+/** Sizes that decide how much memory the passes of a sequence need. */
 export function sizeOf(
   { schedule, methods }: Scoring,
   positions: number,

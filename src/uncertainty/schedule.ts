@@ -1,5 +1,6 @@
 /**
- * Which tokens one adversary attacks, and how far back it may move embeddings (docs/design/incremental-scoring.md).
+ * Selects the tokens that one adversary attacks, and how far back it may move embeddings
+ * (docs/design/incremental-scoring.md).
  *
  * - `offline`: the paper's. One pass over the finished sequence, all response tokens attacked at once.
  * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale

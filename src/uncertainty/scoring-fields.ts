@@ -46,7 +46,7 @@ const share = 'must be a number from 0, and below 1';
 
 export const method = z.enum(METHODS, { error: `must be one of ${METHODS.join(', ')}` });
 
-/** Without duplicates. */
+/** Names of methods; duplicates are removed. */
 export const methods = z
   .array(method)
   .min(1)
@@ -54,8 +54,8 @@ export const methods = z
   .transform((names) => [...new Set(names)]);
 
 /**
- * How scores are computed, as requests and the command line name it: type, range, default and description of each field.
- * `(default: …)` at the end of a description says what a schema cannot. A request may have narrower ranges.
+ * Settings of scores, as requests and the command line name them: type, range, default and description of each
+ * field. `(default: …)` at the end of a description says what a schema cannot. A request may have narrower ranges.
  */
 export const scoringFields = {
   block: integer(1, MAX_BLOCK)
@@ -119,14 +119,14 @@ export const withWindow = <
   fields: Fields,
 ) => ({ ...fields, window: fields.window ?? Math.max(DEFAULT_WINDOW, fields.block) });
 
-/** In the ranges of the engine; every field has a default. */
+/** Settings of scores in the ranges of the engine; every field has a default. */
 export const scoringSchema = z.strictObject(scoringFields).transform(withWindow);
 
 export type ScoringFields = z.output<typeof scoringSchema>;
 
 /**
  * The library's settings. `checkScoring` says whether they fit together.
- * @param seed of the noise
+ * @param seed seed of the noise
  */
 export function scoringOf(
   methods: readonly Method[],

@@ -10,7 +10,7 @@ import { needsReplicas, replicaOptions, sizeOf } from './replicas.js';
 import { blockOf, isDoubtful, windowStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
-/** A token of the response, with its log-probability where whoever wrote it knows that. */
+/** A token of the response, with its log-probability if its writer knows it. */
 export interface NewToken {
   readonly id: number;
   /** Natural log, temperature 1. */
@@ -39,7 +39,7 @@ export type PassedToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'riv
 /** The next tokens that go into a pass. */
 interface Block {
   readonly count: number;
-  /** Which of them the adversary attacks; `null` for a pass without one. */
+  /** Whether the adversary attacks each of them; `null` for a pass without one. */
   readonly attacked: readonly boolean[] | null;
 }
 
@@ -56,7 +56,7 @@ export class SequenceScorer {
   readonly #response: NewToken[] = [];
   /** Response tokens that are not scored yet. */
   #unscored: NewToken[] = [];
-  /** Where in the response passes began: the tokens up to the next of these were scored together. */
+  /** Response positions at which passes began: the tokens up to the next of these were scored together. */
   readonly #blocks: number[] = [];
   #scored = 0;
   #positions = 0;
@@ -73,8 +73,9 @@ export class SequenceScorer {
    * @param promptIds at least one token: the first of the response needs something to follow
    * @param positions the longest that prompt and response may become: memory is set aside for it
    * @param forks how many other continuations there may be at a time
-   * @param owner whose it is ({@link GenerateRequest.client})
-   * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
+   * @param owner the client that it belongs to ({@link GenerateRequest.client})
+   * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the
+   *   embeddings' RMS is needed and unreadable
    */
   static async open(
     engine: Engine,
@@ -100,7 +101,7 @@ export class SequenceScorer {
     return scorer;
   }
 
-  /** Reads what lies before the window of the first pass, while nothing of the response is there yet. */
+  /** Reads the text before the window of the first pass, while there is no token of the response yet. */
   #readAhead(): void {
     const { methods, schedule } = this.#scoring;
     if (schedule.kind === 'offline') return;
@@ -128,7 +129,7 @@ export class SequenceScorer {
     });
   }
 
-  /** Scores what is left, where the response ends or a block does. */
+  /** Scores the tokens that are left, at the end of the response or of a block. */
   finish(): Promise<TokenScore[]> {
     return this.#inOrder(() => this.#score(1));
   }
@@ -191,7 +192,7 @@ export class SequenceScorer {
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result;
-    result.catch(() => {}); // whoever called hears of it
+    result.catch(() => {}); // the caller gets the error
     return result;
   }
 

@@ -5,7 +5,7 @@ import type { Schedule } from './schedule.js';
 /** A size in the unit of the embeddings, or a multiple of their root mean square. */
 export type Scale = number | { readonly rms: number };
 
-/** What is computed for each token, and how. */
+/** Scores that are computed for each token, and how. */
 export interface Scoring {
   readonly methods: readonly Method[];
   readonly schedule: Schedule;
@@ -28,11 +28,11 @@ export interface RandomSettings {
   /** Draws per text. */
   readonly samples: number;
   readonly seed: number;
-  /** In place of draws: the noise itself, `[samples, tokens − 1, hidden]`. */
+  /** Noise in place of draws, `[samples, tokens − 1, hidden]`. */
   readonly noise?: Float32Array;
 }
 
-/** As it runs and as outputs report it. */
+/** Settings as the engine applies them and as outputs report them. */
 export interface AbsoluteScoring extends Scoring {
   readonly alpha: number;
   readonly random?: RandomSettings & { readonly sigma: number };
@@ -64,7 +64,7 @@ export const DEFAULT_TOKUR = {
   law: 'weights',
 } as const satisfies TokurSettings;
 
-/** Those that a pass lists cross to the parent, for every token. */
+/** Maximum alternatives per token: a pass sends them to the parent for every token. */
 export const MAX_TOP = 100;
 
 /** All go through in one run. */
@@ -95,7 +95,7 @@ export class SettingsError extends RangeError {
   }
 }
 
-/** Reads `1e-4` or `0.005rms`; `null` for what is neither. */
+/** Reads `1e-4` or `0.005rms`; `null` for other texts. */
 export function parseScale(text: string): Scale | null {
   const relative = text.endsWith('rms');
   const number = relative ? text.slice(0, -3) : text;
@@ -106,8 +106,8 @@ export function parseScale(text: string): Scale | null {
 
 /**
  * The same settings with every size absolute.
- * @param rms of the model's embeddings; asked only where a size is relative
- * @throws SettingsError that names the field, also for a size that is out of range once it is known; what `rms` throws
+ * @param rms root mean square of the model's embeddings; called only if a size is relative
+ * @throws SettingsError that names the field, also for a size that is out of range once it is known; errors of `rms`
  */
 export async function absoluteScoring(
   scoring: Scoring,

@@ -132,7 +132,7 @@ function extrapolate(terms: readonly number[]): number {
   return terms.at(-1)! + extrapolate(terms.slice(1).map((term, i) => term - terms[i]!));
 }
 
-/** Of one side of an equation: `4x - 7`, `12`, `-3`. */
+/** Coefficients of one side of an equation: `4x - 7`, `12`, `-3`. */
 function line(side: string): { factor: number; constant: number } {
   const [, coefficient, x] = /^(\d*)(x)/.exec(side) ?? [];
   const rest = side.replace(/^\d*x/, '').replaceAll(' ', '');

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { type Plugin as BundlerPlugin, build } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
-/** What processes run: the command, and the entries that the sources name with {@link ENTRY}. */
+/** Programs of processes: the command, and the entries that the sources name with {@link ENTRY}. */
 const ENTRIES = [
   'cli/main.ts',
   'lab/src/main.ts',
@@ -22,12 +22,12 @@ const ENTRY = /new URL\(`(\.\/[^`]+)\$\{extname\(import\.meta\.url\)\}`, import\
 /** How the sources load packages that may not be installed. */
 const OPTIONAL_PACKAGE = /import\(([A-Z]+)_PACKAGE\)/g;
 
-/** What bundled CommonJS packages call for Node's own modules. */
+/** Definition of the `require` that bundled CommonJS packages call for Node's own modules. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 
 /**
- * Has the processes of tests run files that esbuild makes of the sources, once a run: they start with a third of the
+ * Makes the processes of tests run files that esbuild makes of the sources, once a run: they start with a third of the
  * processor time that tsx takes to load the sources one by one. Tests start hundreds.
  */
 export const bundledProcesses = (): Plugin => ({

@@ -7,7 +7,7 @@ import { type AbsoluteScoring, DEFAULT_SCORING } from '#src/uncertainty/settings
 /** A fingerprint of no model. */
 export const MODEL = 'ab'.repeat(32);
 
-/** Of `tokens` tokens in steps of ten, whose scores go evenly from 0 to `largest`. */
+/** Calibration of `tokens` tokens in steps of ten, with scores that go evenly from 0 to `largest`. */
 export function aCalibration(
   scoring: AbsoluteScoring = DEFAULT_SCORING,
   methods: readonly Method[] = scoring.methods,

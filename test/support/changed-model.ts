@@ -27,7 +27,7 @@ export const changedModel = (
     if (shape.length > 1) change(weights);
   });
 
-/** In place, of a tensor with this name and shape. */
+/** Changes a tensor with this name and shape in place. */
 type Change = (weights: Float32Array, name: string, shape: readonly number[]) => void;
 
 function rewritten(model: string, folder: string, change: Change): string {
@@ -62,7 +62,7 @@ type Outliers = (i: number, count: number) => boolean;
 const channels: Outliers = (i) => i % 64 === 5;
 const heads: Outliers = (i, count) => i < count / 2;
 
-/** Which rows of a tensor are multiplied, and which columns are divided as they read such rows. */
+/** Rows of a tensor that are multiplied, and columns that are divided because they read such rows. */
 const OUTLIERS: Readonly<Record<string, { readonly rows?: Outliers; readonly columns?: Outliers }>> = {
   input_layernorm: { rows: channels },
   q_proj: { columns: channels },

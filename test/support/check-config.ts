@@ -5,7 +5,7 @@ import { RotaryEmbedding } from '#src/graphs/rope.js';
 
 const size = (value: number) => Number.isSafeInteger(value) && value > 0;
 
-/** Of a configuration that was accepted: all sizes are sizes, all angles finite. */
+/** Checks a configuration that was accepted: all sizes are sizes, all angles finite. */
 export function checkConfig(config: ModelConfig): void {
   const { hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize, maxPositions } = config;
   const sizes = [hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize, maxPositions];

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Where a browser is; where there is none the tests in `file`, which skip themselves, say so. */
+/** Path of a browser; if there is none the tests in `file`, which skip themselves, print so. */
 export function findChromium(file: string): string | undefined {
   const found = [
     process.env.CHROMIUM_PATH,

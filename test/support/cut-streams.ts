@@ -20,7 +20,7 @@ export function cutsAtRandom(most: number, largestBytes: number, seed = 0) {
   return { most, plan };
 }
 
-/** Has four clients ask, one question after the other, until the last cut. */
+/** Lets four clients ask, one question after the other, until the last cut. */
 export async function untilAllCut(
   proxy: { readonly cuts: number },
   most: number,
@@ -101,7 +101,7 @@ export async function read(
       parser.feed(decoder.decode(bytes, { stream: true }));
     }
   } catch (error) {
-    // What fetch says of a connection that is lost is a TypeError.
+    // fetch reports a lost connection as a TypeError.
     if (!(error instanceof TypeError) && !controller.signal.aborted) throw error;
   } finally {
     clearTimeout(lost);

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 export type Loss = 'reset' | 'end' | 'silence';
 
 export interface Cut {
-  /** From the server to the client, until then. */
+  /** Bytes from the server to the client, until the cut. */
   readonly afterBytes: number;
   readonly loss: Loss;
 }

@@ -58,11 +58,11 @@ export const alerts = () => rulesOf('alerts.yml').flatMap((each) => ('alert' in 
 export const substituted = (expression: string): string =>
   expression.replaceAll('$__rate_interval', '2m').replaceAll('$interval', '2m').replaceAll('$model', '.*');
 
-/** What an alert watches, whether or not it is as it should be: without its thresholds, and there where `absent` is not. */
+/** Expression that an alert watches, without thresholds and `absent`: it has a value whether or not the alert fires. */
 export const unconditional = (expression: string): string =>
   expression.replace(/\s(?:[<>]=?|[=!]=)\s*[\d.]+/g, '').replace(/^absent\((.*)\)$/, '$1');
 
-/** What promtool is to find of the rules and alerts, as text. */
+/** Tests of the rules and alerts for promtool, as text. */
 export const ruleTests = (): string =>
   readdirSync(TESTS)
     .filter((name) => name.endsWith('.rules.yml'))
@@ -76,7 +76,7 @@ export interface Matcher {
   readonly value: string;
 }
 
-/** The metrics of a query, and the labels that each is asked for by: what is left without functions, keywords, ranges. */
+/** The metrics of a query, each with the labels that select it: the rest without functions, keywords and ranges. */
 export function selectorsOf(
   expression: string,
 ): { readonly name: string; readonly labels: readonly Matcher[] }[] {

@@ -13,7 +13,7 @@ export interface Case {
   readonly shapes: readonly (readonly number[])[];
   readonly dims?: readonly (readonly (number | string)[])[];
   readonly positive?: boolean;
-  /** Which inputs are differentiated; all by default. */
+  /** Inputs that are differentiated; all by default. */
   readonly wrt?: readonly number[];
   readonly build: (g: Graph, inputs: Value[]) => Value;
 }

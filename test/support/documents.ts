@@ -15,9 +15,9 @@ export interface Block {
 export interface Document {
   readonly file: string;
   readonly blocks: readonly Block[];
-  /** Where links and images lead. */
+  /** Targets of links and images. */
   readonly links: readonly string[];
-  /** What stands between backticks in the text. */
+  /** Text between backticks. */
   readonly codeSpans: readonly string[];
   /** The anchors of its headings, as GitHub makes them. */
   readonly anchors: ReadonlySet<string>;
@@ -47,7 +47,7 @@ export function parseDocument(file: string, source: string): Document {
     let before: Token | undefined;
     let from = 0;
     for (const token of tokens) {
-      // Within lists the indentation is gone from `raw`, but not from a line's words.
+      // `raw` has lost its indentation within lists, but a line's words have not.
       const words = token.raw.trimStart().split('\n')[0] ?? '';
       const start = parent.startsWith(token.raw, from) ? from : Math.max(parent.indexOf(words, from), from);
       const line = firstLine + countLines(parent.slice(0, start));
@@ -100,7 +100,7 @@ export const placeOf = ({ file, line }: Block): string => `${file}:${line}`;
 export const isShell = ({ language }: Block): boolean => ['sh', 'bash', 'console'].includes(language);
 export const isProgram = ({ language }: Block): boolean => ['js', 'ts'].includes(language);
 
-/** What a user types: of a console block the lines after the prompt, else all of it. */
+/** Commands that a user types: the lines after the prompt in a console block, else all of the block. */
 export function commandsOf({ language, text }: Block): string {
   if (language !== 'console') return text;
   const typed = text.split('\n').filter((line) => line.startsWith('$ '));

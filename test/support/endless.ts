@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 
 /** An answer without an end, which says how many bytes of it were taken. */
 export class Endless {
-  /** What the sockets took: more than was read, by what systems buffer. */
+  /** Bytes that the sockets took: more than was read, because systems buffer. */
   bytes = 0;
   hungUp = 0;
   readonly #chunk: Buffer;

@@ -20,11 +20,11 @@ export interface EngineUpstreamOptions {
   readonly completions?: boolean;
   /** Is overloaded whenever it is to continue a text, but for the probe. */
   readonly fails?: boolean;
-  /** What its template puts before every conversation. */
+  /** System text that its template puts before every conversation. */
   readonly system?: string;
-  /** What it tells of its reasoning before each answer, without tokens. */
+  /** Reasoning that it sends before each answer, without tokens. */
   readonly reasoning?: string;
-  /** What its parsers make of a token of a chat; by default its text is of the answer. */
+  /** Delta that its parsers make of a token of a chat; by default its text belongs to the answer. */
   readonly deltaOf?: (index: number, text: string) => object;
 }
 
@@ -56,7 +56,7 @@ export class EngineUpstream {
       response.end(JSON.stringify({ error: { message: String(error), param } }));
     });
   });
-  /** What it was asked, without the probe's. */
+  /** Requests that it got, without those of the probe. */
   readonly asked: Body[] = [];
   /** Answers that the other side broke off. */
   cancelled = 0;

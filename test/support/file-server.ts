@@ -16,7 +16,7 @@ export class FileServer {
   etag: string | null = '"1"';
   /** Whether it can send parts. */
   ranges = true;
-  /** What it does instead with the next requests, one each. */
+  /** Answers in place of its own to the next requests, one each. */
   readonly instead: Answer[] = [];
   readonly asked: Asked[] = [];
   readonly #server = createServer((request, response) => {
@@ -55,7 +55,7 @@ export class FileServer {
       if (this.etag !== null) response.setHeader('etag', this.etag);
       response.writeHead(200, { 'content-length': this.body.length });
       response.write(this.body.subarray(0, bytes), () => {
-        // What the other side has not read by then may be lost.
+        // Data that the other side has not read by then may be lost.
         if (end === 'break') setTimeout(() => response.destroy(), 200);
       });
     };

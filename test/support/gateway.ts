@@ -27,7 +27,7 @@ export const settingsWith = (changes: SettingsChanges = {}) => configSchema.pars
 interface GatewayChoices {
   readonly settings?: SettingsChanges;
   readonly maxStreams?: number;
-  /** What requests get to see of the model. */
+  /** Wraps the model that requests use. */
   readonly wrap?: (model: ServedModel) => ServedModel;
 }
 
@@ -110,7 +110,7 @@ export const token = z.object({
 });
 export type WireToken = z.output<typeof token>;
 
-/** Of `flinch.verdict`, what most tests look at. */
+/** Fields of `flinch.verdict` that most tests look at. */
 const verdict = z.looseObject({ flagged: z.boolean().nullable(), risk: z.number().nullable() });
 
 const chunk = z.object({
@@ -151,7 +151,7 @@ export async function readChunks(response: Response): Promise<{ chunks: Chunk[];
   return { chunks, done };
 }
 
-/** What the chunks say of each token, merged by index as a client does. */
+/** Tokens of the chunks, merged by index as a client does. */
 export function mergeTokens(chunks: readonly Chunk[]): WireToken[] {
   const tokens: WireToken[] = [];
   for (const part of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
@@ -169,7 +169,7 @@ const event = z.looseObject({
 });
 export type SocketEvent = z.output<typeof event>;
 
-/** A connection that speaks flinch.v1 and remembers what it heard; each event is checked against the protocol's schema. */
+/** A connection that speaks flinch.v1 and records all events; each is checked against the protocol's schema. */
 export class TestSocket {
   readonly events: SocketEvent[] = [];
   closeCode: number | null = null;
@@ -213,12 +213,12 @@ export class TestSocket {
     this.#socket.ping();
   }
 
-  /** Nobody has asked for it. */
+  /** Sends a pong without a ping. */
   pong(): void {
     this.#socket.pong();
   }
 
-  /** Without a code the connection is cut. */
+  /** Closes the connection; without a code it is cut. */
   close(code?: number): void {
     if (code === undefined) this.#socket.terminate();
     else this.#socket.close(code);

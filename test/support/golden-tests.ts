@@ -2,17 +2,20 @@ import { expect, it } from 'vitest';
 import { type Engine, type Method, type Schedule, scoreResponse } from '#src/index.js';
 import { type GoldenCase, largestDifference, parseScheduleKey, scoreErrors } from './golden.js';
 
-/** Largest differences. Those of `adversarial` are shares of the largest score, for 99 % of the tokens; all: four times. */
+/**
+ * Largest differences. Those of `adversarial` are shares of the largest score, for 99 % of the tokens; the limit for
+ * all tokens is four times as large.
+ */
 export interface Tolerances {
   readonly logprob: number;
   readonly entropy: number;
   readonly margin: number;
   readonly adversarial: number;
-  /** At α = 10⁻⁴, where the difference is one of nearly equal numbers. */
+  /** Tolerance at α = 10⁻⁴, where the difference is one of nearly equal numbers. */
   readonly adversarialSmall: number;
 }
 
-/** What fp32 keeps to on the fixtures. */
+/** Tolerances of fp32 on the fixtures. */
 export const FP32: Tolerances = {
   logprob: 1e-4,
   entropy: 1e-3,

@@ -55,7 +55,7 @@ const golden = z.object({
 
 export type GoldenCase = z.output<typeof golden>['cases'][number];
 
-/** Of a model that is not in the repository. */
+/** Golden values of a model that is not in the repository. */
 const realGolden = golden.extend({
   /** SHA-256 of its model.safetensors. */
   weights: z.string(),

@@ -12,19 +12,19 @@ export const keyOf = (name: Key): string => `the-key-of-${name}-0123456789`;
 export interface GovernedGateway {
   readonly url: string;
   readonly upstream: ObligingUpstream;
-  /** Of the model `free`. */
+  /** Server of the model `free`. */
   readonly other: ObligingUpstream;
   close(): Promise<void>;
 }
 
-/** Flags what is less probable than most steps, whatever share of them that is. */
+/** Guard that flags steps that are less probable than most, whatever share of them that is. */
 const GUARD = { methods: ['nll'], rate: 0.6 };
 
 /**
- * A gateway in front of a server that does what it is asked for. The guard stops at doubtful steps for the key `locked`,
- * which cannot change that, and for `loose`, where what nothing scores passes; the key `open` may do what it wants. The
- * model `m` is for everybody, of `theirs-too` on the same server the guard is locked; `free` is on another server. It has seen enough of ordinary steps
- * to flag others.
+ * A gateway in front of a server that does everything it is asked. The guard stops at doubtful steps for the key
+ * `locked`, which cannot change that, and for `loose`, for which text without a score passes; the key `open` may do
+ * anything. The model `m` is open to all keys; the guard of `theirs-too` on the same server is locked; `free` is on
+ * another server. The gateway has seen enough ordinary steps to flag others.
  */
 export async function governedGateway(): Promise<GovernedGateway> {
   const upstream = await obligingUpstream('m', 'theirs-too');

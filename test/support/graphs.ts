@@ -16,7 +16,7 @@ export async function json(dir: string, file: string): Promise<Json> {
   return JSON.parse(await readFile(join(dir, file), 'utf8'));
 }
 
-/** What the Python implementation made of a conversation. */
+/** Results of the Python implementation for a conversation. */
 export interface Golden {
   readonly messages: readonly ChatMessage[];
   readonly prompt: string;

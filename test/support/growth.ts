@@ -1,12 +1,12 @@
-/** How many times as many there are. What is copied or looked through for each then takes 16 times as long. */
+/** Factor of the number of items. Quadratic work then takes 16 times as long. */
 const TIMES = 4;
-/** Between the two, as far as it takes more than other things do. */
+/** Limit between linear (4) and quadratic growth (16). */
 export const MOST_GROWTH = 7;
 const TRIES = 3;
 
 /**
- * How many times as long something takes for four times as many of what it is given, in processor time.
- * @param otherMs of what takes next to nothing, other things take more
+ * Factor of the processor time for four times as many items.
+ * @param otherMs constant that is added, for work so small that other things take longer
  */
 export async function growthOf(
   work: (count: number) => unknown,
@@ -20,7 +20,7 @@ export async function growthOf(
     return (user + system) / 1000;
   };
   let least = Number.POSITIVE_INFINITY;
-  // What runs for the first time, or beside something else, may take longer.
+  // The first run, or one beside other work, may take longer.
   for (let tries = 0; tries < TRIES && least >= MOST_GROWTH; tries++) {
     const ms = Math.min(await taken(few), await taken(few)) + otherMs;
     least = Math.min(least, (await taken(TIMES * few)) / ms);

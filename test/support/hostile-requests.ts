@@ -144,7 +144,7 @@ const mostly = <T>(honest: readonly T[], others: readonly T[], weight = 5): fc.A
     { weight: 1, arbitrary: fc.constantFrom(...others) },
   );
 
-/** Those that an API has, by the field of its prompt; others are of servers that have more. */
+/** Fields that an API has, by the field of its prompt; servers may have more. */
 const OF_API: Readonly<Record<'messages' | 'prompt' | 'input', readonly string[]>> = {
   messages: [
     ...[

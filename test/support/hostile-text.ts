@@ -2,10 +2,10 @@
 export const HOSTILE =
   '\x1b]0;owned\x07\x1b[2J\x1b[31m\x9b8m\x7f\u202egpj.\u2066\rflinch: all is well\nflinch: all is well';
 
-/** Of headings, and of the program's name before an error. */
+/** Styles of headings, and of the program's name before an error. */
 const OURS = ['\x1b[1m', '\x1b[22m', '\x1b[31mflinch:\x1b[39m'];
 
-/** What a terminal would not just show, but for line breaks and tabs. */
+/** Characters that a terminal would obey instead of showing, but for line breaks and tabs. */
 export const obeyed = (text: string): string[] =>
   OURS.reduce((rest, style) => rest.replaceAll(style, ''), text).match(
     /(?!\n|\t|\r\n)[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu,

@@ -1,4 +1,4 @@
-/** What a model may write to break a page, a table, or a reader's eyes. */
+/** Texts with which a model may break a page, a table, or the display of text. */
 export const HOSTILE: readonly string[] = [
   '<script>document.title = "pwned"</script>',
   '</span></p></details><img src=x onerror="document.title=1"> <svg onload=alert(1)>',

@@ -12,16 +12,17 @@ export const gitHash = (body: Buffer): string =>
 export const sha256Of = (body: Buffer): string => createHash('sha256').update(body).digest('hex');
 
 /**
- * Plays the Hugging Face hub as its documentation has it: the listing of a model (`/api/models/ID/revision/REVISION?blobs=true`),
- * its files (`/ID/resolve/COMMIT/FILE`), of which large ones are redirected to another host that must not see the token.
+ * Plays the Hugging Face hub as its documentation has it: the listing of a model
+ * (`/api/models/ID/revision/REVISION?blobs=true`), its files (`/ID/resolve/COMMIT/FILE`). Large files are redirected to
+ * another host that must not see the token.
  */
 export class HubDouble {
   readonly files = new Map<string, Buffer>();
   /** Files from this size on lie on the other host. */
   largeFrom = 1000;
-  /** In place of the next answers about a file, one each. */
+  /** Answers in place of the next ones about a file, one each. */
   readonly instead = new Map<string, HubAnswer[]>();
-  /** In place of the listing. */
+  /** Answer in place of the listing. */
   listing: HubAnswer | null = null;
   readonly asked: {
     readonly path: string;
@@ -31,7 +32,7 @@ export class HubDouble {
   url = '';
   #store = '';
 
-  /** What the listing says of a file, for tests that change it. */
+  /** Entry of a file in the listing, for tests that change it. */
   entryOf(path: string): Record<string, unknown> {
     const body = this.files.get(path) ?? Buffer.alloc(0);
     const large = body.length >= this.largeFrom;

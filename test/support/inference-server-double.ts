@@ -35,7 +35,7 @@ const grpcRequest = z.object({
 });
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
-/** What a run answers, to be changed by a test. */
+/** Answer of a run, which a test may change. */
 export interface RunAnswer {
   model: string;
   outputs: WireTensor[];
@@ -48,7 +48,7 @@ export interface RunAnswer {
  * `config.pbtxt` forbids.
  */
 export class InferenceServerDouble {
-  /** What it does instead with the next requests for runs over HTTP, one each. */
+  /** Answers in place of its own to the next requests for runs over HTTP, one each. */
   readonly instead: Answer[] = [];
   /** Statuses that it answers over gRPC in place of the next runs; `null` for no answer at all. */
   readonly insteadStatus: (status | null)[] = [];
@@ -62,7 +62,7 @@ export class InferenceServerDouble {
   readonly hidden = new Set<string>();
   readonly models: RepositoryModels;
   #grpc: Server | null = null;
-  // On a busy machine a client may not see in time that an idle connection was closed: Node's are after 5 s.
+  // Node closes idle connections after 5 s, which a client on a busy machine may not see in time.
   readonly #server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

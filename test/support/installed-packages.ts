@@ -83,7 +83,7 @@ export function compile(
   });
 }
 
-/** What {@link compile} returns of a program without errors. */
+/** Result of {@link compile} for a program without errors. */
 export const COMPILED = [
   { stdout: '', status: 0 },
   { stdout: '', status: 0 },

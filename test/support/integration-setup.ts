@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
 import { closeSharedEngines } from './shared-engines.js';
 
-// Here, for this file is run again for each test file; modules are loaded once.
+// The hook is here because this file is run again for each test file; modules are loaded once.
 afterAll(closeSharedEngines);

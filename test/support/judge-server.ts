@@ -11,13 +11,16 @@ const requestSchema = z.looseObject({
 });
 export type JudgeRequest = z.output<typeof requestSchema> & { readonly key: string | undefined };
 
-/** What the judge says, a status with which the server refuses, or `stall`: it never answers. */
+/** Reply of the judge, a status with which the server refuses, or `stall`: it never answers. */
 export type JudgeReply =
   | string
   | { readonly stall: true }
   | { readonly status: number; readonly body?: unknown };
 
-/** A server with the API of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat), whose answers a test gives. */
+/**
+ * A server with the API of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). A test sets its
+ * answers.
+ */
 export async function judgeServer(answer: (prompt: string, request: JudgeRequest) => JudgeReply) {
   const requests: JudgeRequest[] = [];
   const server = createServer(async (req, res) => {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Where kubernetes-types declares each kind. */
+/** Modules of kubernetes-types that declare each kind. */
 const MODULES: Readonly<Record<string, string>> = {
   ConfigMap: 'core/v1',
   Deployment: 'apps/v1',
@@ -28,7 +28,7 @@ export const apiVersionOf = (kind: string): string =>
 export const anyObject = z.looseObject({ apiVersion: z.string(), kind: z.string() });
 export type AnyObject = z.output<typeof anyObject>;
 
-/** What the compiler says of objects against Kubernetes' types, unknown fields included; nothing if they fit. */
+/** Compiler errors of objects against Kubernetes' types, unknown fields included; empty if they fit. */
 export function misfits(objects: readonly AnyObject[]): string {
   const folder = temporary();
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));

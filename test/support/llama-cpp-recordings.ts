@@ -13,7 +13,7 @@ export const THINKING_TEMPLATE = fileURLToPath(
 const STONES =
   'Maya has 11 stones. Then Maya sells 3. Maya finds 67 more. How many stones are there at the end?';
 
-/** As flinch asks. */
+/** Fields that flinch sends. */
 const STREAM = { stream: true, stream_options: { include_usage: true } };
 const GREEDY = { ...STREAM, timings_per_token: true, temperature: 0 };
 const TOLD = { logprobs: true, top_logprobs: 2 };

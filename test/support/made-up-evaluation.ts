@@ -29,7 +29,7 @@ const ABLATED = {
 } as const;
 const STEPS = { ccp: 0.21, token_sar: 0.24, graph: 0.17, random: 0.35, adversarial: 0.37 } as const;
 
-/** An evaluation as a run writes it, with numbers that nobody measured; any part may be replaced. */
+/** An evaluation as a run writes it, with numbers that were not measured; any part may be replaced. */
 export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
   const scopes = ['all', 'macro', 'arithmetic', 'navigate'];
   const rows = <T>(

@@ -10,7 +10,7 @@ export interface Series {
   readonly value: number;
 }
 
-/** What a scrape said. */
+/** Result of a scrape. */
 export class Scrape {
   readonly text: string;
   readonly series: readonly Series[];
@@ -83,7 +83,7 @@ export function expectClosedLabels({ series }: Scrape): void {
 export const withoutPromtool: string | null =
   spawnSync('promtool', ['--version']).status === 0 ? null : 'promtool is not installed';
 
-/** What `promtool check metrics` finds wrong with a text in the classic format. */
+/** Problems that `promtool check metrics` finds in a text in the classic format. */
 export function promtoolProblems(text: string): string[] {
   const { stdout, stderr, status } = spawnSync('promtool', ['check', 'metrics'], {
     input: text,

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { ModelError } from '#src/files/errors.js';
 import { visibleLine } from '#src/files/visible.js';
 
-/** Of properties that take least; slow ones are tried less often in proportion. */
+/** Share of the fastest properties; slow ones are tried less often in proportion. */
 const MOST = 2000;
 const { FUZZ_RUNS = '500' } = process.env;
 
@@ -73,7 +73,7 @@ type Edit =
   | { readonly edit: 'graft'; readonly from: readonly number[] };
 
 const hostile = fc.constantFrom(...HOSTILE);
-/** Where in a JSON value: one number per level, modulo the entries there are. */
+/** Path in a JSON value: one number per level, modulo the number of entries. */
 const path = fc.array(fc.nat(), { maxLength: 6 });
 
 const edit = (others: readonly unknown[]): fc.Arbitrary<Edit> =>
@@ -251,7 +251,7 @@ function copied(bytes: Uint8Array, { from, length }: Copy): Uint8Array {
 }
 
 /**
- * What `work` gives, or `undefined` where it refuses the file by a ModelError that names it; any other error fails.
+ * Result of `work`, or `undefined` if it refuses the file by a ModelError that names it; any other error fails.
  * @param file the one at fault, or the folder that it must be in
  * @param whole whether the file as a whole may be at fault, without a field
  */

@@ -1,7 +1,7 @@
 import { asObject, type Json, listOf } from '#gateway/upstream/wire/json.js';
 import { type StrictRequest, type StrictUpstream, strictUpstream } from './strict-upstream.js';
 
-/** What the models of this server doubt: no key whose guard stops at doubtful steps is to see it. */
+/** Doubtful words of the models of this server: a key with a guard that stops at doubtful steps must not see them. */
 export const DOUBTFUL = { m: 'XYZZY', 'theirs-too': 'PLUGH', free: 'FROTZ' } as const;
 
 /** A token of the answer, and how probable it is. */
@@ -11,7 +11,7 @@ const tokens = (texts: readonly string[], probability: number): Token[] =>
   texts.map((text) => [text, probability]);
 const CALM = tokens(['One', ' more', '.\n', 'And', ' so', '.\n', 'Then', ' on', '.\n'], 0.9);
 
-/** By the first of the models that a request names, else the first of the server. */
+/** Doubtful answer of the first model that a request names, else of the first of the server. */
 function doubtOf(
   { model, models }: Json,
   served: Served,
@@ -30,7 +30,7 @@ function doubtOf(
 /** The models of a server. */
 type Served = readonly [keyof typeof DOUBTFUL, ...(keyof typeof DOUBTFUL)[]];
 
-/** What the server remembers of everybody, as none of its clients is told apart. */
+/** Data that the server remembers of all clients: it does not distinguish them. */
 interface Memory {
   readonly said: string[];
   /** Requests for anything but an answer, such as to delete a model. */
@@ -40,10 +40,10 @@ interface Memory {
 export interface ObligingUpstream extends StrictUpstream, Memory {}
 
 /**
- * A server that does what its clients ask for, as vLLM, llama.cpp, Ollama, OpenRouter and OpenAI do: it writes several
- * choices, echoes, hides log-probabilities or writes them in other forms, answers by other models, reads what is stored,
- * and resolves paths as lenient servers do. Each answer begins with what the last message says, and if that is not
- * "calm", ends with something that the model doubts.
+ * A server that does everything its clients ask, as vLLM, llama.cpp, Ollama, OpenRouter and OpenAI do: it writes
+ * several choices, echoes, hides log-probabilities or writes them in other forms, answers by other models, reads stored
+ * data, and resolves paths as lenient servers do. Each answer begins with the text of the last message, and if that is
+ * not "calm", ends with a doubtful word.
  */
 export async function obligingUpstream(...served: Served): Promise<ObligingUpstream> {
   const memory: Memory = { said: [], acts: [] };
@@ -51,7 +51,7 @@ export async function obligingUpstream(...served: Served): Promise<ObligingUpstr
   return { ...upstream, ...memory };
 }
 
-/** As a lenient server, or a proxy before it, reads it. */
+/** Path as a lenient server, or a proxy before it, reads it. */
 function resolved(target: string): string {
   const [path = ''] = target.split(/[?#]/);
   const decoded = path.replaceAll(/%[0-9a-f]{2}/gi, (code) =>
@@ -76,7 +76,7 @@ function answerTo(request: StrictRequest, memory: Memory, served: Served) {
   const json = parsed(request.body);
   if (request.method === 'POST' && WRITES.test(path)) return written(path, json, memory, served);
   if (STATELESS.test(path)) return { type: JSON_TYPE, body: '{"object":"list","data":[]}' };
-  // What the gateway itself asks.
+  // Probes come from the gateway itself.
   if (PROBES.has(`${request.method} ${path}`)) return { status: 404, type: JSON_TYPE, body: '{}' };
   memory.acts.push(`${request.method} ${path}`);
   return { type: JSON_TYPE, body: JSON.stringify({ stored: memory.said, text: doubtOf(json, served).text }) };
@@ -86,7 +86,7 @@ export const PROBES: ReadonlySet<string> = new Set(['POST /api/generate', 'GET /
 const JSON_TYPE = 'application/json';
 const SSE_TYPE = 'text/event-stream';
 
-/** By the bytes, whatever the type says; of a list the first. */
+/** Body parsed by its bytes, whatever the content type; the first item of a list. */
 function parsed(body: Buffer): Json {
   for (const encoding of ['utf8', 'utf16le'] as const) {
     try {

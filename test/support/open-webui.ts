@@ -24,7 +24,7 @@ export interface OpenWebUi {
   close(): Promise<void>;
 }
 
-/** The real Open WebUI without login, on a free port, asking nobody but the connections. */
+/** The real Open WebUI without login, on a free port, with requests to the given connections alone. */
 export async function startOpenWebUi(connections: readonly Connection[]): Promise<OpenWebUi> {
   const folder = mkdtempSync(join(tmpdir(), 'flinch-open-webui-'));
   const port = await freePort();
@@ -35,7 +35,7 @@ export async function startOpenWebUi(connections: readonly Connection[]): Promis
     WEBUI_SECRET_KEY: 'none',
     OFFLINE_MODE: 'True',
     HF_HUB_OFFLINE: '1',
-    // Not the local model that embeds documents: it would be fetched.
+    // The local model that embeds documents would be fetched.
     RAG_EMBEDDING_ENGINE: 'openai',
     ENABLE_OLLAMA_API: 'False',
     ENABLE_VERSION_UPDATE_CHECK: 'False',

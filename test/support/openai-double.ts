@@ -5,7 +5,7 @@ import { answering } from './upstream-doubles.js';
 /**
  * A double of OpenAI's chat completions, made from their documentation alone (API reference, "Chat Completions" and
  * "Streaming"; guides "Function calling" and "Structured model outputs"), with DeepSeek's and vLLM's
- * `reasoning_content`. Every object has fields that no documentation names. What it answers follows from the request:
+ * `reasoning_content`. Every object has fields that no documentation names. The answer follows from the request:
  *
  * | the request has | the answer is |
  * | --- | --- |
@@ -76,7 +76,7 @@ function answerTo({ messages, n, reasoning_effort, response_format, tools }: Ask
 
 const text = (content: string): Choice => ({ content, finish: 'stop' });
 
-/** Fields that nobody knows. */
+/** Unknown fields. */
 const ODD = { odd: { list: [1, { deep: null }], empty: '' } } as const;
 
 const head = (object: string) => ({
@@ -97,7 +97,7 @@ const usageOf = (choices: readonly Choice[]) => {
 /** Words, which are its tokens. */
 const pieces = (text: string): string[] => text.match(/\s*\S+/g) ?? [];
 
-/** Of a few characters each, which need not be tokens. */
+/** Pieces of a few characters each, which need not be tokens. */
 const cuts = (text: string): string[] => text.match(/.{1,4}/gu) ?? [];
 
 const callId = (i: number): string => `call_double_${i}`;
@@ -178,16 +178,16 @@ function deltas(request: Asked, { finish, calls = [], ...written }: Choice, inde
   ];
 }
 
-/** What was asked beside the probes. */
+/** Bodies of the requests, without the probes. */
 export const askedOf = (requests: readonly ScriptedRequest[]): readonly Readonly<Record<string, unknown>>[] =>
   requests
     .filter(({ path, json }) => path === '/v1/chat/completions' && json.max_tokens !== 2)
     .map(({ json }) => json);
 
-/** What every gateway says itself. */
+/** Fields that every gateway sets itself. */
 const OWN: ReadonlySet<string> = new Set(['flinch', 'created', 'model', 'model_name']);
 
-/** What a client has made of an answer, without what a gateway between says itself. */
+/** A client's result for an answer, without fields that a gateway sets itself. */
 export function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;

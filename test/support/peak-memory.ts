@@ -13,6 +13,6 @@ function forgetPeak(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // Not Linux.
+    // The file exists on Linux only.
   }
 }

@@ -6,7 +6,7 @@ import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#lab/p
 import type { GgufModel, PeerModel } from '#lab/peers/models.js';
 import { type PeerServer, type PeerServerName, startPeer } from '#lab/peers/server.js';
 
-/** What a test needs of the peers; `reason` says what is missing, for its name. */
+/** Checks files of the peers that a test needs; `reason` lists missing ones, for its name. */
 export function needs(...paths: readonly string[]): { readonly missing: boolean; readonly reason: string } {
   const absent = paths
     .filter((path) => !existsSync(path))
@@ -17,7 +17,7 @@ export function needs(...paths: readonly string[]): { readonly missing: boolean;
   };
 }
 
-/** What a server with a model needs. */
+/** Checks the files that a server with a model needs. */
 export const needsServer = (name: PeerServerName, model: PeerModel) =>
   name === 'vllm' ? needs(pythonOf('vllm'), checkpointOf(model)) : needs(llamaServer(), ggufOf(model));
 

@@ -52,7 +52,7 @@ const config = z.looseObject({
 /** How often metrics are read, and rules evaluated. */
 const INTERVAL_S = 1;
 
-/** A Prometheus with the configuration of dashboards/, which asks one gateway for its metrics every {@link INTERVAL_S}. */
+/** A Prometheus with the configuration of dashboards/, which scrapes one gateway every {@link INTERVAL_S}. */
 export class Prometheus {
   readonly #child: ChildProcess;
   readonly #url: string;
@@ -109,7 +109,7 @@ export class Prometheus {
     throw new Error(`prometheus did not start: ${log}`);
   }
 
-  /** Waits until the metrics have been read after this moment, and then all rules, in groups of their own time, evaluated. */
+  /** Waits until the metrics have been scraped after this moment, and then the rules of all groups evaluated. */
   async caughtUp(): Promise<void> {
     const now = Date.now() / 1000;
     await vi.waitFor(async () => {
@@ -129,7 +129,7 @@ export class Prometheus {
     return scalar.parse(await this.#get('query', { query: expression })).result;
   }
 
-  /** What a query gives of which there is one sample, or none. */
+  /** Value of a query with at most one sample. */
   async value(expression: string): Promise<number | undefined> {
     const [first, ...others] = await this.query(expression);
     if (others.length > 0) throw new Error(`${expression} has ${others.length + 1} values`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What texts about steps are made of: everything that a rule of segmentation looks at, in any order. */
+/** Pieces of texts about steps: everything that a rule of segmentation looks at, in any order. */
 const PIECES = [
   ...[
     'The sum is 12',

@@ -62,7 +62,7 @@ export interface FrameOptions {
   /** Three bits, of which the first is 4. */
   readonly reserved?: number;
   readonly masked?: boolean;
-  /** What the header says, in place of the truth. */
+  /** Length in the header, in place of the true one. */
   readonly length?: bigint;
 }
 

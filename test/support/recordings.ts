@@ -7,11 +7,11 @@ const recording = z.object({
   request: z.object({ path: z.string(), body: z.record(z.string(), z.unknown()).nullable() }),
   status: z.number(),
   type: z.string(),
-  /** As it came. */
+  /** Body as it came. */
   body: z.string(),
 });
 
-/** What a real server answered to one request, byte for byte. */
+/** Answer of a real server to one request, byte for byte. */
 export type Recording = z.output<typeof recording>;
 
 /** A request; without a body it is a GET. */
@@ -50,7 +50,7 @@ export async function record(origin: string, request: Recorded): Promise<Recordi
   return { request, status: response.status, type, body };
 }
 
-/** What of an answer is not the same the next time. */
+/** Answer without the parts that differ the next time. */
 export const stable = ({ status, body }: Recording): string =>
   `${status} ${body}`
     .replaceAll(/"(id|created|system_fingerprint)":\s*("[^"]*"|\d+)/g, '"$1":0')

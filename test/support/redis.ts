@@ -41,7 +41,7 @@ export class RedisServer {
     throw new Error('redis-server did not start');
   }
 
-  /** With all that it knew. */
+  /** Kills it; all data is lost. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = null;
@@ -59,7 +59,7 @@ export class RedisServer {
     freeze(this.#child?.pid, 'SIGCONT');
   }
 
-  /** By redis-cli, so that nothing of ours is between. */
+  /** Runs a command by redis-cli, independent of our client. */
   command(...args: readonly string[]): string {
     const { status, stdout, stderr } = spawnSync('redis-cli', ['-p', String(this.port), ...args]);
     if (status !== 0) throw new Error(String(stderr));

@@ -38,7 +38,7 @@ export interface WireRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** What a server says no to, with its status in both protocols. */
+/** Refusal of a request, with its status. */
 export class RequestRefusal extends Error {
   readonly status: 400 | 405 | 503;
 
@@ -57,14 +57,15 @@ interface Slot {
 
 /**
  * A model repository as Triton has it open: not Triton, but its documented rules, with the graphs really run by
- * onnxruntime. Of sequences (docs/user_guide/implicit_state_management.md, docs/protocol/extension_sequence.md, and
- * core, src/sequence_batch_scheduler): the first request must have the start flag; state is handed from request to
- * request and neither given nor told; variable sizes of it begin at 1, with arbitrary content; so many sequences at a
- * time, others wait; one that is idle for too long is forgotten.
+ * onnxruntime. The rules of sequences (docs/user_guide/implicit_state_management.md,
+ * docs/protocol/extension_sequence.md, and core, src/sequence_batch_scheduler): the first request must have the start
+ * flag; state is passed from request to request, and is neither an input nor an output; variable sizes of it begin at
+ * 1, with arbitrary content; the number of sequences at a time is limited, others wait; one that is idle for too long
+ * is forgotten.
  */
 export class RepositoryModels {
   readonly configs: ReadonlyMap<string, RepositoryConfig>;
-  /** In place of what the configuration says. */
+  /** Idle time in place of that in the configuration. */
   idleMs: number | undefined;
   readonly #repository: string;
   readonly #sessions = new Map<string, Promise<ort.InferenceSession>>();
@@ -91,7 +92,7 @@ export class RepositoryModels {
     return this.#slots.size;
   }
 
-  /** As after a restart. */
+  /** Loses all sequences, as in a restart. */
   forgetSequences(): void {
     for (const key of [...this.#slots.keys()]) this.#free(key);
   }

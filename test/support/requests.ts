@@ -4,7 +4,7 @@ import { type Engine, encodePrompt, type GenerateRequest } from '#src/index.js';
 export const PLAIN_QUESTION =
   'Maya has 11 stones. Then Maya sells 3. Maya finds 67 more. Then Maya buys 14 more. How many stones are there at the end?';
 
-/** Here each line opens with a word that the model can only guess. */
+/** Question with an answer in which each line opens with a word that the model can only guess. */
 export const QUESTION = `${PLAIN_QUESTION} Explain each step.`;
 
 /** The model has not learned such problems: each line of its answers is a guess, and candidates differ. */

@@ -3,7 +3,7 @@ import type { Script, ScriptedReply } from './scripted-upstream.js';
 
 /**
  * A double of OpenAI's `/v1/responses`, made from their documentation alone (API reference, "Responses", "Streaming
- * events"). What it answers follows from the request:
+ * events"). The answer follows from the request:
  *
  * | the input | the answer is |
  * | --- | --- |

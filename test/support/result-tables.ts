@@ -22,7 +22,7 @@ const paired = z.object({
 });
 const cost = z.object({ measure: z.string(), seconds: z.number(), relative: z.number() });
 
-/** Of the `evaluation.json` of a run, what the tables show, by the same names. */
+/** Part of the `evaluation.json` of a run that the tables show, by the same names. */
 const runSchema = z.object({
   tokens: z.array(row).default([]),
   steps: z.array(row).default([]),
@@ -40,7 +40,7 @@ interface Column {
   readonly head: string;
   readonly run: Run;
   readonly metric: string;
-  /** Of the tokens' scores; `sum` stands for a measure's own score where it has one. */
+  /** Statistic of the tokens' scores; `sum` stands for a measure's own score if it has one. */
   readonly by?: 'sum' | 'mean' | 'max';
   readonly scope?: 'all' | 'macro';
   readonly intervals?: boolean;

@@ -18,11 +18,11 @@ export function useScratchPackages() {
   afterAll(() => rmSync(base, { recursive: true, force: true }));
   linkModules(join(base, 'node_modules'));
   let made = 0;
-  /** A folder that looks like the repository. What commands write into the model's folder stays here. */
+  /** A folder that looks like the repository. Files that commands write into the model's folder stay here. */
   return (): string => {
     const folder = join(base, `${made++}`);
     mkdirSync(folder);
-    // Of folders alone: a command that writes to a file would write through the link.
+    // Only folders are linked: a command that writes to a file would write through the link.
     const folders = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     for (const { name } of folders) {
       if (!['node_modules', 'models'].includes(name) && !name.startsWith('.')) {
@@ -30,14 +30,14 @@ export function useScratchPackages() {
       }
     }
     cpSync('models', join(folder, 'models'), { recursive: true });
-    // Without name and bin: npx would install a package of its own first, in its cache.
+    // Name and bin are left out: npx would install a package of its own first, in its cache.
     const { type, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type, scripts }));
     return folder;
   };
 }
 
-/** What is installed here, and flinch itself. */
+/** Links the packages that are installed here, and flinch itself. */
 function linkModules(folder: string): void {
   mkdirSync(join(folder, '.bin'), { recursive: true });
   for (const name of readdirSync('node_modules')) {
@@ -50,6 +50,6 @@ function linkModules(folder: string): void {
   }
   symlinkSync(resolve('.'), join(folder, 'flinch'));
   const bin = join(folder, '.bin', 'flinch');
-  // As npm installs it, but it may not have made the file of this build executable yet.
+  // npm would install a link to the file, but that of this build may not be executable yet.
   writeFileSync(bin, `#!/bin/sh\nexec node ${resolve('dist/cli/main.js')} "$@"\n`, { mode: 0o755 });
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EngineProcess, type ProcessLoss } from '#src/engine/process.js';
 
-/** What the process does at its opening: be ready, hang in a loop, or exit. */
+/** Behaviour of the process at its opening: be ready, hang in a loop, or exit. */
 export type Mode = 'ready' | 'hang' | 'fail';
 
 const SCRIPT = `

@@ -10,7 +10,7 @@ import type { SettingsChanges } from './gateway.js';
 export interface Script {
   /** Text of each token. */
   readonly text?: (index: number) => string;
-  /** Between two tokens. */
+  /** Pause between two tokens. */
   readonly pauseMs?: number;
 }
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 /** A request as it came over the wire. */
 export interface ScriptedRequest {
   readonly path: string;
-  /** By names in lower case. */
+  /** Headers by names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   /** The body as it came. */
@@ -44,7 +44,7 @@ export class ScriptedReply {
     this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
   }
 
-  /** Of a body in chunks, as servers that stream send it. */
+  /** Sends the head of an answer with a body in chunks, as servers that stream do. */
   head(status = 200, headers: Readonly<Record<string, string>> = SSE): this {
     const lines = Object.entries({ ...headers, 'transfer-encoding': 'chunked' }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
@@ -97,7 +97,7 @@ export class ScriptedReply {
 export type Script = (request: ScriptedRequest, reply: ScriptedReply) => void | Promise<void>;
 
 export interface ScriptedUpstream {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   readonly requests: ScriptedRequest[];
   /** Connections so far. */

@@ -52,7 +52,7 @@ export class Serving {
     return health.parse(JSON.parse((await this.get('/healthz')).text));
   }
 
-  /** What was logged so far, by lines. */
+  /** Lines of the log so far. */
   get log(): readonly z.output<typeof line>[] {
     const lines = this.process.stderr().split('\n').slice(0, -1);
     return lines.filter((each) => each.startsWith('{')).map((each) => line.parse(JSON.parse(each)));
@@ -61,7 +61,7 @@ export class Serving {
   get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     this.send('GET', path, undefined, headers);
 
-  /** On a connection of its own, which goes to the workers by turns. */
+  /** Sends a request on a connection of its own, which goes to the workers by turns. */
   async send(
     method: string,
     path: string,

@@ -21,7 +21,7 @@ export async function closeSharedEngines(): Promise<void> {
   engines.clear();
 }
 
-/** Which files an engine opens, as far as sizes and times tell. */
+/** Fingerprint of the files that an engine opens, by sizes and times. */
 async function contents(folder: string): Promise<unknown> {
   const names = await readdir(folder).catch(() => []);
   const files = names.filter((name) => name !== CALIBRATION_FILE).sort();

@@ -4,21 +4,21 @@ import { createServer, type Socket } from 'node:net';
 export interface StrictRequest {
   readonly method: string;
   readonly target: string;
-  /** By names in lower case. */
+  /** Headers by names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }
 
 export interface StrictUpstream {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   readonly requests: StrictRequest[];
-  /** What came that is no request, or not where one may begin. */
+  /** Data that is no request, or does not come where one may begin. */
   readonly faults: string[];
   close(): Promise<void>;
 }
 
-/** Of all messages of the answer to one request, in its framing. */
+/** Answer to one request, with all of its messages in its framing. */
 export type Answer = (request: StrictRequest) => {
   readonly status?: number;
   readonly type: string;

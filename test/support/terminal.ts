@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '#lab/free-port.js';
 
-/** Of one command; the slowest opens an engine several times. */
+/** Time limit of one command; the slowest opens an engine several times. */
 const LIMIT_MS = 180_000;
 const DEFAULT_PORT = '8787';
-/** What npx does with a command that is installed, without the start of npm. `command npx` is npx itself. */
+/** Function in place of npx for a command that is installed, without the start of npm. `command npx` is npx itself. */
 const NPX = 'npx() { "$@"; }';
 
 interface Server {
@@ -132,8 +132,8 @@ function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
 }
 
 /**
- * Without what npm tells the scripts that it runs, as this test is one: it would have npx look here. And without
- * NODE_OPTIONS, with which programs would run the sources instead of the package.
+ * Environment without the variables that npm sets for its scripts, such as this test: with them npx would look here.
+ * NODE_OPTIONS is left out, too: with it programs would run the sources instead of the package.
  */
 function environment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(

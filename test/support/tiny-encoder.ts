@@ -36,7 +36,7 @@ export const wordPiece = {
   added_tokens: WORDS.slice(0, 4).map((content, id) => ({ id, content, special: true, normalized: false })),
 };
 
-/** Of each token id, and what the second text of a pair adds to it. */
+/** Embedding of each token id, and the vector that the second text of a pair adds to it. */
 export const EMBEDDINGS = WORDS.map((_, id) => [Math.sin(id + 1), Math.cos(3 * id), (id % 3) - 1]);
 const OF_PAIR = [0.5, -0.25, 0.125];
 const WIDTH = 3;
@@ -59,8 +59,8 @@ export interface TinyEncoder {
 }
 
 /**
- * Writes a model as Transformers.js lays it out: the embedding of each token, what the second text adds, and the mean of
- * both over what is not padding, through a linear head; or, for sentences, the rows themselves.
+ * Writes a model with the files that Transformers.js expects: the embedding of each token, the vector that the second
+ * text adds, and the mean of both without padding, through a linear head; or, for sentences, the rows themselves.
  */
 export async function writeTinyEncoder(options: TinyEncoder): Promise<string> {
   const { head, config = {}, tokenizer = wordPiece, file = 'onnx/model.onnx' } = options;
@@ -109,7 +109,7 @@ function graphOf({
   return g;
 }
 
-/** What the graph computes, by hand: the mean over tokens. @param pairFrom where the second text begins */
+/** Result of the graph, by hand: the mean over tokens. @param pairFrom where the second text begins */
 export function meanOf(ids: readonly number[], pairFrom = ids.length): number[] {
   return Array.from({ length: WIDTH }, (_, d) => {
     const rows = ids.map((id, i) => EMBEDDINGS[id]![d]! + (i >= pairFrom ? OF_PAIR[d]! : 0));

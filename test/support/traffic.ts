@@ -11,7 +11,7 @@ const isEnd = ({ type }: SocketEvent): boolean => type === 'generation.done' || 
 /** How a generation was asked for, and all that its client heard of it. */
 export interface Heard {
   readonly model: string;
-  /** That of its guard, where there is one. */
+  /** Action of its guard, if there is one. */
   readonly action: string;
   readonly events: readonly SocketEvent[];
 }
@@ -63,7 +63,7 @@ export class Traffic {
     return this.#note(asked, await this.#hear(asked));
   }
 
-  /** The same once more, held back: it is written as before, though its client sees less of it and nothing is retracted. */
+  /** The same once more, held back: it is written as before, but its client sees less and nothing is retracted. */
   async askHeld(asked: Asked, { events }: Heard): Promise<void> {
     const held = await this.#hear({ ...asked, guard: { ...asked.guard, delivery: 'held' } });
     expect(held.filter(ofType('score.delta')).length).toBeLessThan(
@@ -80,7 +80,7 @@ export class Traffic {
     );
   }
 
-  /** As many at a time as there is room for, and two more, which are refused; then they are cancelled. */
+  /** Starts as many generations as there is room for, and two more, which are refused; then cancels them. */
   async crowd(room: number): Promise<void> {
     const asked = { content: LONG_QUESTION, guard: { enabled: false } };
     const begun: TestSocket[] = [];
@@ -100,7 +100,7 @@ export class Traffic {
     }
   }
 
-  /** A generation whose connection is lost, and which another one takes up; and one that nobody can take up. */
+  /** A generation that loses its connection and is resumed on another one; and one that cannot be resumed. */
   async loseConnection(): Promise<void> {
     const asked = { content: LONG_QUESTION, max_tokens: 60, resumable: true, guard: { enabled: false } };
     const lost = await this.#begin(asked);
@@ -116,7 +116,7 @@ export class Traffic {
     next.close(1000);
   }
 
-  /** While one is being written and scored, something happens to it. */
+  /** Calls `what` while a generation is being written and scored. */
   async interrupt(what: () => void): Promise<Heard> {
     // Both processes work for it.
     const guard = { action: 'annotate', methods: ['adversarial', 'nll'] };
@@ -130,7 +130,7 @@ export class Traffic {
   }
 
   /**
-   * Over HTTP, in one piece and without a guard.
+   * Asks over HTTP, in one piece and without a guard.
    * @returns the error's code, `null` for an answer
    */
   async post(asked: Asked): Promise<string | null> {
@@ -143,7 +143,7 @@ export class Traffic {
     return error?.code ?? null;
   }
 
-  /** What the gateway must have counted by now, as selectors of Prometheus; what is not here is 0. */
+  /** Counts that the gateway must have by now, as selectors of Prometheus; all others are 0. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     const add = (metric: string, labels: Readonly<Record<string, unknown>>, by = 1): void => {
@@ -166,7 +166,7 @@ export class Traffic {
         if (type === 'spike.detected') add('spikes', { model, method });
         // The step that is stopped at, and one that is replaced, were judged, too, and are never done.
         if (type === 'step.done') add('steps', { model, action });
-        // One that took the place of another may be flagged itself: nothing more is done about it, so nothing more is said.
+        // A replacement may be flagged itself: nothing more is done about it, and there is no further event.
         if (type === 'step.done' && event.flagged === true && replaced.has(event.step))
           add('flagged_steps', { model, action });
         if (type === 'step.flagged') {

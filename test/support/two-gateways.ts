@@ -36,7 +36,7 @@ export function useTwoGateways({ model, config, env = {} }: Choices) {
     get redis(): RedisServer {
       return running.server!;
     },
-    /** By turns. */
+    /** Gateway for a turn: the two alternate. */
     at(turn: number): Gateway {
       return running.gateways[turn % 2]!;
     },

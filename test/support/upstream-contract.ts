@@ -15,7 +15,7 @@ export type Part = (bench: ContractBench) => void;
 /** The faults come last: they end the server. */
 const PARTS: readonly Part[] = [probing, tokens, requests, continuations, scored, rollbacks, faults];
 
-/** What flinch does with a server, whichever it is. Each test is one point of the contract of docs/upstreams.md. */
+/** Contract of flinch with any server. Each test is one point of docs/upstreams.md. */
 export function upstreamContract(subject: Subject, parts = PARTS): void {
   const { name, model, missing } = subject;
 

@@ -5,20 +5,20 @@ import type { RequestBody, Script, ScriptedReply, ScriptedRequest } from './scri
  * versions): both pass the contract of upstream-contract.ts. That of Ollama is made from documentation alone.
  */
 
-/** A vocabulary of words: an id is a place in it. Those below {@link FIRST_WORD} are marks of the template. */
+/** A vocabulary of words: an id is a place in it. Ids below {@link FIRST_WORD} are marks of the template. */
 const MARKS = ['<s>', '<|user|>', '<|assistant|>', '<|end|>'];
 const FIRST_WORD = MARKS.length;
 
-/** What the model of all doubles writes, token by token; each with the most probable other one. */
+/** Answer of the model of all doubles, token by token; each with the most probable other one. */
 export const ANSWER = ['First', ' it', ' is', ' so', '.\n', 'Then', ' it', ' is', ' not', '.\n', 'Done', '.'];
 
 export interface DoubleOptions {
   readonly answer?: readonly string[];
   /** The probability of the token at a place. */
   readonly probability?: (index: number, body: RequestBody) => number;
-  /** What is written in place of a token, such as by another seed. */
+  /** Text in place of a token, such as by another seed. */
   readonly vary?: (token: string, index: number, body: RequestBody) => string;
-  /** What it tells of its reasoning before each answer to a chat (vLLM with a reasoning parser). */
+  /** Reasoning that it sends before each answer to a chat (vLLM with a reasoning parser). */
   readonly reasoning?: string;
   /** Awaited before each token. */
   readonly pace?: () => Promise<void>;
@@ -59,7 +59,7 @@ class Model {
     return { text: '<|end|>', id: this.id('<|end|>'), logprob: Math.log(0.8), other: ' and' };
   }
 
-  /** Before a token. */
+  /** Called before each token. */
   async pace(): Promise<void> {
     await this.#options.pace?.();
   }
@@ -88,7 +88,7 @@ class Model {
     return open ? ids : [...ids, this.id('<|assistant|>')];
   }
 
-  /** What follows after as much of an answer, and why it stops. */
+  /** Continuation of an answer that has begun, and why it stops. */
   write(begun: string, body: RequestBody, limit: number | undefined): { tokens: Written[]; reason: string } {
     const { answer, probability, vary } = this.#options;
     let length = 0;
@@ -161,8 +161,7 @@ function openSequence({ messages = [] }: RequestBody, open: boolean): string {
  * vLLM 0.32.0: `return_token_ids`, `continue_final_message` with `add_generation_prompt: false`, prompts of ids; a last
  * message of the assistant alone is one that has ended. Unknown fields are taken and ignored. The first event of a chat
  * has the ids of the prompt and no token; the last token, which may be the one that ends the answer, and the reason
- * come together. What it refuses only once the
- * request is with the engine, it refuses in an event of a stream with status 200.
+ * come together. A refusal after the request has reached the engine is an event of a stream with status 200.
  */
 export function vllmDouble(options: DoubleOptions = {}): Script {
   const model = new Model(options);
@@ -244,8 +243,8 @@ const vllmTooLong = (context: number): string =>
   `This model's maximum context length is ${context} tokens. However, your prompt contains at least ${context + 1} input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=${context + 1})`;
 
 /**
- * llama.cpp server: ids among the log-probabilities, prompts of ids, any name of a model. A last message of the assistant
- * is continued by default (`--no-prefill-assistant` is `prefill: false`), which repeats it; with
+ * llama.cpp server: ids among the log-probabilities, prompts of ids, any name of a model. By default a last message of
+ * the assistant is continued (`--no-prefill-assistant` is `prefill: false`), which repeats it; with
  * `continue_final_message` it does not (`fields: false` is a server from before its pull request 23012, which repeats
  * nothing). Unlike the real one it keeps connections: tests count requests.
  */
@@ -285,7 +284,7 @@ export function llamaCppDouble({
           choices: [{ finish_reason: null, index: 0, delta: { role: 'assistant', content: null } }],
         });
       }
-      // What chats hold back they do not tell of.
+      // Chats send no log-probabilities of text that they hold back.
       if (chat && text === '') continue;
       const entry = {
         ...logprobEntry(token, true, model.id(token.other)),
@@ -323,7 +322,7 @@ const llamaRefusal = (reply: ScriptedReply, code: number, type: string, message:
 
 /**
  * The text that llama.cpp sends with each token: none where a stop string may have begun, and later all that was held
- * back, of which only the last token is described. What it holds back when `max_tokens` are written is lost.
+ * back, of which only the last token is described. Text that is held back when `max_tokens` are written is lost.
  */
 function heldBack(tokens: readonly Written[], ended: boolean, { stop }: RequestBody) {
   const stops = typeof stop === 'string' ? [stop] : (stop ?? []);
@@ -400,7 +399,7 @@ function idsOf(model: Model, { prompt = '' }: RequestBody): number[] {
   return typeof prompt === 'string' ? model.encode(prompt) : prompt;
 }
 
-/** What stands after the last mark that begins an answer. */
+/** Text after the last mark that begins an answer. */
 function afterAssistant(model: Model, ids: readonly number[]): string {
   return model.decode(ids.slice(ids.lastIndexOf(model.id('<|assistant|>')) + 1));
 }

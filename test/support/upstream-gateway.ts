@@ -8,7 +8,7 @@ import { upstreamConfig } from './upstream-server.js';
 
 export interface UpstreamGateway {
   readonly url: string;
-  /** What was logged, line by line. */
+  /** Lines of the log. */
   readonly log: readonly string[];
   /** How long retries would have waited, in milliseconds. */
   readonly waits: readonly number[];
@@ -54,7 +54,7 @@ export const body = (changes: object = {}) => ({
   ...changes,
 });
 
-/** What a client of the SSE stream sees: the status, the text, an error within, and whether it ended well. */
+/** Result for a client of the SSE stream: the status, the text, an error within, and whether it ended well. */
 export async function streamed(url: string, changes: object = {}) {
   const response = await post(url, body(changes));
   if (!response.ok) {

@@ -7,14 +7,14 @@ export interface Recorded {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly status: number;
-  /** What has come so far. */
+  /** Bytes that have come so far. */
   readonly response: () => Buffer;
 }
 
 export interface RecordingProxy {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
-  /** In the order in which they were answered. */
+  /** Requests in the order in which they were answered. */
   readonly recorded: Recorded[];
 }
 

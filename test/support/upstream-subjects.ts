@@ -11,7 +11,7 @@ import { LONG_QUESTION, QUESTION } from './requests.js';
 import { type Script, startScriptedUpstream } from './scripted-upstream.js';
 import { type DoubleOptions, llamaCppDouble, vllmDouble } from './upstream-doubles.js';
 
-/** What a server may not offer; docs/upstreams.md says so of it. */
+/** Features that some servers do not offer, as docs/upstreams.md says. */
 export type Feature =
   | 'promptIds'
   | 'continueFinalMessage'
@@ -29,14 +29,14 @@ export interface SubjectModel {
   readonly checkpoint: string | null;
   /** Tokens of prompt and answer together. */
   readonly context: number;
-  /** Whose answer is long enough. */
+  /** Question with an answer that is long enough. */
   readonly question: string;
-  /** Whose answer goes on for some hundred tokens. */
+  /** Question with an answer of some hundred tokens. */
   readonly endless: string;
 }
 
 export interface RunningSubject {
-  /** Up to and with `/v1`. */
+  /** Address, up to and with `/v1`. */
   readonly url: string;
   /** `SIGKILL`, `SIGSTOP`, `SIGCONT`. */
   signal(name: NodeJS.Signals): void;
@@ -52,11 +52,11 @@ export interface Subject {
   readonly capabilities: Capabilities;
   /** Mean absolute difference of its log-probabilities and the scorer's that is expected at most, in nats. */
   readonly agreement: number;
-  /** So long that it answers in time on a busy machine, so short that a test may wait for them. */
+  /** Timeouts long enough for answers on a busy machine, and short enough for a test to wait for them. */
   readonly timeouts: { readonly connect_s: number; readonly first_byte_s: number; readonly idle_s: number };
   /** Why it cannot be run; '' if it can. */
   readonly missing: string;
-  /** What it does not offer, and why. */
+  /** Features that it does not offer, and why. */
   readonly not: Readonly<Partial<Record<Feature, string>>>;
   /** @param port that it is to have, as after a restart */
   readonly start: (port?: number) => Promise<RunningSubject>;
@@ -117,7 +117,7 @@ export function realServer(
   };
 }
 
-/** What the doubles of words write: no weights have written it, so that no scorer scores it. */
+/** Answer of the doubles of words: no weights have written it, so that no scorer scores it. */
 const WORDS = Array.from({ length: 24 }, (_, i) => ['Line', ` ${i}`, ' is', ' so', '.\n']).flat();
 
 /** Some steps are more doubtful than others. */
@@ -207,7 +207,7 @@ export function engineDouble(): Subject {
   };
 }
 
-/** Those that need no more than words. */
+/** Doubles that need no more than words. */
 export const doubles: readonly Subject[] = [
   words('vLLM', vllmDouble, { tokenIds: 'return_token_ids', logprobs: 2, resume: 'tokens' }, {}),
   words(

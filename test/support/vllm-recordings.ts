@@ -8,7 +8,7 @@ const SKY = [{ role: 'user', content: 'Why is the sky blue?' }];
 const PARIS = [{ role: 'user', content: 'What is the capital of France?' }];
 const ODD = [{ role: 'user', content: 'Write five emoji of animals: 🐱🐶' }];
 
-/** As flinch asks. */
+/** Fields that flinch sends. */
 const STREAM = {
   model: MODEL,
   stream: true,
@@ -49,7 +49,7 @@ export const VLLM_REQUESTS: Readonly<Record<string, Recorded>> = {
   'refused-id-in-stream': completion({ prompt: [1, 2, 999_999] }),
 };
 
-/** The same of a vLLM with `--reasoning-parser olmo3`: all is reasoning until the model ends it, and this one does not. */
+/** The same of a vLLM with `--reasoning-parser olmo3`: all is reasoning until the model ends it, which it does not. */
 export const VLLM_REASONING: Readonly<Record<string, Recorded>> = {
   reasoning: chat({ messages: [{ role: 'user', content: 'What is 1 + 1?' }], max_tokens: 24 }),
 };

@@ -13,10 +13,10 @@ const DONE: GuardEvent = {
   usage: { promptTokens: 1, completionTokens: ANSWER.length },
 };
 
-/** A model without an engine. To `wait` it writes one token and then waits for the test; to all else it answers at once. */
+/** A model without an engine. For `wait` it writes one token and then waits for the test; else it answers at once. */
 export class WaitingModel implements ServedModel {
   readonly name = 'waiting';
-  /** What was asked of it last. */
+  /** Last request to it. */
   asked: PrepareOptions | null = null;
   ready = true;
   /** Answers that have been waiting, ended ones included. */

@@ -8,7 +8,7 @@ import { requestSchema, responseSchema } from './json-schema.js';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
-/** As much of JSON Schema as the guard and the events use. */
+/** Part of JSON Schema that the guard and the events use. */
 const jsonSchema = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   description: z.string().optional(),

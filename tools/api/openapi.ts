@@ -39,7 +39,7 @@ interface Api {
   readonly summary: string;
   readonly request: string;
   readonly answer: string;
-  /** What the `data:` of its events is: OpenAPI cannot describe events. */
+  /** Schemas of the `data:` of its events: OpenAPI cannot describe events. */
   readonly data: readonly Json[];
 }
 

@@ -2,11 +2,11 @@ import { CHUNK_FLINCH, CONNECTION_EVENTS, GENERATION_EVENTS, WHOLE_FLINCH } from
 import * as z from 'zod/mini';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 
-/** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
+/** Responses of the HTTP API: the OpenAPI file is made from these schemas, and tests check answers against them. */
 
 const openAiToken = z.object({
   token: z.string(),
-  // Unlike OpenAI's: an upstream need not tell all.
+  // OpenAI's cannot be null, but an upstream may leave out values.
   logprob: z.nullable(z.number()),
   bytes: z.nullable(z.array(z.int().check(z.minimum(0), z.maximum(255)))),
 });
@@ -17,7 +17,7 @@ const finishReason = z.string();
 const usage = z.looseObject(GENERATION_EVENTS['generation.done'].shape.usage.shape);
 const header = { id: z.string(), created: z.int(), model: z.string() };
 
-/** Beside what is named here: whatever an upstream sends. */
+/** Fields of a message; an upstream may send others. */
 const messageFields = { role: z.literal('assistant'), refusal: z.nullable(z.string()) };
 
 /** `POST /v1/chat/completions` without `stream`. */
@@ -113,7 +113,7 @@ export const responseEvent = z.looseObject({
   flinch: z.optional(CHUNK_FLINCH),
 });
 
-/** `POST /beta/litellm_basic_guardrail_api`: LiteLLM's answer, with what is known of the texts. */
+/** `POST /beta/litellm_basic_guardrail_api`: LiteLLM's answer, with the results for the texts. */
 export const guardrail = z.object({
   action: z.enum(['BLOCKED', 'NONE']),
   blocked_reason: z.optional(z.string()),
@@ -155,7 +155,7 @@ export const readiness = z.object({ status: z.enum(['ready', 'draining', 'unavai
 /** `POST /v1/tickets`. */
 export const ticket = z.object({ ticket: z.string(), expires_at: z.int() });
 
-/** `GET /healthz`; what it says of a model depends on its kind. */
+/** `GET /healthz`; the fields of a model depend on its kind. */
 export const health = z.object({
   status: z.enum(['ok', 'degraded']),
   models: z.array(
@@ -176,7 +176,7 @@ export const health = z.object({
       ),
     }),
   ),
-  /** Of `flinch serve --workers`; `streams` of the models are those of all. */
+  /** Workers of `flinch serve --workers`; `streams` of the models are those of all. */
   workers: z.optional(
     z.array(z.object({ id: z.int(), pid: z.nullable(z.int()), restarts: z.int(), ready: z.boolean() })),
   ),

@@ -1,7 +1,7 @@
 import { GENERATION_EVENTS } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
 
-/** What webhooks are sent (gateway/webhooks). */
+/** Messages to webhooks (gateway/webhooks). */
 
 const { type: _, offset: __, text: ___, ...flagged } = GENERATION_EVENTS['step.flagged'].shape;
 const { usage, verdict } = GENERATION_EVENTS['generation.done'].shape;

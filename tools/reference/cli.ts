@@ -79,7 +79,7 @@ function subcommands(command: Command): string[] {
   return [table(['command', ''], rows)];
 }
 
-/** What `--help` says after the options. */
+/** Text of `--help` after the options. */
 function notes(command: Command): string[] {
   let written = '';
   command.configureOutput({

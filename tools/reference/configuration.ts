@@ -54,7 +54,7 @@ export function configurationReference(): string {
 const outsidePolicies = (schema: JsonSchema): Field[] =>
   fieldsOf(schema).filter(({ path }) => !path.startsWith('guard.'));
 
-/** Those that have a variable of their own: what is within a model or a key has none. */
+/** Fields with a variable of their own: fields within a model or a key have none. */
 function topFields(schema: JsonSchema): Field[] {
   const paths = new Set([...CONFIG_VARIABLES.values()].map(({ path }) => path.join('.')));
   return fieldsOf(schema).filter(({ path }) => paths.has(path));

@@ -7,7 +7,7 @@ import { page } from './markdown.js';
 const reference = z.object({ $ref: z.string() });
 const operation = z.object({ messages: z.array(reference) });
 
-/** As far as the reference reads gateway/asyncapi.json. */
+/** Part of gateway/asyncapi.json that the reference reads. */
 const asyncApiSchema = z.object({
   operations: z.object({ ask: operation, tell: operation }),
   components: z.object({ messages: z.record(z.string(), z.object({ payload: jsonSchema })) }),

@@ -24,7 +24,7 @@ const operation = z.object({
 
 type Operation = z.output<typeof operation>;
 
-/** As far as the reference reads gateway/openapi.json. */
+/** Part of gateway/openapi.json that the reference reads. */
 const openApiSchema = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),
   webhooks: z.record(z.string(), z.object({ post: operation })),
@@ -33,7 +33,7 @@ const openApiSchema = z.object({
 
 export const REQUEST_SCHEMAS = '[gateway/requests](../../gateway/requests)';
 
-/** Endpoints, and the fields of what they take and give. */
+/** Endpoints, with the fields of their requests and answers. */
 export function httpReference(version: string): string {
   const { paths, webhooks, components } = openApiSchema.parse(openApi(version));
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

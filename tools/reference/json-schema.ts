@@ -60,7 +60,7 @@ function fieldsWithin(schema: JsonSchema, path: string): Field[] {
   return (schema.anyOf ?? []).flatMap((alternative) => fieldsWithin(alternative, path));
 }
 
-/** In words: `integer from 1 to 64`, `"step" or "token"`. */
+/** Type in words: `integer from 1 to 64`, `"step" or "token"`. */
 export function typeOf(schema: JsonSchema): string {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? '';
@@ -108,7 +108,7 @@ function describe(type: string, schema: JsonSchema): string {
   }
 }
 
-/** What every safe integer is within is no limit. */
+/** Whether a bound is a limit: the bounds of safe integers are not. */
 const isLimit = (bound: number | undefined): bound is number =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 
@@ -128,7 +128,7 @@ const pattern = ({ pattern }: JsonSchema): string => (pattern === undefined ? ''
 function sizeOf(least: number | undefined, most: number | undefined, unit: string): string {
   if (most !== undefined && least !== undefined) return ` (${least} to ${most} ${unit}s)`;
   if (most !== undefined) return ` (at most ${most} ${unit}s)`;
-  // That something must not be empty goes without saying.
+  // A minimum length of 1 is not mentioned.
   return least === undefined || least === 1 ? '' : ` (at least ${least} ${unit}s)`;
 }
 

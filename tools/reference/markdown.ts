@@ -2,7 +2,7 @@
 
 export const code = (text: string): string => `\`${text}\``;
 
-/** Without a blank line at either end, so that parts can be joined by one. */
+/** A table without a blank line at either end, so that parts can be joined by one. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
@@ -14,7 +14,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 export const fence = (language: string, text: string): string =>
   `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 
-/** @param source what is to be changed in place of the page */
+/** @param source file to change in place of the page */
 export function page(title: string, source: string, parts: readonly string[]): string {
   const origin = `*Generated from ${source} by \`npm run reference\`; edit it there.*`;
   return `${[`# ${title}`, origin, ...parts].join('\n\n')}\n`;

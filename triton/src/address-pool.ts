@@ -11,34 +11,34 @@ const MAX_CHECK_MS = 60_000;
 export interface PoolOptions<Address> {
   /** Whether an address can be used again. */
   readonly check: (address: Address) => Promise<void>;
-  /** Told when an address is not used any more. */
+  /** Called when an address is not used any more. */
   readonly lost?: (address: Address, fault: ServerFault) => void;
 }
 
 interface Entry<Address> {
   readonly address: Address;
   busy: number;
-  /** That stay there. */
+  /** Number of sequences that stay there. */
   sequences: number;
   runs: number;
   failures: number;
   milliseconds: number;
   lostSequences: number;
-  /** In a row. */
+  /** Number of faults in a row. */
   faults: number;
   /** Its circuit is open: it is asked nothing until a check succeeds. */
   open: boolean;
 }
 
 /**
- * Several addresses of the same models, with a circuit breaker each. A request without a state at the server goes to the
- * one that has the fewest, and once more elsewhere if that fails. A sequence stays where it is.
+ * Several addresses of the same models, with a circuit breaker each. A request without a state at the server goes to
+ * the one that has the fewest, and once more elsewhere if that fails. A sequence stays where it is.
  */
 export class AddressPool<Address> implements Places<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
 
-  /** @param broken those that are not to be used before a check succeeds */
+  /** @param broken addresses that are not to be used before a check succeeds */
   constructor(
     addresses: readonly Address[],
     options: PoolOptions<Address>,
@@ -74,7 +74,7 @@ export class AddressPool<Address> implements Places<Address> {
     if (lost) entry.lostSequences += 1;
   }
 
-  /** Of each address, in order. */
+  /** Status of each address, in order. */
   status(): Omit<ServerStatus, 'address'>[] {
     return this.#entries.map(({ open, runs, failures, milliseconds, sequences, lostSequences }) => ({
       ...{ up: !open, runs, failures, seconds: milliseconds / 1000, sequences, lostSequences },
@@ -98,7 +98,7 @@ export class AddressPool<Address> implements Places<Address> {
     return entry;
   }
 
-  /** @param last that is only taken if there is no other */
+  /** @param last address that is only taken if there is no other */
   #choose(last?: Entry<Address>): Entry<Address> | undefined {
     const rank = (entry: Entry<Address>): number =>
       entry === last ? Number.POSITIVE_INFINITY : entry.busy + entry.sequences;
@@ -115,7 +115,7 @@ export class AddressPool<Address> implements Places<Address> {
       return result;
     } catch (error) {
       entry.failures += 1;
-      // That a server lost a sequence does not tell whether it works.
+      // A lost sequence does not tell whether the server works.
       if (error instanceof ServerFault && !(error instanceof LostSequence)) this.#failed(entry, error);
       throw error;
     } finally {

@@ -16,7 +16,7 @@ const PROMPT = 8;
 
 /** Nats. TF32 and half precision differ by more. */
 const TOLERANCE = 1e-3;
-/** Of the largest fall, as rounding may turn the sign of a gradient near zero. */
+/** Tolerance as a share of the largest fall: rounding may turn the sign of a gradient near zero. */
 const FALL_SHARE = 0.02;
 const LEAST_FALL = 1e-4;
 
@@ -27,7 +27,7 @@ const HALF = (PROMPT + LENGTH) / 2;
 /** Scores of {@link scoreWhole}, which come before those of {@link scoreParts}. */
 export const WHOLE_SCORES = HALF - PROMPT + 2 * (LENGTH - HALF);
 
-/** In three passes, one run each. */
+/** Scores a text in three passes, one run each. */
 export function scoreWhole({ alpha, ...run }: TextRun): Promise<Score[]> {
   const ids = textOf(run.source);
   const adversary = { alpha, form: 'perturb' } as const;

@@ -5,11 +5,11 @@ import type { ExpectedTensor, SentTensor } from './tensors.js';
 
 const tensorSchema = z.object({ name: z.string(), datatype: z.string(), shape: z.array(z.int()) });
 
-/** What a server says of a model. */
+/** Metadata of a model, as a server reports it. */
 export const metadataSchema = z.object({ inputs: z.array(tensorSchema), outputs: z.array(tensorSchema) });
 export type ModelMetadata = z.output<typeof metadataSchema>;
 
-/** What flinch reads of a model's configuration (triton-inference-server/common, protobuf/model_config.proto). */
+/** Fields of a model's configuration that are read (triton-inference-server/common, protobuf/model_config.proto). */
 export const modelConfigSchema = z.object({
   sequence_batching: z
     .object({ state: z.array(z.object({ input_name: z.string(), output_name: z.string() })).default([]) })
@@ -17,7 +17,7 @@ export const modelConfigSchema = z.object({
 });
 export type ToldConfig = z.output<typeof modelConfigSchema>;
 
-/** Which sequence a run belongs to (triton-inference-server/server, docs/protocol/extension_sequence.md). */
+/** Sequence that a run belongs to (triton-inference-server/server, docs/protocol/extension_sequence.md). */
 export interface SequenceStep {
   readonly id: string;
   readonly start: boolean;
@@ -44,12 +44,12 @@ export interface ServerConnection {
 
 /** Bytes of an answer beside its tensors. */
 export const MAX_HEADER_BYTES = 2 ** 20;
-/** For what is answered at once: health and metadata. */
+/** Timeout of requests that are answered at once: health and metadata. */
 export const QUESTION_MS = 5000;
 
 /**
- * What a server has answered.
- * @param what it is, for errors
+ * Parses the answer of a server.
+ * @param what name of the answer, for errors
  * @throws ServerFault where it is not of that form
  */
 export function told<Schema extends z.ZodType>(
@@ -69,7 +69,7 @@ export function told<Schema extends z.ZodType>(
   throw new ServerFault(`${[what, ...path].join('.')}: ${message}`);
 }
 
-/** `null` for what a server refuses to tell. */
+/** Returns `null` if the server refuses to answer. */
 export async function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

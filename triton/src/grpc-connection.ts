@@ -19,10 +19,10 @@ import { datatypeOf, readTensors } from './tensors.js';
 
 /** A message of protobuf cannot be larger. */
 const MAX_REQUEST_BYTES = 2 ** 31 - 1;
-/** What an answer holds is checked once it is here: up to this. */
+/** Maximum bytes of an answer; its content is checked once it is here. */
 const MAX_ANSWER_BYTES = 2 ** 30;
 
-/** What the server says is the request's fault. */
+/** Statuses for which the request is at fault. */
 const REFUSED: readonly number[] = [
   status.INVALID_ARGUMENT,
   status.NOT_FOUND,

@@ -10,7 +10,7 @@ import { type AnsweredTensor, datatypeOf, type readTensors, type SentTensor } fr
  * JSON comes first, then the tensors in its order: little-endian, row by row.
  */
 export interface InferRequest {
-  /** Of the JSON, for the header `Inference-Header-Content-Length`. */
+  /** Bytes of the JSON, for the header `Inference-Header-Content-Length`. */
   readonly headerBytes: number;
   /** JSON and tensors. They are views: nothing is copied. */
   readonly parts: readonly Uint8Array[];
@@ -57,7 +57,7 @@ const answerSchema = z.object({
 
 /**
  * Takes an answer apart.
- * @param headerBytes by the header `Inference-Header-Content-Length`
+ * @param headerBytes value of the header `Inference-Header-Content-Length`
  * @throws ServerFault where it is not of this form
  */
 export function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeof readTensors>[1] {

@@ -63,7 +63,7 @@ export const VERSION = 1;
 
 /** Sequences that a server holds at a time; more wait. */
 const MAX_SEQUENCES = 256;
-/** After which it forgets a sequence that nobody asks about: a client that reads slowly, or a gateway that is gone. */
+/** Time after which it forgets a sequence without requests, such as of a slow client, or a gateway that is gone. */
 const IDLE_SECONDS = 60;
 
 const DATA_TYPES: Readonly<Partial<Record<ElementType, string>>> = {
@@ -110,6 +110,6 @@ export function modelConfig(name: string, { inputs, outputs, states }: Signature
       enable_mem_pattern: { string_value: '0' },
     },
   };
-  // What is 0 is left out by protobufjs.
+  // protobufjs leaves out fields that are 0.
   return `max_batch_size: 0\n${textFormat.toText(ModelConfig, ModelConfig.fromObject(config))}`;
 }

@@ -18,11 +18,11 @@ import { type Infer, ServerSessions } from './server-sessions.js';
 /** Runs that are sent to one address at a time: one that computes and one that waits. */
 const RUNS_PER_ADDRESS = 2;
 
-/** Which models of the export a server has. */
+/** Models of the export that a server has. */
 interface Served {
-  /** The one whose keys and values it holds. */
+  /** Whether it has the model whose keys and values it holds. */
   readonly held: boolean;
-  /** Those that do without. */
+  /** Whether it has the models without a state. */
   readonly stateless: boolean;
 }
 

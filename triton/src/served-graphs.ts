@@ -22,7 +22,7 @@ export const SERVED_GRAPHS = {
 
 export type ServedGraph = keyof typeof SERVED_GRAPHS;
 
-/** Those that do without a state at the server. */
+/** Graphs without a state at the server. */
 export const STATELESS_GRAPHS = ['score', 'forward', 'hidden', 'backward', 'compare'] as const;
 
 export const SERVED_GRAPH_NAMES: readonly ServedGraph[] = ['sequence', ...STATELESS_GRAPHS];
@@ -39,11 +39,11 @@ export const servedName = (model: string, graph: ServedGraph): string => `${mode
 export const buildServedGraph = (source: ModelSource, graph: ServedGraph): Graph =>
   buildGraph(source, SERVED_GRAPHS[graph]);
 
-/** What a served graph takes and gives. */
+/** Inputs and outputs of a served graph. */
 export interface Signature {
   readonly inputs: readonly Value[];
   readonly outputs: readonly Value[];
-  /** What its server hands from one run of a sequence to the next: no client sends or gets it. */
+  /** Tensors that the server passes from one run of a sequence to the next: no client sends or gets them. */
   readonly states: readonly { readonly input: Value; readonly output: Value }[];
 }
 

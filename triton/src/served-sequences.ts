@@ -23,7 +23,7 @@ import type { Signature } from './served-graphs.js';
 import { LostSequence, Refusal, ServerFault } from './server-fault.js';
 import { checkIds, expectedTensors, sentTensors } from './tensors.js';
 
-/** Where sequences are: each stays at one address. */
+/** Addresses of sequences: each sequence stays at one. */
 export interface Places<Address> {
   /** @param avoid is only taken if there is no other. @throws ServerFault if none can be used */
   take(avoid?: Address): Address;
@@ -41,13 +41,13 @@ export interface ServedModel<Address> {
   readonly runtime: Runtime;
 }
 
-/** What a server holds of a text. */
+/** Part of a text that a server holds. */
 interface Held<Address> {
   readonly address: Address;
   readonly id: string;
   /** Positions there; `null` before the first run, when an implicit state has a size of its own. */
   size: number | null;
-  /** Of which so many at the beginning are of this text. */
+  /** Number of these, from the beginning, that are of this text. */
   clean: number;
 }
 
@@ -82,13 +82,13 @@ export class ServedSequences<Address extends ServerConnection> implements HeldSe
 }
 
 /**
- * A run that fails for whatever reason gives up what the server holds: nobody knows what it made of it. The text is then
+ * A run that fails for any reason gives up the sequence at the server, because its state is unknown. The text is then
  * read again, once, as a new sequence, at another address if there is one.
  */
 class ServedSequence<Address extends ServerConnection> implements HeldSequence {
   readonly #model: ServedModel<Address>;
   #held: Held<Address> | null;
-  /** Where the last run failed. */
+  /** Address at which the last run failed. */
   #avoid: Address | undefined;
   #busy = false;
   #released = false;
@@ -121,7 +121,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     return new ServedSequence(this.#model, { ...held, clean: Math.min(held.clean, length) });
   }
 
-  /** Frees what the server holds. Should it not hear of it, the sequence is idle for too long there. */
+  /** Frees the sequence at the server. If this request is lost, the server frees it after its idle time. */
   release(): void {
     this.#released = true;
     const held = this.#held;
@@ -154,7 +154,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     }
   }
 
-  /** Fills what does not fit into the next run as well. */
+  /** Reads the tokens that do not fit into the next run as well. */
   *#approach(ids: readonly number[], start: number): Runs<void> {
     if (start - this.#clean > LEAST_ROOM) yield* this.#fill(ids, start);
   }
@@ -204,7 +204,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     } catch (error) {
       const held = this.#held;
       if (held) {
-        // What does not hold the sequence any more may hold it again.
+        // An address that lost the sequence may be used for it again.
         this.#avoid = error instanceof LostSequence ? undefined : held.address;
         this.#held = null;
         places.leave(held.address, true);

@@ -3,10 +3,10 @@ export class ServerFault extends Error {
   override readonly name: string = 'ServerFault';
 }
 
-/** It answered that the request cannot be served as it is: a client's fault by its status. */
+/** The server answered that the request cannot be served as it is: a client's fault by its status. */
 export class Refusal extends ServerFault {}
 
-/** It does not hold the keys and values of a sequence that was begun there: restarted, evicted, or idle too long. */
+/** The server has lost the keys and values of a sequence that was begun there: restarted, evicted, or idle too long. */
 export class LostSequence extends ServerFault {
   override readonly name = 'LostSequence';
 }

@@ -16,7 +16,7 @@ export class ServerSessions implements GraphRunners {
   readonly #vocabSize: number;
   readonly #infer: Infer;
 
-  /** @param signatures of the graphs that there are */
+  /** @param signatures signatures of the graphs that the server has */
   constructor(signatures: Signatures, vocabSize: number, infer: Infer) {
     this.#signatures = signatures;
     this.#vocabSize = vocabSize;

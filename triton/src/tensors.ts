@@ -42,7 +42,7 @@ function sizesOf(inputs: readonly Value[], tensors: ReadonlyMap<string, SentTens
   );
 }
 
-/** What a run must answer. */
+/** Tensors that a run must return. */
 export function expectedTensors(
   { inputs, outputs }: Pick<Signature, 'inputs' | 'outputs'>,
   tensors: ReadonlyMap<string, SentTensor>,
@@ -59,7 +59,7 @@ export function expectedTensors(
   );
 }
 
-/** What an output must be. */
+/** Type and shape that an output must have. */
 export interface ExpectedTensor {
   readonly type: TensorType['type'];
   readonly dims: readonly number[];
@@ -78,7 +78,7 @@ export interface AnsweredTensor {
 }
 
 /**
- * Checks that an answer is what was asked for, to the byte.
+ * Checks that an answer has the requested tensors, to the byte.
  * @throws ServerFault
  */
 export function readTensors(

@@ -11,7 +11,7 @@ import {
 
 /** A step of an answer, once it is settled. */
 export interface FlinchStep {
-  /** Of the answer: the same in all of its parts. A message has an answer for each call of the model. */
+  /** Id of the answer: the same in all of its parts. A message has an answer for each call of the model. */
   readonly answer: string;
   /** Counts the steps of the answer from 0. */
   readonly step: number;
@@ -38,7 +38,7 @@ export type FlinchAnswerVerdict = FlinchVerdict & { readonly answer: string };
 /** The data parts of a message: `UIMessage<unknown, FlinchDataParts>`. */
 export type FlinchDataParts = { 'flinch-step': FlinchStep; 'flinch-verdict': FlinchAnswerVerdict };
 
-/** As a `UIMessageStreamWriter` writes them. */
+/** A data part as a `UIMessageStreamWriter` writes it. */
 export type FlinchDataPart = {
   [Name in keyof FlinchDataParts]: { type: `data-${Name}`; id: string; data: FlinchDataParts[Name] };
 }[keyof FlinchDataParts];
@@ -46,7 +46,7 @@ export type FlinchDataPart = {
 type Settled = FlinchMetadata['steps' | 'flagged'][number];
 type Given = Pick<FlinchMetadata, 'guard' | 'tokens' | 'rollbacks'>;
 
-/** Of the steps that are settled by these events. */
+/** Parts of the steps that these events settle. */
 export const stepParts = (answer: string, events: readonly FlinchEvent[], given: Given): FlinchDataPart[] =>
   events.filter(settles).map((event) => stepPart(answer, event, given));
 

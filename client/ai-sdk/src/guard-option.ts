@@ -2,7 +2,7 @@ import type { GuardRequest } from 'flinch-client';
 
 type ProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** As `@ai-sdk/openai-compatible` names the options of a provider. */
+/** Names of a provider's options, as in `@ai-sdk/openai-compatible`. */
 const optionNames = (provider: string): readonly [string, string] => {
   const name = provider.split('.')[0]?.trim() ?? '';
   return [name, name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())];
@@ -20,13 +20,13 @@ export function withGuard(
   return { ...options, ...(!own && { [key]: { ...options?.[key], guard: { ...guard } } }) };
 }
 
-/** @param body of the request as the provider tells it: text, an object, or nothing */
+/** @param body body of the request as the provider reports it: text, an object, or nothing */
 export function lacksGuard(body: unknown): boolean {
   const sent: unknown = typeof body === 'string' ? JSON.parse(body) : body;
   return typeof sent === 'object' && sent !== null && !('guard' in sent);
 }
 
-/** Without it, the answer would silently have a weaker guard than was asked for. */
+/** Error for a guard that was not sent: the answer would silently have a weaker guard than requested. */
 export const notSent = (provider: string): Error =>
   new Error(
     `guard: the provider "${provider}" did not send it. Use createOpenAICompatible, or set a policy in the gateway`,

@@ -23,7 +23,7 @@ const metadata = z.object({
 });
 
 /**
- * What the middleware has put into `providerMetadata`; `null` if it was not used.
+ * Metadata that the middleware has put into `providerMetadata`; `null` if it was not used.
  *
  * @example
  * const { text, providerMetadata } = await generateText({ model, prompt });

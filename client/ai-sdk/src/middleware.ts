@@ -28,7 +28,7 @@ interface Model {
   readonly provider: string;
 }
 
-/** A middleware of the language models of AI SDK 6 (`LanguageModelV3Middleware`) and 7 (`LanguageModelV4Middleware`). */
+/** A middleware of language models of AI SDK 6 (`LanguageModelV3Middleware`) and 7 (`LanguageModelV4Middleware`). */
 export interface FlinchMiddleware {
   /** AI SDK 7 takes middleware of either version. */
   readonly specificationVersion: 'v3';
@@ -44,14 +44,14 @@ export interface FlinchMiddleware {
 }
 
 export interface FlinchMiddlewareOptions {
-  /** How the gateway scores, and what it does about doubtful steps. Sent with each request that has no `guard` of its own. */
+  /** Guard: how the gateway scores, and its action at doubtful steps. Sent with requests that have no `guard`. */
   readonly guard?: GuardRequest;
   /** Called with each settled step while the answer is written, and with the verdict at its end. */
   readonly onData?: (part: FlinchDataPart) => void;
 }
 
 /**
- * Reads what a flinch gateway says beside the text of an answer, from any provider that speaks OpenAI's chat completions.
+ * Reads a flinch gateway's metadata of an answer, from any provider that speaks OpenAI's chat completions.
  * It is put into `providerMetadata.flinch`, which {@link flinchMetadata} reads. The parts of a stream stay as they are.
  *
  * @example

@@ -8,7 +8,7 @@ import type { FlinchMetadata, GuardRequest } from 'flinch-client';
 import { CompletionRecord } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
 
-/** Without `streaming`, by which ChatOpenAI asks the web how many tokens there are. */
+/** Options of ChatOpenAI without `streaming`, with which it asks the web how many tokens there are. */
 export interface ChatFlinchFields extends Omit<BaseChatOpenAIFields, 'streaming'> {
   /** Address of the gateway. Default: `http://127.0.0.1:8787`. */
   readonly url?: string;
@@ -19,10 +19,10 @@ export interface ChatFlinchFields extends Omit<BaseChatOpenAIFields, 'streaming'
 const metadata = z.custom<FlinchMetadata>((value) => typeof value === 'object' && value !== null);
 
 /**
- * LangChain's chat model for a flinch gateway: `ChatOpenAI` with chat completions, and what flinch says of an answer in
- * `response_metadata.flinch` ({@link flinchOf}). While the answer is written there are custom events: `flinch.` with the
- * type of an event of the protocol, such as `flinch.step.flagged`; `flinch.score.delta` with a scored token; and
- * `flinch.verdict` at the end. If scoring fails, the call does.
+ * LangChain's chat model for a flinch gateway: `ChatOpenAI` with chat completions, and the results of flinch for an
+ * answer in `response_metadata.flinch` ({@link flinchOf}). While the answer is written there are custom events:
+ * `flinch.` with the type of an event of the protocol, such as `flinch.step.flagged`; `flinch.score.delta` with a
+ * scored token; and `flinch.verdict` at the end. If scoring fails, the call fails.
  *
  * @example
  * const model = new ChatFlinch({ model: 'qwen', guard: { action: 'rollback' } });
@@ -76,7 +76,7 @@ export class ChatFlinch extends ChatOpenAICompletions {
       for (const token of tokens) if (token.scores) await tell(runManager, 'score.delta', token);
       for (const event of events) await tell(runManager, event.type, event);
     }
-    // In one chunk of its own: LangChain joins the strings of metadata that come twice.
+    // The metadata gets a chunk of its own: LangChain joins the strings of metadata that come twice.
     const { metadata: flinch } = record;
     await tell(runManager, 'verdict', flinch.verdict);
     const last = new AIMessageChunk({ content: '', response_metadata: { flinch } });
@@ -106,8 +106,8 @@ export class ChatFlinch extends ChatOpenAICompletions {
 }
 
 /**
- * What flinch says of an answer; `undefined` for a message of another model, and for the parts of a stream before its
- * end. If the answer was not judged, `verdict.flagged` is `null` and `verdict.reason` says why.
+ * Results of flinch for an answer; `undefined` for a message of another model, and for the parts of a stream before
+ * its end. If the answer was not judged, `verdict.flagged` is `null` and `verdict.reason` says why.
  */
 export function flinchOf({
   response_metadata,

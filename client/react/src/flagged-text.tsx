@@ -7,8 +7,8 @@ import type { ScoredText } from './message-answers.js';
 const FULL_HEAT = 66;
 
 /**
- * A text with each token coloured by its risk, flagged steps marked, what the guard took back struck out, and the
- * verdict below. It needs `flinch-react/style.css`, whose variables `--flinch-heat` and `--flinch-alarm` set the colours.
+ * A text with each token coloured by its risk, flagged steps marked, retracted text struck out, and the verdict below.
+ * It needs `flinch-react/style.css`; the variables `--flinch-heat` and `--flinch-alarm` set the colours.
  */
 export function FlaggedText({ text, steps, verdict }: ScoredText): ReactNode {
   const settled = steps.reduce((length, step) => length + step.text.length, 0);
@@ -45,7 +45,7 @@ const StepText = memo(({ step }: StepProps): ReactNode => {
   return (
     <>
       {struck.map((gone, i) => (
-        // What was taken back never changes its place.
+        // Retracted text never changes its place.
         <del key={i} className="flinch-struck">
           <Hidden>Replaced: </Hidden>
           {gone.trim()}

@@ -1,16 +1,16 @@
 import type { FlinchStep, FlinchVerdict } from 'flinch-ai-sdk';
 
-/** What there is to show of a text that flinch has scored. */
+/** A text that flinch has scored, with everything to show. */
 export interface ScoredText {
-  /** As far as it is written. */
+  /** Text as far as it is written. */
   readonly text: string;
-  /** Those that are settled, in order. */
+  /** Settled steps, in order. */
   readonly steps: readonly FlinchStep[];
   /** `null` until it is known. */
   readonly verdict: FlinchVerdict | null;
 }
 
-/** What is read of the parts of a `UIMessage`. */
+/** Fields that are read of a part of a `UIMessage`. */
 export interface MessagePart {
   readonly type: string;
   readonly text?: string;
@@ -23,8 +23,8 @@ interface Answer {
 }
 
 /**
- * The scored text of each part of a message; `null` for a part that is no text. A message has an answer for each call of
- * the model, which begins with `step-start`; all of its calls must have been made through the middleware.
+ * The scored text of each part of a message; `null` for a part that is not text. A message has an answer for each call
+ * of the model, which begins with `step-start`; all of its calls must have been made through the middleware.
  */
 export function scoredTexts(parts: readonly MessagePart[]): readonly (ScoredText | null)[] {
   const answers = [...answersOf(parts).values()];

@@ -2,8 +2,8 @@ import { useMemo } from 'react';
 import { type MessagePart, type ScoredText, scoredTexts } from './message-answers.js';
 
 /**
- * What there is to show of each part of a message from `useChat`, by its place among the parts; `null` for a part that is
- * no text.
+ * Scored text of each part of a message from `useChat`, by its index among the parts; `null` for a part that is not
+ * text.
  *
  * @example
  * const texts = useFlinch(message);

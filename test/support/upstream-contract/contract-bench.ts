@@ -11,13 +11,13 @@ import { clientOf, open, readAll } from '../upstream-server.js';
 import type { Feature, RunningSubject, Subject, SubjectModel } from '../upstream-subjects.js';
 import { type Said, said } from './said.js';
 
-/** Whose answer has characters of several tokens. */
+/** Messages with an answer that has characters of several tokens. */
 export const ODD = [{ role: 'user' as const, content: 'Write five emoji of animals: 🐱🐶' }];
 
 /** A server, asked directly and through flinch. */
 export class ContractBench {
   readonly subject: Subject;
-  /** For files. */
+  /** Path of a file with this name. */
   readonly path: (name: string) => string;
   readonly #engines = new Map<string, Promise<Engine>>();
   #running: RunningSubject | null = null;
@@ -70,7 +70,7 @@ export class ContractBench {
     return clientOf(url, {}, { model: this.model.name });
   }
 
-  /** What the server answers, without flinch. */
+  /** Answer of the server, without flinch. */
   async direct(changes: object = {}): Promise<Said> {
     const body = {
       model: this.model.name,
@@ -90,7 +90,7 @@ export class ContractBench {
     return said(await response.text());
   }
 
-  /** As flinch reads it, without a guard. */
+  /** Answer as flinch reads it, without a guard. */
   async read(changes: Partial<UpstreamRequest> = {}) {
     const sampling = { temperature: 0 };
     const asked = { messages: this.messages, sampling, maxTokens: 24, ...changes };
@@ -126,7 +126,7 @@ export class ContractBench {
     return { scorer, mismatches };
   }
 
-  /** By the checkpoint's template. */
+  /** Ids of the prompt by the checkpoint's template. */
   async promptIds(): Promise<readonly number[] | null> {
     const { checkpoint } = this.model;
     if (checkpoint === null) return null;
@@ -137,7 +137,7 @@ export class ContractBench {
 export const textOf = (tokens: readonly { readonly text: string }[]): string =>
   tokens.map(({ text }) => text).join('');
 
-/** By their ids, each once. */
+/** Tokens by index, each once. */
 export function tokensOf(chunks: Awaited<ReturnType<typeof streamed>>['chunks']) {
   const tokens = new Map<number, StreamedToken>();
   for (const token of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
@@ -146,7 +146,7 @@ export function tokensOf(chunks: Awaited<ReturnType<typeof streamed>>['chunks'])
   return [...tokens.values()];
 }
 
-/** What a client ends with that applies retractions. */
+/** Tokens that a client has at the end if it applies retractions. */
 export function finalTokens(events: readonly SocketEvent[]) {
   const token = z.object({
     index: z.number(),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { streamed } from '../upstream-gateway.js';
 import { type ContractBench, tokensOf } from './contract-bench.js';
 
-/** What a client asks for is what the server is asked for. */
+/** Fields of a client's request reach the server. */
 export function requests(bench: ContractBench): void {
   describe('a request', () => {
     test('at temperature 0 gives the same text again', async () => {

@@ -42,7 +42,7 @@ export function rollbacks(bench: ContractBench): void {
           const { tokenizer } = scorer.engine.checkpoint;
           expect(tokenizer.decode(tokens.map(({ id }) => id!))).toBe(textOf(tokens));
           const continued = proxy.recorded.filter(isContinuation);
-          // None where the first step was written again: nothing stands before it.
+          // There is none if the first step was written again: there is no text before it.
           continuations += continued.length;
           for (const { path, status } of continued) {
             expect({ path, status }).toEqual({
@@ -76,7 +76,7 @@ export function rollbacks(bench: ContractBench): void {
   });
 }
 
-/** Of a request that goes on with a text. */
+/** Whether a request goes on with a text. */
 function isContinuation({ body }: Recorded): boolean {
   if (body.max_tokens === 2) return false;
   const { messages } = z.object({ messages: z.array(z.object({ role: z.string() })).optional() }).parse(body);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the server itself says: read here, and not by flinch. */
+/** Answer of the server itself: read here, and not by flinch. */
 const piece = z.object({
   choices: z.array(
     z.object({

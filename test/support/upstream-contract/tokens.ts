@@ -45,7 +45,7 @@ export function tokens(bench: ContractBench): void {
         const expected = await bench.direct({ messages: ODD, max_tokens: 40, ...sampling });
         const answer = await bench.read({ messages: ODD, sampling, maxTokens: 40 });
         expect(answer.text).toBe(expected.text);
-        // Of bytes that are no character the server tells no token's text: their ids come beside the text.
+        // The server sends no token text for bytes that are no character: their ids come beside the text.
         const ids = answer.pieces.flatMap(
           ({ tokens, ids }): readonly (number | null)[] => tokens?.map(({ id }) => id) ?? ids ?? [],
         );

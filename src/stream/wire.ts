@@ -4,8 +4,10 @@ import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken, Verdict }
 /** Texts of tokens by their ids; `null` if the vocabulary is unknown: then tokens come with their texts. */
 export type Vocabulary = Pick<Tokenizer, 'tokenText' | 'tokenBytes'> | null;
 
-/** Events as JSON carries them (gateway/PROTOCOL.md): `snake_case`, with texts beside ids. */
-
+/**
+ * Events as JSON carries them (gateway/PROTOCOL.md): `snake_case`, with texts beside ids. Their schemas are in
+ * `client/src/schemas.ts`.
+ */
 export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
   // Fields of all other events have the same names on the wire, which are single words; the type comes first.
   const { type, ...fields } = event;

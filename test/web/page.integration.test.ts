@@ -117,7 +117,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await card.waitFor({ state: 'visible' });
     const text = await card.textContent();
     for (const fact of [
-      'adversarial',
+      'adv. pert.',
       'nll',
       'entropy',
       'margin',

@@ -29,7 +29,7 @@ const ROOMS = {
   'src/uncertainty': ['src/numerics', 'src/engine'],
   'src/steps': [],
   'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty', 'src/steps'],
-  'src/stream': ['src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk', 'src/steps'],
+  'src/stream': ['src/numerics', 'src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk', 'src/steps'],
   'src/guard': [
     'src/numerics',
     'src/tokenizer',

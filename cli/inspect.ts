@@ -14,6 +14,7 @@ import {
 import { PRECISIONS } from '../src/engine/precision.js';
 import { UsageError } from '../src/files/errors.js';
 import { visibleLine } from '../src/files/visible.js';
+import { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
 import { formatBytes, heading } from './format.js';
 import { localModel } from './hub-download.js';
@@ -192,7 +193,7 @@ function formatTime({ size, machine, seconds }: Time): string {
   const speed = `${(machine.flops / 1e9).toFixed(0)} GFLOP/s, ${(machine.bandwidth / 1e9).toFixed(1)} GB/s`;
   const rows: [string, string][] = [
     ['write', seconds.generate],
-    ['nll, entropy, margin', seconds.probability],
+    [PROBABILITY_METHODS.join(', '), seconds.probability],
     ['adversarial, offline', seconds.adversarial],
     [`random, ${DEFAULT_RANDOM.samples} samples`, seconds.random],
     [`tokur, ${DEFAULT_TOKUR.samples} samples`, seconds.tokur],

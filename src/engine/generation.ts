@@ -1,3 +1,4 @@
+import type { TokenStatistics } from '../numerics/token-statistics.js';
 import { Detokenizer } from '../tokenizer/detokenizer.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { EngineError } from './errors.js';
@@ -7,7 +8,6 @@ import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './prot
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { Share } from './shared-hold.js';
 import { TextAssembler } from './text-assembler.js';
-import type { TokenStatistics } from './token-statistics.js';
 
 /**
  * Tokens that the decode process may be ahead of the reader; few where a guard may have no use for them. Credit goes

@@ -1,9 +1,9 @@
 import type { ModelSource } from '../graphs/decoder.js';
+import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
 import type { Backend } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { ScoreServers, ServerStatus } from './server/score-servers.js';
-import type { TokenStatistics } from './token-statistics.js';
 
 /** Messages between the parent and an engine process. Logits never cross. */
 
@@ -191,10 +191,8 @@ export interface Rival {
 }
 
 /** Statistics of one token from a pass: natural log, temperature 1. */
-export interface PassToken {
+export interface PassToken extends TokenStatistics {
   readonly logprob: number;
-  readonly entropy: number;
-  readonly margin: number;
   readonly top: readonly TokenLogprob[];
   /** How far its log-probability falls, and to whom. */
   readonly adversary: { readonly fall: number; readonly rival: Rival } | null;

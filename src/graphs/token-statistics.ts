@@ -1,3 +1,4 @@
+import type { TokenStatistic } from '../numerics/token-statistics.js';
 import { pick } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
@@ -25,7 +26,7 @@ export function statistics(
   { logprobs, probabilities, logprob }: Distribution,
   targets: Value,
   top = TOP_TOKENS,
-) {
+): Record<TokenStatistic | 'top_logprobs' | 'top_ids', Value> {
   const products = g.op('Mul', [probabilities, logprobs]);
   const entropy = g.op('Neg', [g.reduce('ReduceSum', products, [-1], { keepDims: false })]);
 

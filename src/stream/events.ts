@@ -1,5 +1,5 @@
 import type { Rival } from '../engine/protocol.js';
-import type { TokenStatistics } from '../engine/token-statistics.js';
+import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { Part, PartOf } from '../steps/part.js';
 import type { StepSpan } from '../steps/token-steps.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';

@@ -1,4 +1,5 @@
 import type { OperatorFunction } from 'rxjs';
+import { byTokenStatistic } from '../numerics/token-statistics.js';
 import { type Method, PROBABILITY_METHODS, type Scores } from '../uncertainty/method-names.js';
 import { checkFinite, SCORE_OF } from '../uncertainty/methods.js';
 import type { Scoring } from '../uncertainty/settings.js';
@@ -30,9 +31,8 @@ export function writtenScores(methods: readonly Method[]): OperatorFunction<Writ
 
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {
   // If they are not reported, no method needs them.
-  const { entropy, margin } = statistics ?? { entropy: 0, margin: 0 };
   const token = {
-    ...{ logprob: logprob ?? Number.NaN, entropy, margin },
+    ...{ logprob: logprob ?? Number.NaN, ...(statistics ?? byTokenStatistic(() => 0)) },
     ...{ top: [], adversary: null, noise: [], tokur: [] },
   };
   const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token, 'perturb')]));

@@ -1,7 +1,8 @@
+import { TOKEN_STATISTICS } from '../numerics/token-statistics.js';
 import { TOKUR_METHODS } from './tokur.js';
 
 /** Methods that need only a token's distribution, no perturbation: the writer of the text can report them. */
-export const PROBABILITY_METHODS = ['nll', 'entropy', 'margin'] as const;
+export const PROBABILITY_METHODS = ['nll', ...TOKEN_STATISTICS] as const;
 
 /** The uncertainty methods of tokens, by the names that inputs, outputs and metrics use. Higher is less certain. */
 export const METHODS = ['adversarial', 'random', ...TOKUR_METHODS, ...PROBABILITY_METHODS] as const;

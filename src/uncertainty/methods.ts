@@ -1,8 +1,9 @@
 import { EngineError } from '../engine/errors.js';
 import type { PassToken } from '../engine/protocol.js';
+import { byTokenStatistic } from '../numerics/token-statistics.js';
 import { adversarial } from './adversarial.js';
 import type { Method, Scores } from './method-names.js';
-import { entropy, margin, nll } from './probability.js';
+import { nll } from './probability.js';
 import { random } from './random.js';
 
 /** Results of the passes for one token. */
@@ -26,23 +27,18 @@ export const SCORE_OF: Readonly<Record<Method, (token: Measured, form: 'perturb'
     tokur_tu: tokur(1),
     tokur_au: tokur(2),
     nll,
-    entropy,
-    margin,
+    ...byTokenStatistic((name) => (token: Measured) => token[name]),
   };
 
 /**
  * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
  * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
  */
-export function checkFinite(
-  { logprob, entropy, margin, adversary }: PassToken,
-  scores: Scores,
-  index: number,
-): void {
+export function checkFinite(token: PassToken, scores: Scores, index: number): void {
+  const { logprob, adversary } = token;
   const numbers: Readonly<Record<string, number>> = {
     logprob,
-    entropy,
-    margin,
+    ...byTokenStatistic((name) => token[name]),
     ...(adversary && {
       'fall of the log-probability': adversary.fall,
       'probability of the rival before': adversary.rival.before,

@@ -116,14 +116,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const card = page.locator('#token-card');
     await card.waitFor({ state: 'visible' });
     const text = await card.textContent();
-    for (const fact of [
-      'adv. pert.',
-      'nll',
-      'entropy',
-      'margin',
-      'rival',
-      'not the probability of an error',
-    ])
+    for (const fact of ['adv. pert.', 'nll', 'entropy', 'margin', 'rival', 'not the probability of an error'])
       expect(text?.toLowerCase()).toContain(fact);
   });
 

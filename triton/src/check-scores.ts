@@ -1,10 +1,12 @@
 import {
+  byTokenStatistic,
   type FromScore,
   type ModelSource,
   type PassMessage,
   type RecordedScores,
   ScoreWorker,
   type ScoreWorkerOptions,
+  TOKEN_STATISTICS,
 } from 'flinch/engine-server';
 import { ServerFault } from './server-fault.js';
 
@@ -68,8 +70,12 @@ async function runPasses(
     if (answer.type !== 'scored') {
       throw new ServerFault(answer.type === 'failed' ? answer.message : `unexpected ${answer.type}`);
     }
-    for (const { logprob, entropy, margin, adversary } of answer.tokens) {
-      scores.push({ logprob, entropy, margin, fall: adversary?.fall ?? null });
+    for (const token of answer.tokens) {
+      const { logprob, adversary } = token;
+      scores.push({
+        ...byTokenStatistic((name) => token[name]),
+        ...{ logprob, fall: adversary?.fall ?? null },
+      });
     }
   }
   worker.release(0);
@@ -81,15 +87,14 @@ export function checkScores(actual: readonly Score[], recorded: readonly Score[]
   const largest = Math.max(LEAST_FALL, ...recorded.map(({ fall }) => Math.abs(fall ?? 0)));
   const tolerances = {
     logprob: TOLERANCE,
-    entropy: TOLERANCE,
-    margin: TOLERANCE,
+    ...byTokenStatistic(() => TOLERANCE),
     fall: FALL_SHARE * largest,
   };
   if (actual.length !== recorded.length) {
     throw new ServerFault(`it scores ${actual.length} tokens instead of ${recorded.length}`);
   }
   for (const [i, expected] of recorded.entries()) {
-    for (const name of ['logprob', 'entropy', 'margin', 'fall'] as const) {
+    for (const name of ['logprob', ...TOKEN_STATISTICS, 'fall'] as const) {
       const [a, b] = [actual[i]![name], expected[name]];
       // NaN is no difference within it.
       if (a === b || (a !== null && b !== null && Math.abs(a - b) <= tolerances[name])) continue;

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Engine } from '#src/engine/engine.js';
 import type { GenerateRequest } from '#src/engine/generation.js';
-import type { TokenStatistics } from '#src/engine/token-statistics.js';
 import { parseJsonLines } from '#src/files/json-lines.js';
+import type { TokenStatistics } from '#src/numerics/token-statistics.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
 
 export interface Answer {

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../graphs/decoder.js';
+import { tokenStatistics } from '../../numerics/token-statistics.js';
 import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import { longs } from '../ort-session.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
-import { tokenStatistics } from '../token-statistics.js';
 import type { PlainSpec, Sessions } from './graph-sessions.js';
 import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';

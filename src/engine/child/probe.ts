@@ -1,3 +1,4 @@
+import { TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
 import type { Adversary, FromDecode, FromScore } from '../protocol.js';
 import { DecodeWorker, type DecodeWorkerOptions } from './decode-worker.js';
 import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
@@ -35,7 +36,9 @@ export async function probeScore(
     });
     const tokens = answer.type === 'scored' ? answer.tokens : [];
     const finite = tokens.every((token) =>
-      [token.logprob, token.entropy, token.adversary?.fall ?? 0].every(Number.isFinite),
+      [token.logprob, ...TOKEN_STATISTICS.map((name) => token[name]), token.adversary?.fall ?? 0].every(
+        Number.isFinite,
+      ),
     );
     if (tokens.length === 0 || !finite) throw new Error(`the probe run failed: ${describe(answer)}`);
   }

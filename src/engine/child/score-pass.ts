@@ -1,3 +1,4 @@
+import { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
 import { type Feeds, floats, type GraphRunner, longs } from '../ort-session.js';
 import type { Adversary, PassMessage, PassToken } from '../protocol.js';
 import { count, type RunResult, type Runtime, runSequences, type SequenceRows } from './sequence-run.js';
@@ -14,7 +15,7 @@ export interface AttackedWindow extends Window {
 }
 
 /** Outputs of `outputStatistics`. */
-export const STATISTICS = ['logprob', 'entropy', 'margin', 'top_ids', 'top_logprobs'];
+export const STATISTICS = ['logprob', ...TOKEN_STATISTICS, 'top_ids', 'top_logprobs'];
 
 /** Further outputs of a graph with an adversary. */
 export const ADVERSARY: Readonly<Record<Adversary['form'], readonly string[]>> = {
@@ -81,9 +82,8 @@ export function readTokens(
   step: Step | null,
 ): PassToken[][] {
   const adversary = step && readAdversary(result, step);
-  const [logprob, entropy, margin, topLogprobs] = ['logprob', 'entropy', 'margin', 'top_logprobs'].map(
-    (name) => result.floats(name),
-  );
+  const [logprob, topLogprobs] = ['logprob', 'top_logprobs'].map((name) => result.floats(name));
+  const statistics = byTokenStatistic((name) => result.floats(name));
   const topIds = result.ids('top_ids');
   const k = result.tensor('top_ids').dims[1]!;
   let row = -1;
@@ -93,8 +93,7 @@ export function readTokens(
       const top = count(row * k, k).map((i) => ({ id: topIds[i]!, logprob: topLogprobs![i]! }));
       return {
         logprob: logprob![row]!,
-        entropy: entropy![row]!,
-        margin: margin![row]!,
+        ...byTokenStatistic((name) => statistics[name][row]!),
         top,
         adversary: adversary?.(row) ?? null,
       };

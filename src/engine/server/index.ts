@@ -7,6 +7,7 @@ export { fingerprint } from '../../checkpoint/fingerprint.js';
 export { UsageError } from '../../files/errors.js';
 export { isMissing } from '../../files/json.js';
 export type { ModelSource } from '../../graphs/decoder.js';
+export { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
 export type { Graph } from '../../onnx/graph.js';
 export { serialize } from '../../onnx/serialize.js';
 export type { ElementType, TensorType, Value } from '../../onnx/types.js';

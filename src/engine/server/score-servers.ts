@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { fingerprint } from '../../checkpoint/fingerprint.js';
 import { ModelError } from '../../files/errors.js';
 import { parseJson, readOptionalJson } from '../../files/json.js';
+import { byTokenStatistic } from '../../numerics/token-statistics.js';
 
 /** Scores of a text that the export computed, for a server to compute as well. */
 const recordedScoresSchema = z.object({
@@ -13,8 +14,7 @@ const recordedScoresSchema = z.object({
   scores: z.array(
     z.object({
       logprob: z.number(),
-      entropy: z.number(),
-      margin: z.number(),
+      ...byTokenStatistic(() => z.number()),
       /** By how much the adversary lowers the log-probability; `null` in a pass without one. */
       fall: z.number().nullable(),
     }),

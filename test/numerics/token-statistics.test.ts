@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tokenStatistics } from '#src/engine/token-statistics.js';
+import { tokenStatistics } from '#src/numerics/token-statistics.js';
 
 const logprobs = (...probabilities: number[]): Float32Array => Float32Array.from(probabilities, Math.log);
 

@@ -1,5 +1,5 @@
 import type { RiskLevel } from 'flinch-client';
-import type { FinishReason, Method, Part } from 'flinch-client/protocol';
+import { type FinishReason, type Method, type Part, PROBABILITY_METHODS } from 'flinch-client/protocol';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
   adversarial: {
@@ -55,7 +55,7 @@ export function isMethod(name: string): name is Method {
 export const DEFAULT_METHOD: Method = 'nll';
 
 /** Methods that need no request of their own; the others cost further passes. */
-export const USUAL_METHODS: readonly Method[] = ['nll', 'entropy', 'margin'];
+export const USUAL_METHODS: readonly Method[] = PROBABILITY_METHODS;
 
 const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',

@@ -6,7 +6,7 @@ import type { ConnectionEvent, GenerationEvent } from './event-types.js';
  */
 
 export type * from './event-types.js';
-export type { Method } from './guard-request.js';
+export type { Method } from './method-names.js';
 
 export const SUBPROTOCOL = 'flinch.v1';
 

@@ -18,7 +18,7 @@ export type {
   Verdict,
 } from './events.js';
 export type * from './flinch-metadata.js';
-export type { GuardRequest } from './guard-request.js';
+export type { GuardRequest, ScoringRequest } from './guard-request.js';
 export type { Observable } from './observable.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export type { GenerationRequest, Message } from './requests.js';

@@ -1,17 +1,6 @@
-// Written by `npm run schemas` from src/uncertainty/method-names.ts and src/guard/guard-fields.ts; changes are made there.
+// Written by `npm run schemas` from src/guard/guard-fields.ts; changes are made there.
 
-/** The uncertainty methods of tokens. */
-export const METHODS = [
-  'adversarial',
-  'random',
-  'tokur_eu',
-  'tokur_tu',
-  'tokur_au',
-  'nll',
-  'entropy',
-  'margin',
-] as const;
-export type Method = (typeof METHODS)[number];
+import type { Method } from './method-names.js';
 
 /** How the scores are computed, for research: the defaults suit every model. */
 export interface ScoringRequest {

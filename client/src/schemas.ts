@@ -1,6 +1,6 @@
 // `zod/mini` as a namespace: a bundler keeps only what is used, a twentieth of zod.
 import * as z from 'zod/mini';
-import { METHODS } from './guard-request.js';
+import { METHODS } from './method-names.js';
 
 /**
  * The server's messages of `flinch.v1` (gateway/PROTOCOL.md) as schemas. The server's tests validate its events with

@@ -1,8 +1,8 @@
 import { CONNECTION_EVENTS, GENERATION_EVENTS, NAMED_SCHEMAS } from 'flinch-client/protocol';
 import { z } from 'zod';
 import { guardSchema } from '../../gateway/requests/guard-limits.js';
-import { METHODS } from '../../src/uncertainty/method-names.js';
 import { requestSchema, responseSchema } from './json-schema.js';
+import { head } from './method-list.js';
 
 /** The client's types without zod, which its users compile against, with a comment on each field. */
 
@@ -36,18 +36,12 @@ type JsonSchema = z.output<typeof jsonSchema>;
 
 const parsed = (schema: z.core.$ZodType): JsonSchema => jsonSchema.parse(responseSchema(schema));
 
-const head = (source: string): string =>
-  `// Written by \`npm run schemas\` from ${source}; changes are made there.\n`;
-
 /** client/src/guard-request.ts */
 export function guardRequestType(): string {
   const { properties: fields = {} } = jsonSchema.parse(requestSchema(guardSchema));
   const { properties: settings = {}, description } = fields.scoring ?? {};
-  return `${head('src/uncertainty/method-names.ts and src/guard/guard-fields.ts')}
-/** The uncertainty methods of tokens. */
-export const METHODS = [
-${METHODS.map((method) => `  '${method}',\n`).join('')}] as const;
-export type Method = (typeof METHODS)[number];
+  return `${head('src/guard/guard-fields.ts')}
+import type { Method } from './method-names.js';
 
 /** ${description} */
 export interface ScoringRequest {
@@ -72,7 +66,7 @@ export function eventTypes(): string {
   const { Method, ...named } = NAMED_SCHEMAS;
   return [
     head('client/src/schemas.ts'),
-    `import type { Method } from './guard-request.js';\n`,
+    `import type { Method } from './method-names.js';\n`,
     ...Object.entries(named).map(([name, schema]) => declaration(name, schema, 'export ')),
     ...union('GenerationEvent', 'Events of a generation, which have a position in it.', GENERATION_EVENTS),
     ...union('ConnectionEvent', 'Messages about a request or the connection.', CONNECTION_EVENTS),

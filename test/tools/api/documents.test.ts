@@ -5,6 +5,7 @@ import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { asyncApi } from '#tools/api/asyncapi.js';
 import { eventTypes, guardRequestType } from '#tools/api/client-types.js';
+import { methodList } from '#tools/api/method-list.js';
 import { openApi } from '#tools/api/openapi.js';
 
 const readJson = async (file: string): Promise<unknown> => JSON.parse(await readFile(file, 'utf8'));
@@ -31,6 +32,12 @@ describe('gateway/asyncapi.json', () => {
     const schema: object = JSON.parse(await readFile(folder, 'utf8'));
     const check = new Ajv({ strict: false, validateFormats: false, meta: false }).compile(schema);
     expect({ valid: check(asyncApi(version)), errors: check.errors }).toEqual({ valid: true, errors: null });
+  });
+});
+
+describe('client/src/method-names.ts', () => {
+  it('is the list of the library (npm run schemas)', async () => {
+    expect(await readFile('client/src/method-names.ts', 'utf8')).toBe(methodList());
   });
 });
 

@@ -145,7 +145,7 @@ describe('before the first byte', () => {
     const options = { now: () => now };
     const { url, generations, status } = await models(
       [hole, good],
-      { retries: 3, timeouts: { first_byte_s: 0.5 } },
+      { retries: 3, timeouts: { first_byte_s: 2 } },
       options,
     );
     // What it can do it still says.

@@ -284,13 +284,12 @@ async function forEachAnswer(
   use: (answer: ScoredAnswer, ordinarySteps: number) => void,
   log?: CalibrationLog,
 ): Promise<boolean> {
-  const sampling = samplingOf(engine, options);
   const first = firstSeed(options, prompts.length);
   const requests = prompts.map(({ promptIds }, i) =>
     engine.complete({
       promptIds,
       maxTokens: Math.min(options.maxTokens, engine.contextLength - promptIds.length),
-      sampling: { ...sampling, seed: (first + i) | 0 },
+      sampling: { temperature: options.temperature, seed: (first + i) | 0 },
     }),
   );
   const open: number[] = [];

@@ -1,8 +1,11 @@
 import { type Command, Help, InvalidArgumentError, Option } from 'commander';
-import { guardSchema } from '../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, type Method } from '../src/uncertainty/method-names.js';
 import type { Schedule } from '../src/uncertainty/schedule.js';
-import { scoringFields, scoringOf as scoringOfFields } from '../src/uncertainty/scoring-fields.js';
+import {
+  scoringFields,
+  scoringOf as scoringOfFields,
+  scoringSchema,
+} from '../src/uncertainty/scoring-fields.js';
 import { checkScoring, type Scoring } from '../src/uncertainty/settings.js';
 import { checked, fieldOption, helpOf } from './field-option.js';
 import { parseMethods } from './options.js';
@@ -93,7 +96,7 @@ export function scoringOf(
   seed: number,
 ): Scoring {
   const offline = schedule === 'offline';
-  const { scoring: fields } = guardSchema.parse({ scoring: offline ? settings : { ...settings, schedule } });
+  const fields = scoringSchema.parse(offline ? settings : { ...settings, schedule });
   const scoring = scoringOfFields(methods, fields, seed);
   const whole: Scoring = offline ? { ...scoring, schedule: { kind: 'offline' } } : scoring;
   checkScoring(whole);

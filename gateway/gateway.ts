@@ -30,6 +30,11 @@ import { takeOver } from './websocket/take-over.js';
 /** Refused messages of the largest size that a client may send in a minute: each was read. */
 const REFUSED_MESSAGES = 16;
 
+/** Opens no state: an application passes the function of flinch-redis. */
+const withoutPackage: OpenState = () => {
+  throw new ConfigError('state', 'needs `openState` of the package flinch-redis beside the configuration');
+};
+
 /** Time that webhooks have for their last messages. */
 const LAST_MESSAGES_MS = 3000;
 
@@ -159,10 +164,8 @@ export function assembleGateway(
   const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
   const refusedBytes = REFUSED_MESSAGES * limits.body_bytes;
   const usage = commons?.usage ?? new OwnUsage();
-  if (config.state && !openState)
-    throw new ConfigError('state', 'needs `openState` of the package flinch-redis beside the configuration');
   const state = config.state
-    ? openState!(config.state, {
+    ? (openState ?? withoutPackage)(config.state, {
         ...{ logger, now, usage, config },
         observe: (...command) => metrics.redisCommand(...command),
         tookOver: (wentOn) => metrics.tookOver(wentOn),

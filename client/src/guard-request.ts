@@ -2,7 +2,7 @@
 
 import type { Method } from './method-names.js';
 
-/** How the scores are computed, for research: the defaults suit every model. */
+/** How the scores are computed, for research. */
 export interface ScoringRequest {
   /** Maximum number of new tokens scored by one pass. Default: `16`. */
   readonly block?: number;
@@ -34,7 +34,7 @@ export interface GuardRequest {
   readonly enabled?: boolean;
   /** Scores computed for each token (default: `nll`, `entropy`, `margin`, as far as the model can compute them, and `method`). */
   readonly methods?: readonly Method[];
-  /** How the scores are computed, for research: the defaults suit every model. */
+  /** How the scores are computed, for research. */
   readonly scoring?: ScoringRequest;
   /** Score that steps are judged by (default: `nll` if it is one of `methods`, otherwise the first of them). */
   readonly method?: Method;

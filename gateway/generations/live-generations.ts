@@ -29,7 +29,7 @@ export interface OpenRequest {
   readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
   /** Logger with the fields of this generation; by default that of all generations. */
   readonly logger?: Logger;
-  /** Told when it is over, unless it failed, whether it came to its end. */
+  /** Called at the end, unless it failed, with whether the generation is complete. */
   readonly over?: (generation: LiveGeneration, complete: boolean) => void;
 }
 

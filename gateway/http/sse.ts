@@ -21,7 +21,7 @@ export class SseSink implements Sink {
   readonly #backlog: Backlog;
   #opened = false;
   #corked = false;
-  /** Told of a failure before the first event, which still can be a plain response. */
+  /** Called with a failure before the first event, which still can be a plain response. */
   readonly refused: (error: unknown) => void;
 
   constructor(

@@ -19,7 +19,7 @@ export interface ChildLinkOptions<In> {
   /** Time without a message after which the process counts as stalled; if absent, it is not watched. */
   readonly stallMs: number | undefined;
   readonly receive: (message: In) => void;
-  /** Told once, of whatever ends it; also where it could not be started. Never within the constructor. */
+  /** Called once with the reason of the end, also if the process could not be started. Never within the constructor. */
   readonly ended: (end: ChildEnd) => void;
 }
 

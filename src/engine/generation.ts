@@ -17,7 +17,7 @@ const AHEAD = 64;
 const AHEAD_OF_GUARD = 8;
 const PORTIONS = 4;
 
-/** What is to be written. `promptIds` is enough: the checkpoint says the rest. */
+/** A request for a response. Only `promptIds` is required: the checkpoint gives the defaults. */
 export interface GenerateRequest {
   /**
    * Client of the request. Generations of several clients are scored for the same time each. Keys and values

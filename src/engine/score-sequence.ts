@@ -30,7 +30,7 @@ export interface ScoreContext {
   readonly client: string;
   /** Held by each sequence for as long as the process holds it. */
   readonly share: Share;
-  /** Told how long each pass took, and each sample, waiting for others included. */
+  /** Called with the duration of each pass and each sample, including the wait for others. */
   readonly passed: (ms: number) => void;
   /** Milliseconds since any fixed moment. */
   readonly now: () => number;

@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { UsageError } from './errors.js';
 
 /**
- * What a package exports that flinch does without, for most have no use for it.
- * @param what is in it, for whoever has to install it
- * @param load imports it, by a variable: the compiler is not to look for it
- * @throws UsageError where it is not installed
+ * Loads a package that few users need, and that is not installed with flinch.
+ * @param what name of the feature, for the error
+ * @param load imports the package by a variable, so that the compiler does not look for it
+ * @throws UsageError for a package that is not installed
  */
 export async function optionalPackage<Exports>(
   what: string,

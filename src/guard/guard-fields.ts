@@ -113,9 +113,7 @@ export const guardFields = {
     .describe(
       `Scores computed for each token (default: ${PROBABILITY_METHODS.map((name) => `\`${name}\``).join(', ')}, as far as the model can compute them, and \`method\`).`,
     ),
-  scoring: scoringSchema
-    .prefault({})
-    .describe('How the scores are computed, for research: the defaults suit every model.'),
+  scoring: scoringSchema.prefault({}).describe('How the scores are computed, for research.'),
   ...judgingFields,
 };
 

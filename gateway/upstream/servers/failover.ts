@@ -9,7 +9,7 @@ export interface FailoverOptions {
   /** Number of further tries of each server. */
   readonly retries: number;
   readonly logger: Logger;
-  /** Told of every fault, those that another try makes good among them. */
+  /** Called with every fault, also if another try succeeds. */
   readonly failed?: (code: UpstreamErrorCode) => void;
   /** Waits for so many milliseconds; rejects when the signal is aborted. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;

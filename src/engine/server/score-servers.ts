@@ -8,14 +8,14 @@ import { byTokenStatistic } from '../../numerics/token-statistics.js';
 
 /** Scores of a text that the export computed, for a server to compute as well. */
 const recordedScoresSchema = z.object({
-  /** Of the checkpoint. */
+  /** Fingerprint of the checkpoint. */
   fingerprint: z.string(),
   alpha: z.number(),
   scores: z.array(
     z.object({
       logprob: z.number(),
       ...byTokenStatistic(() => z.number()),
-      /** By how much the adversary lowers the log-probability; `null` in a pass without one. */
+      /** Fall of the log-probability by the adversary; `null` in a pass without one. */
       fall: z.number().nullable(),
     }),
   ),
@@ -33,7 +33,7 @@ export interface ScoreServers {
   readonly requestMs: number;
 }
 
-/** What one address did since the score process began. */
+/** Activity of one address since the score process began. */
 export interface ServerStatus {
   readonly address: string;
   /** Whether it is asked: its circuit is closed. */
@@ -41,7 +41,7 @@ export interface ServerStatus {
   readonly runs: number;
   /** Runs without a usable answer. */
   readonly failures: number;
-  /** Of all runs, until their answer or failure. */
+  /** Duration of all runs together, until their answer or failure. */
   readonly seconds: number;
   /** Sequences that it holds. */
   readonly sequences: number;

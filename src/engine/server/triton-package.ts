@@ -8,16 +8,16 @@ import type { ScoreServers, ServerStatus } from './score-servers.js';
 
 export interface OpenedServers {
   readonly sessions: GraphRunners;
-  /** Where the servers hold keys and values. */
+  /** Keys and values that the servers hold. */
   readonly held: HeldSequences | undefined;
   readonly concurrency: number;
   readonly status: () => ServerStatus[];
 }
 
 /**
- * Checks every address: health, metadata, and that it computes the scores that the export recorded. One that does not
- * pass is checked again later. What all that pass have is used: sequences, where each has them.
- * @param lost told why an address is not used
+ * Checks every address: health, metadata, and that it computes the scores that the export recorded. An address that
+ * fails is checked again later. Sequences are used if all addresses that pass support them.
+ * @param lost called with the reason why an address is not used
  * @throws Error if none passes
  */
 export type OpenServers = (
@@ -38,13 +38,13 @@ export interface WrittenRepository {
   readonly models: readonly string[];
   /** Whether the weights are links to the checkpoint's files; copies elsewhere than on its file system. */
   readonly weights: 'linked' | 'copied';
-  /** What `flinch serve` compares a server's scores with; beside the checkpoint's weights. */
+  /** File of the scores that `flinch serve` compares a server's with, beside the checkpoint's weights. */
   readonly scores: string;
 }
 
 /**
  * Writes a model repository for Triton's ONNX Runtime backend: for each graph `config.pbtxt` and
- * `1/model.onnx/model.onnx`, with the checkpoint's own weight files beside it. What stands there unfinished has a
+ * `1/model.onnx/model.onnx`, with the checkpoint's own weight files beside it. An unfinished file has a
  * name that ends with `.tmp`.
  *
  * @throws UsageError for a model that is there already; ModelError
@@ -54,7 +54,7 @@ export type WriteTritonRepository = (
   options: TritonExport,
 ) => Promise<WrittenRepository>;
 
-/** What the package `flinch-triton` exports. */
+/** Exports of the package `flinch-triton`. */
 interface TritonPackage {
   readonly openServers: OpenServers;
   readonly writeTritonRepository: WriteTritonRepository;
@@ -63,9 +63,12 @@ interface TritonPackage {
 const TRITON_PACKAGE: string = 'flinch-triton';
 const SCORING = 'scoring on inference servers (`scorer_url`)';
 
-/** @throws UsageError where what scores on inference servers is not installed */
+/** @throws UsageError if flinch-triton is not installed */
 export const checkServersPackage = (): void => checkInstalled(SCORING, TRITON_PACKAGE);
 
-/** @param what needs it @throws UsageError where the package is not installed */
+/**
+ * @param what name of the feature that needs it, for the error
+ * @throws UsageError if flinch-triton is not installed
+ */
 export const tritonPackage = (what = SCORING): Promise<TritonPackage> =>
   optionalPackage(what, TRITON_PACKAGE, () => import(TRITON_PACKAGE));

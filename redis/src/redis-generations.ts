@@ -163,10 +163,18 @@ export class RedisGenerations implements SharedGenerations {
     forget().catch(() => {}); // it can never be resumed: it ends by itself
   }
 
-  /** While Redis is away no other gateway can have taken it. */
+  /**
+   * While Redis is away no other gateway can have taken it. One that was stopped cannot know that.
+   * @throws ApiError 503 `state_unavailable`
+   */
   async owns(id: string): Promise<boolean> {
-    if (performance.now() < this.#leasedUntilMs) return true;
-    await this.#hold().catch(() => {}); // Redis is away, and says so itself
+    const untilMs = this.#leasedUntilMs;
+    if (performance.now() < untilMs) return true;
+    try {
+      await this.#hold();
+    } catch (error) {
+      if (!this.#options.redis.wasAwayAt(untilMs)) throw error;
+    }
     return this.#serving.own(id) !== undefined;
   }
 

@@ -28,7 +28,8 @@ export class Redis {
   #reason: string | null = null;
   #closed = false;
   #probing = false;
-  #upSinceMs = 0;
+  /** Since when it has answered, or not answered, in `performance.now()`. */
+  #sinceMs = 0;
   #retry: NodeJS.Timeout | undefined;
   #lastRefusalMs = Number.NEGATIVE_INFINITY;
 
@@ -50,7 +51,12 @@ export class Redis {
 
   /** Time for which it has answered, in milliseconds; 0 while it does not. */
   get upForMs(): number {
-    return this.#up ? performance.now() - this.#upSinceMs : 0;
+    return this.#up ? performance.now() - this.#sinceMs : 0;
+  }
+
+  /** Whether it is away, and was at a time in the past, in `performance.now()`. */
+  wasAwayAt(ms: number): boolean {
+    return !this.#up && this.#sinceMs <= ms;
   }
 
   /** A further connection to the same, for commands that wait. It says nothing in the log. */
@@ -124,7 +130,7 @@ export class Redis {
     if (this.#up || this.#closed) return;
     this.#options.logger.info(this.#reached ? 'Redis is back' : 'Redis is connected');
     this.#up = true;
-    this.#upSinceMs = performance.now();
+    this.#sinceMs = performance.now();
     this.#reached = true;
     this.#reason = null;
     this.#options.found();
@@ -137,6 +143,7 @@ export class Redis {
     this.#reason = reason;
     if (!this.#up) return;
     this.#up = false;
+    this.#sinceMs = performance.now();
     void this.#probe();
   }
 
@@ -154,7 +161,8 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new TimeoutError(`no answer within ${COMMAND_TIMEOUT_MS} ms`);
-    timer = setTimeout(() => reject(error), COMMAND_TIMEOUT_MS);
+    // A process that was stopped runs its timers before it reads an answer that is here already.
+    timer = setTimeout(() => setImmediate(() => reject(error)), COMMAND_TIMEOUT_MS);
   });
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -36,10 +36,12 @@ export interface Rival {
 }
 
 export interface Usage {
-  prompt_tokens: number;
+  /** `null` if an upstream writes that does not say. */
+  prompt_tokens: number | null;
   /** The response as it stands, without retracted tokens. */
   completion_tokens: number;
-  total_tokens: number;
+  /** `null` if `prompt_tokens` is. */
+  total_tokens: number | null;
   /** Tokens of the prompt that were known from earlier texts of the client. Absent if an upstream writes. */
   prompt_tokens_details?: { cached_tokens: number } | undefined;
   /** All tokens written for the response, including candidates. Present if larger than `completion_tokens`. */

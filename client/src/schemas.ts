@@ -32,9 +32,9 @@ const rival = about(
 );
 
 const usage = z.object({
-  prompt_tokens: z.int(),
+  prompt_tokens: about('`null` if an upstream writes that does not say.', z.nullable(z.int())),
   completion_tokens: about('The response as it stands, without retracted tokens.', z.int()),
-  total_tokens: z.int(),
+  total_tokens: about('`null` if `prompt_tokens` is.', z.nullable(z.int())),
   prompt_tokens_details: about(
     'Tokens of the prompt that were known from earlier texts of the client. Absent if an upstream writes.',
     z.optional(z.object({ cached_tokens: z.int() })),

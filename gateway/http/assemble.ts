@@ -1,5 +1,5 @@
 import { asObject, type Json, listOf } from '../upstream/wire/json.js';
-import { JoinedFields, WrittenJson, written } from './joined-parts.js';
+import { JoinedFields, type WrittenJson, written } from './joined-parts.js';
 
 /** A choice of a whole completion, as far as chunks have told it. Values within it may be written JSON. */
 export interface AssembledChoice {
@@ -45,7 +45,7 @@ export class Assembly {
         return {
           ...rest,
           index,
-          message: withoutIndices(asObject(message) ?? {}),
+          message: asObject(message) ?? {},
           logprobs: asObject(logprobs),
           finish_reason: typeof reason === 'string' ? reason : null,
         };
@@ -62,18 +62,3 @@ export class Assembly {
 }
 
 const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
-
-/** Sorts tool calls by their indices, and removes these: a message has calls in their order. */
-function withoutIndices(message: Json): Json {
-  if (!Array.isArray(message.tool_calls)) return message;
-  const calls = listOf(message.tool_calls).toSorted((a, b) => Number(indexOf(a)) - Number(indexOf(b)));
-  return { ...message, tool_calls: calls.map(withoutIndex) };
-}
-
-const indexOf = (call: unknown): unknown => asObject(call)?.index;
-
-function withoutIndex(call: unknown): unknown {
-  if (call instanceof WrittenJson) return call;
-  const { index: _, ...rest } = asObject(call) ?? {};
-  return rest;
-}

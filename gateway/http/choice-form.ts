@@ -25,8 +25,6 @@ export interface ChoiceForm {
   passed(choice: Json): Json;
   /** A choice of a whole answer. */
   whole(choice: AssembledChoice, text: string): Json;
-  /** Choice of a whole answer that is not scored. */
-  verbatim(choice: AssembledChoice): Json;
   /** The text of a choice that an upstream wrote beside the first. */
   textOf(choice: AssembledChoice): string;
   /** Whether log-probabilities may be told of more than the text, such as of a refusal. */
@@ -42,10 +40,6 @@ export const CHAT_FORM: ChoiceForm = {
   delta: (content) => ({ delta: content === undefined ? {} : { content } }),
   passed: (choice) => choice,
   whole: ({ message, ...choice }, text) => ({ ...choice, message: messageOf(text, message) }),
-  verbatim: ({ message, ...choice }) => ({
-    ...choice,
-    message: { role: 'assistant', content: null, refusal: null, ...message },
-  }),
   textOf: ({ message: { content } }) => (typeof content === 'string' ? content : ''),
   tellsBeside: true,
   logprobs: (entries) => ({ content: entries.map(chatEntry), refusal: null }),
@@ -71,7 +65,6 @@ export const TEXT_FORM: ChoiceForm = {
   delta: (text = '') => ({ text }),
   passed: ({ delta: _, ...choice }) => ({ text: '', ...choice }),
   whole: ({ message: _, ...choice }, text) => ({ ...choice, text }),
-  verbatim: ({ message: _, ...choice }) => choice,
   textOf: ({ text }) => (typeof text === 'string' ? text : ''),
   tellsBeside: false,
   logprobs: (entries, at) => {

@@ -1,8 +1,10 @@
-import { asObject, type Json } from '../upstream/wire/json.js';
+import { UpstreamError } from '../upstream/errors.js';
+import { asObject, type Json, MAX_ENTRIES } from '../upstream/wire/json.js';
 
-/** Given whole at each mention; other strings come in parts. */
-const WHOLE: ReadonlySet<string> = new Set([
-  ...['id', 'type', 'name', 'role', 'index', 'format', 'object', 'finish_reason'],
+/** Fields whose strings come in parts. All other strings are whole at each mention, and many servers repeat them. */
+const IN_PARTS: ReadonlySet<string> = new Set([
+  ...['content', 'text', 'refusal', 'reasoning', 'reasoning_content', 'thinking', 'summary'],
+  ...['arguments', 'input', 'data', 'transcript'],
 ]);
 
 /** A value that is JSON already, in parts: so little is left to be done at the end of a long answer. */
@@ -78,8 +80,9 @@ export function jsonParts(value: unknown): string[] {
 export const jsonOf = (value: unknown): string => jsonParts(value).join('');
 
 /**
- * An object that comes in parts: strings are joined, objects field by field, lists by the `index` of their items, else
- * one after the other. It grows in place: nothing that is there is copied for a part that comes. Parts stay as they are.
+ * An object that comes in parts: texts are joined, objects field by field, lists by the `index` of their items, else
+ * one after the other. An empty string, or `null`, changes nothing. It grows in place: nothing that is there is copied
+ * for a part that comes. Parts stay as they are.
  */
 export class JoinedFields {
   readonly #fields: Map<string, unknown>;
@@ -133,14 +136,86 @@ class JoinedList {
 }
 
 function joined(name: string, before: unknown, after: unknown): unknown {
+  if (name === 'tool_calls' && Array.isArray(after))
+    return (before instanceof JoinedCalls ? before : new JoinedCalls()).add(after);
   if (before === undefined || before === null)
     return Array.isArray(after) ? new JoinedList().add(after) : after;
-  if (after === undefined || after === null) return before;
-  if (WHOLE.has(name)) return after;
-  if (typeof before === 'string' && typeof after === 'string') return before + after;
+  if (after === undefined || after === null || after === '') return before;
+  if (typeof before === 'string' && typeof after === 'string' && IN_PARTS.has(name)) return before + after;
   if (Array.isArray(after)) return joinedList(before)?.add(after) ?? after;
   const object = asObject(after);
   return (object && joinedFields(before)?.join(object)) ?? after;
+}
+
+interface Call {
+  readonly index: number | null;
+  /** Id and name; empty before they come. */
+  id: string;
+  name: string;
+  readonly fields: JoinedFields;
+}
+
+/**
+ * The tool calls of a message, which come in parts. A part belongs to the last call with its index; without an index to
+ * the call with its id, else to the last one. Some servers number all calls 0: a part with another id is another call;
+ * so is one without an id that has another name, or in the same chunk a name again.
+ */
+class JoinedCalls {
+  readonly #calls: Call[] = [];
+  /** The last call by index, and calls by id. */
+  readonly #byIndex = new Map<number, Call>();
+  readonly #byId = new Map<string, Call>();
+
+  add(parts: readonly unknown[]): this {
+    const written = new Set<Call>();
+    for (const part of parts) {
+      const { index: given, ...fields } = asObject(part) ?? {};
+      const index = typeof given === 'number' ? given : null;
+      const id = textOf(fields.id);
+      const name = textOf((asObject(fields.function) ?? asObject(fields.custom))?.name);
+      const known = this.#last(index, id);
+      const call =
+        known && !isAnother(known, { id, name, again: written.has(known) }) ? known : this.#begin(index);
+      call.id ||= id;
+      call.name ||= name;
+      call.fields.join(fields);
+      if (id !== '') this.#byId.set(id, call);
+      written.add(call);
+    }
+    return this;
+  }
+
+  /** The calls without their indices, as a message has them. */
+  get whole(): readonly unknown[] {
+    const calls = this.#calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    return calls.map(({ fields }) => fields.whole);
+  }
+
+  /** @throws UpstreamError for one too many, whether they have indices or not */
+  #begin(index: number | null): Call {
+    if (this.#calls.length === MAX_ENTRIES)
+      throw new UpstreamError('upstream_error', `the upstream sent more than ${MAX_ENTRIES} tool calls`);
+    const call = { index, id: '', name: '', fields: new JoinedFields() };
+    this.#calls.push(call);
+    if (index !== null) this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #last(index: number | null, id: string): Call | undefined {
+    if (index !== null) return this.#byIndex.get(index);
+    return (id !== '' ? this.#byId.get(id) : undefined) ?? this.#calls.at(-1);
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** @param part with whether a part of the call was in the same chunk */
+function isAnother(
+  call: Pick<Call, 'id' | 'name'>,
+  { id, name, again }: { readonly id: string; readonly name: string; readonly again: boolean },
+): boolean {
+  if (call.id !== '' && id !== '') return call.id !== id;
+  return call.name !== '' && name !== '' && (again || call.name !== name);
 }
 
 function joinedFields(value: unknown): JoinedFields | null {
@@ -155,6 +230,7 @@ function joinedList(value: unknown): JoinedList | null {
 }
 
 function wholeOf(value: unknown): unknown {
-  if (value instanceof JoinedFields || value instanceof JoinedList) return value.whole;
+  if (value instanceof JoinedFields || value instanceof JoinedList || value instanceof JoinedCalls)
+    return value.whole;
   return typeof value === 'object' && value !== null ? written(value) : value;
 }

@@ -5,6 +5,12 @@ import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { ReadGeneration, Sink } from '../generations/live-generation.js';
 
+/**
+ * A comment, without an empty line after it: readers that remember the id of the last event, such as the one of
+ * openai-python, take that for an event without data.
+ */
+export const HEARTBEAT = ': heartbeat\n';
+
 /** An event whose data is JSON, or a text as it is. */
 export function sseEvent(payload: unknown, id?: string): string {
   const data = typeof payload === 'string' ? payload : JSON.stringify(payload);
@@ -33,7 +39,7 @@ export class SseSink implements Sink {
     this.#res = res;
     this.refused = refused;
     this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => {
-      if (this.#opened && !this.#backlog.full) this.#write(': heartbeat\n\n');
+      if (this.#opened && !this.#backlog.full) this.#write(HEARTBEAT);
     });
     this.#backlog = new Backlog({
       limitBytes: queue_bytes,

@@ -2,17 +2,12 @@ import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { GuardInForce } from '../models/served-model.js';
-import { JoinedParts } from '../upstream/wire/joined-parts.js';
-import { Assembly } from './assemble.js';
-import type { ChoiceForm } from './choice-form.js';
-import { jsonParts } from './joined-parts.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
   readonly id: string;
   readonly model: string;
   readonly guard: GuardInForce;
-  readonly form: ChoiceForm;
   /** Whether the client asked for the chunk with the usage. */
   readonly includeUsage: boolean;
 }
@@ -61,24 +56,18 @@ export class VerbatimEncoding implements Encoding {
   }
 }
 
-/** The same as one JSON text in parts, once all of it is there. */
-export function wholeVerbatim({ id, model, guard, form }: VerbatimOptions): Encoding {
-  const assembly = new Assembly();
-  const joined = new JoinedParts();
+/** The same where the upstream sends it whole. */
+export function wholeVerbatim({
+  id,
+  model,
+  guard,
+}: Pick<VerbatimOptions, 'id' | 'model' | 'guard'>): Encoding {
   return {
     opening: () => [],
-    event: (event) => {
-      if (event.type === 'upstream.delta') {
-        joined.add(event.chunk);
-        assembly.add(event.chunk);
-      }
-      if (event.type !== 'generation.done') return [];
-      const { fields, usage, choices } = assembly;
-      const object = form.objects.whole;
-      const flinch = { guard, tokens: [] };
-      const whole = choices.map((choice) => form.verbatim(choice));
-      return jsonParts({ ...fields, id, object, model, choices: whole, usage, flinch });
-    },
+    event: (event) =>
+      event.type === 'upstream.delta'
+        ? [JSON.stringify({ ...event.chunk, id, model, flinch: { guard, tokens: [] } })]
+        : [],
     cancelled: () => [],
     failed: () => [],
   };

@@ -164,9 +164,9 @@ export class GenerationObserver {
     if (done.verdict) guard.verdict(done.verdict, this.#observed.action);
     const total = this.#secondsAt(ms);
     generations.done(done, total, this.#exemplar(total));
-    const { completionTokens } = done.usage;
-    if (this.#writtenMs !== null && completionTokens > 1) {
-      const seconds = (ms - this.#writtenMs) / 1000 / (completionTokens - 1);
+    const tokens = done.usage.completionTokens ?? 0;
+    if (this.#writtenMs !== null && tokens > 1) {
+      const seconds = (ms - this.#writtenMs) / 1000 / (tokens - 1);
       generations.perToken(seconds, this.#exemplar(seconds));
     }
   }

@@ -161,9 +161,10 @@ export class GenerationSeries {
     this.#metrics.generations.inc({ model: this.#model, outcome });
   }
 
-  #use({ promptTokens, completionTokens, generatedTokens = completionTokens }: Usage): void {
-    this.#input.observe(promptTokens);
-    this.#output.observe(completionTokens);
-    this.#metrics.tokens.inc({ model: this.#model }, generatedTokens);
+  #use({ promptTokens, completionTokens, generatedTokens: all }: Usage): void {
+    const generatedTokens = all ?? completionTokens;
+    if (promptTokens !== null) this.#input.observe(promptTokens);
+    if (completionTokens !== null) this.#output.observe(completionTokens);
+    if (generatedTokens !== null) this.#metrics.tokens.inc({ model: this.#model }, generatedTokens);
   }
 }

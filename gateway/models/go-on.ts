@@ -73,9 +73,9 @@ export function restOf(after: Settled | undefined, events: Observable<GuardEvent
 function branchAfter(after: Settled, branch: Branch): Branch {
   const { length } = after.tokens;
   return {
-    promptTokens: Math.max(0, branch.promptTokens - length),
+    promptTokens: before(branch.promptTokens, length),
     get cachedTokens() {
-      return branch.cachedTokens && Math.min(branch.cachedTokens, this.promptTokens);
+      return branch.cachedTokens && Math.min(branch.cachedTokens, this.promptTokens ?? 0);
     },
     get written() {
       return branch.written;
@@ -111,12 +111,16 @@ function countedOn({ tokens: { length }, steps }: Settled, event: GuardEvent): G
 /** Usage of the whole response: for the writer of the rest, the settled part was part of the prompt. */
 function usageAfter(length: number, { usage }: DoneEvent): DoneEvent['usage'] {
   const { cachedTokens, completionTokens } = usage;
-  const promptTokens = Math.max(0, usage.promptTokens - length);
+  const promptTokens = before(usage.promptTokens, length);
   return {
-    ...{ promptTokens, completionTokens: completionTokens + length },
-    ...(cachedTokens !== undefined && { cachedTokens: Math.min(cachedTokens, promptTokens) }),
+    ...{ promptTokens, completionTokens: completionTokens === null ? null : completionTokens + length },
+    ...(cachedTokens !== undefined && { cachedTokens: Math.min(cachedTokens, promptTokens ?? 0) }),
   };
 }
+
+/** Tokens of a prompt without those of the settled part at its end. */
+const before = (tokens: number | null, length: number): number | null =>
+  tokens === null ? null : Math.max(0, tokens - length);
 
 /** An event of a guard that knows of no interventions before. */
 function ofWhole({ interventions, flagged, written }: Settled, event: GuardEvent): GuardEvent {

@@ -111,7 +111,7 @@ function reportTo(span: Span, { model, responseId }: GenerationAbout): (news: Ge
 
 const doneAttributes = ({ finishReason, usage }: DoneEvent): Attributes => ({
   'gen_ai.response.finish_reasons': [finishReason],
-  'gen_ai.usage.input_tokens': usage.promptTokens,
-  'gen_ai.usage.output_tokens': usage.completionTokens,
+  ...(usage.promptTokens !== null && { 'gen_ai.usage.input_tokens': usage.promptTokens }),
+  ...(usage.completionTokens !== null && { 'gen_ai.usage.output_tokens': usage.completionTokens }),
   ...(usage.cachedTokens !== undefined && { 'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens }),
 });

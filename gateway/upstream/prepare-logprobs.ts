@@ -60,17 +60,18 @@ export function prepareByLogprobs(
   const settings = withWarnings(guarded, lowered);
   if (refusesUnscored && !settings.enabled) throw new UnscoredError(['tokens']);
   const methods = settings.enabled ? settings.methods : [];
-  const whole: UpstreamRequest = {
+  const all: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
     topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
   };
-  const asked = requestAfter(whole, after);
+  const asked = requestAfter(all, after);
   // A guard without any method still has a verdict: unknown.
   if (request.guard.enabled === false && asItComes) {
+    const whole = options.asked.stream === false && !response;
     const lower = request.clamp && topLogprobs > 0;
     const name = prompt === undefined ? 'top_logprobs' : 'logprobs';
     const fields = lower ? { ...asked.fields, [name]: topLogprobs } : { ...asked.fields };
-    const verbatim = { ...asked, fields, verbatim: true, topLogprobs: 0 };
+    const verbatim = { ...asked, fields, verbatim: true, whole, topLogprobs: 0 };
     const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
     return {
       ...prepared,

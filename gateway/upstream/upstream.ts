@@ -36,6 +36,8 @@ export interface UpstreamRequest {
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */
   readonly verbatim?: boolean;
+  /** Whether a verbatim answer is asked for as one object, not in chunks. */
+  readonly whole?: boolean;
   /** Whether of the answer only fields that are known are passed on. */
   readonly knownOnly?: boolean;
   /** The trace that it belongs to, which the server is told. */

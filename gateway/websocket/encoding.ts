@@ -37,7 +37,7 @@ export class StreamEncoding implements Encoding {
   }
 
   cancelled(offset: number): string[] {
-    const promptTokens = this.#options.prepared.promptTokens ?? 0;
+    const { promptTokens } = this.#options.prepared;
     const usage = usageFields({ promptTokens, completionTokens: this.#completionTokens });
     return this.#frames({ type: 'generation.done', finish_reason: 'cancelled', usage }, offset);
   }

@@ -8,7 +8,8 @@ import { TextSoFar } from './text-so-far.js';
 
 /** One continuation of a response, which can be continued in other ways from any of its tokens. */
 export interface Branch {
-  readonly promptTokens: number;
+  /** `null` where only the upstream counts them. */
+  readonly promptTokens: number | null;
   /** See {@link Usage}; 0 for a continuation. */
   readonly cachedTokens?: number | undefined;
   /** Tokens that were written for it, read or not. */

@@ -220,7 +220,7 @@ export class Interventions {
 
   #finish(finishReason: string, counted?: Usage): void {
     this.#leaveOthers();
-    const { promptTokens = 0, cachedTokens } = this.#root ?? {};
+    const { promptTokens = null, cachedTokens } = this.#root ?? {};
     const usage = {
       ...(counted ?? { promptTokens, completionTokens: this.#tokens }),
       ...(cachedTokens !== undefined && { cachedTokens }),

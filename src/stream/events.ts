@@ -124,11 +124,12 @@ export interface Verdict {
 }
 
 export interface Usage {
-  readonly promptTokens: number;
+  /** `null` if an upstream writes that does not say. */
+  readonly promptTokens: number | null;
   /** Prompt tokens known from earlier texts; only if the engine writes. */
   readonly cachedTokens?: number;
-  /** Tokens of the response as it stands. */
-  readonly completionTokens: number;
+  /** Tokens of the response as it stands; `null` if an upstream that does not say writes it, and nothing reads it. */
+  readonly completionTokens: number | null;
   /** All that were written, also those of candidates and of what was retracted; where a guard may do so. */
   readonly generatedTokens?: number;
 }

@@ -68,12 +68,13 @@ export function usageFields({
   completionTokens,
   generatedTokens = 0,
 }: DoneEvent['usage']) {
+  const known = promptTokens !== null && completionTokens !== null;
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
+    total_tokens: known ? promptTokens + completionTokens : null,
     ...(cachedTokens !== undefined && { prompt_tokens_details: { cached_tokens: cachedTokens } }),
-    ...(generatedTokens > completionTokens && { generated_tokens: generatedTokens }),
+    ...(generatedTokens > (completionTokens ?? 0) && { generated_tokens: generatedTokens }),
   };
 }
 

@@ -196,6 +196,19 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     // The token that ends the answer is one of it, without text.
     if (!stopped && reason === 'stop') sent.push({ token: model.end, delta: '' });
     const ids = body.return_token_ids === true;
+    if (body.stream !== true) {
+      const entries = sent.map(({ token }) => logprobEntry(token, false, 0));
+      const text = sent.map(({ delta }) => delta).join('');
+      const [object, said, logprobs] = chat
+        ? ['chat.completion', { message: { role: 'assistant', content: text } }, { content: entries }]
+        : ['text_completion', { text }, { tokens: entries.map(({ token }) => token) }];
+      const choice = { index: 0, ...said, finish_reason: stopped ? 'stop' : reason };
+      return reply.json(200, {
+        ...{ id: 'x', object, created: 1, model: body.model },
+        choices: [{ ...choice, logprobs: body.logprobs ? logprobs : null }],
+        usage: usageOf(prompt.length, sent.length),
+      });
+    }
     reply.head();
     if (chat) {
       const first = {

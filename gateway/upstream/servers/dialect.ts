@@ -31,8 +31,8 @@ export interface Dialect {
 export interface Call {
   readonly path: string;
   readonly body: object;
-  readonly framing: 'sse' | 'lines';
-  readonly format: 'chunk' | 'generate' | 'verbatim' | 'response' | 'verbatim-response';
+  readonly framing: 'sse' | 'lines' | 'whole';
+  readonly format: 'chunk' | 'generate' | 'verbatim' | 'whole' | 'response' | 'verbatim-response';
 }
 
 type Begun = NonNullable<UpstreamRequest['begun']>;
@@ -98,8 +98,7 @@ function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: 
     ...(top !== null && { logprobs: true, top_logprobs: top }),
     ...extra,
   };
-  const format = request.verbatim ? 'verbatim' : 'chunk';
-  return { path: '/chat/completions', body, framing: 'sse', format };
+  return { path: '/chat/completions', body, ...formOf(request) };
 }
 
 function completion(
@@ -109,7 +108,7 @@ function completion(
   prompt: string | readonly number[],
 ): Call {
   const top = alternatives(request, dialect);
-  const { fields = {}, verbatim } = request;
+  const { fields = {} } = request;
   const own = request.prompt === undefined ? withoutFieldsOfChats(fields) : fields;
   const body = {
     ...own,
@@ -118,7 +117,12 @@ function completion(
     prompt,
     ...(top !== null && { logprobs: top }),
   };
-  return { path: '/completions', body, framing: 'sse', format: verbatim ? 'verbatim' : 'chunk' };
+  return { path: '/completions', body, ...formOf(request) };
+}
+
+function formOf({ verbatim, whole }: UpstreamRequest): Pick<Call, 'framing' | 'format'> {
+  if (whole) return { framing: 'whole', format: 'whole' };
+  return { framing: 'sse', format: verbatim ? 'verbatim' : 'chunk' };
 }
 
 /** OpenAI's API reference, "Responses". */
@@ -179,13 +183,13 @@ const OF_CHATS: ReadonlySet<string> = new Set([
 
 function common(
   model: string,
-  { fields, sampling, stop, verbatim }: UpstreamRequest,
+  { fields, sampling, stop, verbatim, whole }: UpstreamRequest,
   dialect: Dialect,
 ): object {
+  const options = { ...asObject(fields?.stream_options), include_usage: true };
   return {
     model,
-    stream: true,
-    ...(dialect.usage && { stream_options: { ...asObject(fields?.stream_options), include_usage: true } }),
+    ...(!whole && { stream: true, ...(dialect.usage && { stream_options: options }) }),
     ...given('temperature', sampling.temperature),
     ...given('top_p', sampling.topP),
     ...given('top_k', sampling.topK),

@@ -285,7 +285,7 @@ export class UpstreamServer {
     signal: AbortSignal,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Exchange> {
-    const exchange = await this.#http.post(path, body, signal, headers);
+    const exchange = await this.#http.post(path, body, signal, { headers, whole: framing === 'whole' });
     const problem =
       exchange.status === 200
         ? problemOf(exchange, framing)
@@ -326,11 +326,18 @@ function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): u
   return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 
-/** Error for an answer that is not a stream: a page, a whole response or a compressed one. */
+/** Content types by framing. */
+const TYPES: Readonly<Record<Call['framing'], readonly string[]>> = {
+  sse: ['text/event-stream'],
+  lines: ['application/x-ndjson', 'application/json'],
+  whole: ['application/json'],
+};
+
+/** Error for an answer of another form than was asked for, such as a page, or a compressed one. */
 function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError | null {
   const [type = ''] = (exchange.header('content-type') ?? '').split(';');
   const encoding = exchange.header('content-encoding') ?? 'identity';
-  const expected = framing === 'sse' ? ['text/event-stream'] : ['application/x-ndjson', 'application/json'];
-  if (expected.includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
-  return new UpstreamError('upstream_error', 'the upstream did not answer with a stream');
+  if (TYPES[framing].includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
+  const form = framing === 'whole' ? 'JSON' : 'a stream';
+  return new UpstreamError('upstream_error', `the upstream did not answer with ${form}`);
 }

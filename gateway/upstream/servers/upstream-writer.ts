@@ -69,9 +69,9 @@ export class UpstreamWriter implements BranchWriter {
     this.#past = past;
   }
 
-  /** 0 if the server sends the number only at the end. */
-  get promptTokens(): number {
-    return this.#options.promptIds?.length ?? 0;
+  /** `null` if the server sends the number only at the end, or not at all. */
+  get promptTokens(): number | null {
+    return this.#options.promptIds?.length ?? null;
   }
 
   get written(): number {

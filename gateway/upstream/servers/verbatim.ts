@@ -15,7 +15,7 @@ export function chunksOf(answer: UpstreamResponse, gate: FlowGate): Observable<U
         }
       }
       const { finishReason, usage } = answer.end();
-      const counted = usage ?? { promptTokens: 0, completionTokens: 0 };
+      const counted = usage ?? { promptTokens: null, completionTokens: null };
       subscriber.next({ type: 'generation.done', finishReason, usage: counted });
       subscriber.complete();
     };

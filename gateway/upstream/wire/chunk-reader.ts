@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { UpstreamError } from '../errors.js';
 import type { Call } from '../servers/dialect.js';
-import { type Chunk, readChunk, readGenerateLine, readVerbatim } from './chunks.js';
+import { type Chunk, readChunk, readGenerateLine, readVerbatim, readWhole } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
@@ -14,20 +14,24 @@ const READERS = {
   chunk: () => readChunk,
   generate: () => readGenerateLine,
   verbatim: () => readVerbatim,
+  whole: () => readWhole,
   response: responseReader,
   'verbatim-response': () => readResponseVerbatim,
 } as const;
 
 /** Formats whose last message says that it is the last; others have a mark of their own. */
-const ENDS: ReadonlySet<Call['format']> = new Set(['generate', 'response', 'verbatim-response']);
+const ENDS: ReadonlySet<Call['format']> = new Set([
+  ...(['generate', 'whole', 'response', 'verbatim-response'] as const),
+]);
 
 /** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
 const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 
-/** Maximum bytes of a line or event of an answer. */
-const MAX_LINE_BYTES = 1 << 20;
+/** Maximum characters of a line or event of an answer, and of one that is a single object. */
+const MAX_LINE = 1 << 20;
+const MAX_WHOLE = 16 << 20;
 
 /**
  * The chunks of an answer, of which no more come once the server has said that it is over. Time limits are for chunks
@@ -65,9 +69,10 @@ export class ChunkReader {
     this.#exchange = exchange;
     this.#call = call;
     this.#read = READERS[call.format]();
-    this.#joined = call.format === 'verbatim' ? null : new JoinedParts();
+    const passed = call.format === 'verbatim' || call.format === 'whole';
+    this.#joined = passed ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
-    this.#messages = new Messages(call.framing, MAX_LINE_BYTES);
+    this.#messages = new Messages(call.framing, call.framing === 'whole' ? MAX_WHOLE : MAX_LINE);
   }
 
   /**

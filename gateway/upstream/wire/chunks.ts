@@ -46,6 +46,7 @@ export interface Chunk {
  *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise; with
  *   `timings_per_token`, `timings.predicted_n`.
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
+ * - Moonshot: `usage` within the last choice.
  * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning"); the reason `model_length`.
  *
  * All else is {@link besideText the text}.
@@ -56,7 +57,6 @@ export function readChunk(message: string): Chunk {
   const chunk = checked(message);
   const choice = firstOf(chunk);
   const delta = asObject(choice?.delta);
-  const usage = asObject(chunk.usage);
   const { beside, parts } = besideText(chunk);
   const tokens = tokensOf(asObject(choice?.logprobs));
   const ids = limited(asCounts(choice?.token_ids));
@@ -71,7 +71,7 @@ export function readChunk(message: string): Chunk {
     promptIds: asCounts(chunk.prompt_token_ids ?? choice?.prompt_token_ids),
     written: asCount(asObject(chunk.timings)?.predicted_n),
     finishReason: finishReasonOf(choice?.finish_reason),
-    usage: usageOf(usage?.prompt_tokens, usage?.completion_tokens),
+    usage: usageIn(chunk, choice),
   };
 }
 
@@ -104,16 +104,36 @@ export function readGenerateLine(message: string): Chunk {
  * @throws UpstreamError as {@link readChunk}
  */
 export function readVerbatim(message: string): Chunk {
-  const chunk = checked(message);
+  return verbatimOf(checked(message));
+}
+
+/** Lists and objects of a whole answer: 75,000 tokens with five alternatives each. */
+const MAX_LISTS = 1 << 20;
+
+/**
+ * The same of an answer that is one object.
+ * @throws UpstreamError as {@link readChunk}
+ */
+export function readWhole(message: string): Chunk {
+  const answer = verbatimOf(checked(message, MAX_LISTS));
+  return { ...answer, says: true, finishReason: answer.finishReason ?? 'stop' };
+}
+
+function verbatimOf(chunk: Json): Chunk {
   const choice = firstOf(chunk);
-  const usage = asObject(chunk.usage);
   return {
     says: hasContents(chunk),
     ...{ text: '', parts: [], tokens: null, ids: null, promptIds: null, written: null },
     beside: { chunk, unscored: [] },
     finishReason: finishReasonOf(choice?.finish_reason),
-    usage: usageOf(usage?.prompt_tokens, usage?.completion_tokens),
+    usage: usageIn(chunk, choice),
   };
+}
+
+/** Moonshot has it within the last choice. */
+function usageIn(chunk: Json, choice: Json | null): UpstreamEnd['usage'] {
+  const usage = asObject(chunk.usage) ?? asObject(choice?.usage);
+  return usageOf(usage?.prompt_tokens, usage?.completion_tokens);
 }
 
 /** The one that is scored; others are passed on. */
@@ -125,10 +145,10 @@ function firstOf(chunk: Json): Json | null {
   return null;
 }
 
-function checked(message: string): Json {
-  const object = parseObject(message);
+function checked(message: string, maxLists?: number): Json {
+  const object = parseObject(message, maxLists);
   if (!object || !(limited(asList(object.choices)) ?? []).every(isChoice)) {
-    const excess = excessOf(message);
+    const excess = excessOf(message, maxLists);
     const problem = excess === null ? 'an invalid chunk' : `a chunk that ${excess}`;
     throw new UpstreamError('upstream_error', `the upstream sent ${problem}`);
   }

@@ -19,7 +19,15 @@ export interface UpstreamHttpOptions {
   readonly responseBytes: number;
 }
 
+export interface PostOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly whole?: boolean;
+}
+
 const USER_AGENT = 'flinch';
+
+/** Time limit for an answer that comes whole, which is OpenAI's clients' own. */
+const WHOLE_MS = 600_000;
 
 /** A connection that is not used for so long is closed: before servers do, of which many take 5 s. */
 const UNUSED_MS = 4000;
@@ -59,17 +67,18 @@ export class UpstreamHttp {
    * Resolves with the first byte of the answer's body, or its end, whatever the status is.
    * @param path below the configured address; with a leading `/../` beside its last part
    * @param signal closes the connection
-   * @param headers of this request, unless the configuration has them
+   * @param options headers of this request, unless the configuration has them, and whether the answer is written to
+   *   its end before its first byte comes
    * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with; ApiError 400
    */
   async post(
     path: string,
     body: object,
     signal: AbortSignal,
-    headers: Readonly<Record<string, string>> = {},
+    { headers, whole = false }: PostOptions = {},
   ): Promise<Exchange> {
     const target = { method: 'POST', path: this.#path(path), headers: { ...headers, ...this.#headers() } };
-    return this.#send(target, serialized(body), signal);
+    return this.#send({ ...target, whole }, serialized(body), signal);
   }
 
   /** The same without a body. */
@@ -113,16 +122,16 @@ export class UpstreamHttp {
 
   #begin(target: Target, body: string | Uint8Array, signal: AbortSignal): Begun {
     const { timeouts, responseBytes } = this.#options;
-    const { headers = this.#headers() } = target;
+    const { whole, headers = this.#headers(), ...line } = target;
     const options = {
       ...this.#origin,
-      ...target,
+      ...line,
       headers: { ...headers, ...framingOf(target.method, body) },
       agent: this.#agent,
     };
     const request = this.#module.request(options);
     const exchange = new Exchange(request, {
-      firstByteMs: timeouts.first_byte_s * 1000,
+      firstByteMs: Math.max(timeouts.first_byte_s * 1000, whole ? WHOLE_MS : 0),
       idleMs: timeouts.idle_s * 1000,
       responseBytes,
       signal,
@@ -158,6 +167,7 @@ export class UpstreamHttp {
 }
 
 interface Target {
+  readonly whole?: boolean;
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -46,8 +46,8 @@ const isCount = (value: unknown): value is number =>
 export const asCount = (value: unknown): number | null => (isCount(value) ? value : null);
 
 /** @returns `null` for a text that is no JSON, or has too much of something, too */
-export function parseObject(text: string): Json | null {
-  if (excessOf(text) !== null) return null;
+export function parseObject(text: string, maxLists?: number): Json | null {
+  if (excessOf(text, maxLists) !== null) return null;
   try {
     return asObject(JSON.parse(text));
   } catch {

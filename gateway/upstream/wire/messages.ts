@@ -4,19 +4,16 @@ import { UpstreamError } from '../errors.js';
 const notUtf8 = () => new UpstreamError('upstream_error', 'the upstream sent bytes that are not UTF-8');
 const tooLong = () => new UpstreamError('upstream_error', 'the upstream sent a line that is too long');
 
-/** The messages of a body: the `data:` of Server-Sent Events, or lines of JSON. */
+/** The messages of a body: the `data:` of Server-Sent Events, lines of JSON, or the whole of it. */
 export class Messages {
-  readonly #feed: (text: string) => void;
+  readonly #feed: Feed;
   #whole: string[] = [];
   // Fatal: a text with replaced characters would be passed on as what the model wrote. It takes a byte order mark away.
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
 
   /** @param limit characters that may be buffered of a message that has not ended */
-  constructor(framing: 'sse' | 'lines', limit: number) {
-    const emit = (data: string): void => {
-      this.#whole.push(data);
-    };
-    this.#feed = framing === 'sse' ? sse(emit, limit) : lines(emit, limit);
+  constructor(framing: keyof typeof FRAMINGS, limit: number) {
+    this.#feed = FRAMINGS[framing]((data) => this.#whole.push(data), limit);
   }
 
   /**
@@ -27,14 +24,13 @@ export class Messages {
     return this.#read(this.#decode(bytes));
   }
 
-  /** The one that the end of the body ends; what is left of another is lost. */
+  /** The one that the end of the body ends: many servers send no empty line after the last. */
   end(): readonly string[] {
-    // A carriage return at the end is a line's end by itself only once no newline can follow: then one does no harm.
-    return this.#read('\n');
+    return this.#read('\n\n', true);
   }
 
-  #read(text: string): readonly string[] {
-    this.#feed(text);
+  #read(text: string, end = false): readonly string[] {
+    this.#feed(text, end);
     const whole = this.#whole;
     this.#whole = [];
     return whole;
@@ -49,11 +45,18 @@ export class Messages {
   }
 }
 
-function sse(emit: (data: string) => void, limit: number): (text: string) => void {
+type Emit = (message: string) => void;
+/** Takes more of the text, and whether it is the last. */
+type Feed = (text: string, end: boolean) => void;
+
+function sse(emit: Emit, limit: number): Feed {
   let overflow = false;
   const parser = createParser({
     maxBufferSize: limit,
-    onEvent: ({ data }) => emit(data),
+    // Some servers send events without data while nothing is written.
+    onEvent: ({ data }) => {
+      if (data.trim() !== '') emit(data);
+    },
     onError: ({ type }) => {
       overflow ||= type === 'max-buffer-size-exceeded';
     },
@@ -64,7 +67,18 @@ function sse(emit: (data: string) => void, limit: number): (text: string) => voi
   };
 }
 
-function lines(emit: (line: string) => void, limit: number): (text: string) => void {
+function whole(emit: Emit, limit: number): Feed {
+  const parts: string[] = [];
+  let length = 0;
+  return (text, end) => {
+    parts.push(text);
+    length += text.length;
+    if (length > limit) throw tooLong();
+    if (end) emit(parts.join(''));
+  };
+}
+
+function lines(emit: Emit, limit: number): Feed {
   // Joined once a line has ended: a long one in small parts would be copied at each of them.
   let rest: string[] = [];
   let length = 0;
@@ -81,3 +95,5 @@ function lines(emit: (line: string) => void, limit: number): (text: string) => v
     if (length > limit) throw tooLong();
   };
 }
+
+const FRAMINGS = { sse, lines, whole };

@@ -24,13 +24,14 @@ export async function refusalOf(
 }
 
 /**
- * Refusal in the first event of a stream, after status 200: vLLM checks some fields only once the request is
+ * Refusal in an answer, or the first event of a stream, after status 200: vLLM checks some fields only once the request is
  * with its engine. `null` for an event that refuses nothing.
  */
 export function refusalWithin(
   message: string,
   { secrets }: Pick<RefusalOptions, 'secrets'>,
 ): UpstreamError | null {
+  if (message.length > MAX_BODY_BYTES) return null;
   const status = asCount(asObject(parseObject(message)?.error)?.code);
   return status !== null && status >= 400 && status < 600
     ? refusal(status, message, { secrets, retryAfterS: null })

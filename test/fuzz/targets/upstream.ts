@@ -57,11 +57,11 @@ function exchangeOf(pieces: Iterator<Uint8Array>): Exchange {
   return exchange as Exchange;
 }
 
-function responseOf(input: Uint8Array, format: 'chunk' | 'verbatim' | 'response' | 'generate') {
+function responseOf(input: Uint8Array, format: 'chunk' | 'verbatim' | 'whole' | 'response' | 'generate') {
   const exchange = exchangeOf(parts(input, 400));
-  const framing = format === 'generate' ? 'lines' : 'sse';
+  const framing = format === 'generate' ? 'lines' : format === 'whole' ? 'whole' : 'sse';
   const reader = new ChunkReader(exchange, { format, framing }, () => null);
-  const verbatim = format === 'verbatim';
+  const verbatim = format === 'verbatim' || format === 'whole';
   return new StreamedResponse(exchange, reader, { lags: false, verbatim, seam: '', failed: () => {} });
 }
 
@@ -108,19 +108,20 @@ const upstream: Target = {
       const { choices } = JSON.parse(whole.json().join(''));
       expect(choices[0]).toMatchObject({ index: 0 });
     }
-    const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
-    const whole = wholeVerbatim({ ...named, guard: plain });
-    await orFault(() =>
-      lastValueFrom(
-        chunksOf(responseOf(input, 'verbatim'), new FlowGate()).pipe(
-          tap((event) => {
-            streamed.event(event, 1);
-            const json = whole.event(event, 1);
-            if (json.length > 0) JSON.parse(json.join(''));
-          }),
+    for (const format of ['verbatim', 'whole'] as const) {
+      const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
+      const whole = wholeVerbatim({ ...named, guard: plain });
+      await orFault(() =>
+        lastValueFrom(
+          chunksOf(responseOf(input, format), new FlowGate()).pipe(
+            tap((event) => {
+              if (format === 'verbatim') streamed.event(event, 1);
+              else for (const json of whole.event(event, 1)) JSON.parse(json);
+            }),
+          ),
         ),
-      ),
-    );
+      );
+    }
   },
 };
 

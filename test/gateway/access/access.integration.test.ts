@@ -181,11 +181,12 @@ describe('pages of other origins', () => {
       headers: {
         Origin: 'https://chat.example',
         'Access-Control-Request-Method': 'POST',
-        'Access-Control-Request-Headers': 'authorization,content-type',
+        'Access-Control-Request-Headers': 'authorization,content-type,x-stainless-lang',
       },
     });
     expect(preflight.status).toBe(204);
-    expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('x-stainless-lang');
+    expect(headers.get('access-control-expose-headers')).toBe('*');
   });
 
   it('can read why they were refused a key', async () => {

@@ -16,7 +16,99 @@ const deltas = (...all: readonly Json[]) => {
   return assembled(chunks).choices[0].message;
 };
 
+/** Tool calls of an answer, of parts that each come in a chunk of their own. */
+const callsOf = (...parts: readonly Json[]) =>
+  deltas(...parts.map((part) => ({ tool_calls: [part] }))).tool_calls;
+
+const fn = (name: string | null | undefined, args: string): Json => ({
+  function: { ...(name !== undefined && { name }), arguments: args },
+});
+const call = (id: string, name: string, args: string): Json => ({ id, ...fn(name, args) });
+
+describe('the parts of tool calls', () => {
+  const whole = call('c1', 'f', '{"a":1}');
+
+  it.each<[string, Json, Json]>([
+    [
+      'with an id and name once',
+      { index: 0, id: 'c1', ...fn('f', '') },
+      { index: 0, ...fn(undefined, '{"a":1}') },
+    ],
+    [
+      'with empty ids and names',
+      { index: 0, id: 'c1', ...fn('f', '') },
+      { index: 0, id: '', ...fn('', '{"a":1}') },
+    ],
+    [
+      'with ids and names of null',
+      { index: 0, id: 'c1', ...fn('f', '') },
+      { index: 0, id: null, ...fn(null, '{"a":1}') },
+    ],
+    [
+      'with the id and name in each',
+      { index: 0, ...call('c1', 'f', '{"a"') },
+      { index: 0, ...call('c1', 'f', ':1}') },
+    ],
+    ['without an index', call('c1', 'f', '{"a"'), fn(undefined, ':1}')],
+    ['without an index, with the id in each', call('c1', 'f', '{"a"'), { id: 'c1', ...fn('', ':1}') }],
+    [
+      'with an id that comes later',
+      { index: 0, ...fn('f', '{"a"') },
+      { index: 0, id: 'c1', ...fn('', ':1}') },
+    ],
+  ])('are one call: %s', (_, ...parts: readonly Json[]) => {
+    expect(callsOf(...parts)).toEqual([whole]);
+  });
+
+  const others = [call('c1', 'f', '{}'), call('c2', 'g', '{"b":2}')];
+  it.each([
+    ['by their indices', [0, 1]],
+    ['with the same index', [0, 0]],
+    ['without an index', [undefined, undefined]],
+  ])('are two calls: %s', (_, [first, second]) => {
+    const parts = [
+      { index: first, ...call('c1', 'f', '{}') },
+      { index: second, ...call('c2', 'g', '') },
+      { index: second, ...fn(undefined, '{"b":2}') },
+    ];
+    expect(callsOf(...parts)).toEqual(others);
+    expect(deltas({ tool_calls: parts.slice(0, 2) }, { tool_calls: parts.slice(2) }).tool_calls).toEqual(
+      others,
+    );
+  });
+
+  it('are two calls without ids: by their names, or where both are in a chunk', () => {
+    const [f, g] = [call('', 'f', '{}'), call('', 'g', '{}')];
+    expect(callsOf({ index: 0, ...f }, { index: 0, ...g })).toEqual([f, g]);
+    const both = { index: 0, ...f };
+    expect(deltas({ tool_calls: [both, both] }).tool_calls).toEqual([f, f]);
+  });
+
+  it('come in turns, by their indices', () => {
+    const parts = [
+      { index: 0, ...call('c1', 'f', '{') },
+      { index: 1, ...call('c2', 'f', '{"b"') },
+      { index: 0, ...fn(undefined, '}') },
+      { index: 1, ...fn(undefined, ':2}') },
+    ];
+    expect(callsOf(...parts)).toEqual([call('c1', 'f', '{}'), call('c2', 'f', '{"b":2}')]);
+  });
+});
+
 describe('the parts of an answer', () => {
+  it('are joined if they are texts; other strings are whole each time', () => {
+    const filtered = { hate: { filtered: false, severity: 'safe' } };
+    const choice = { index: 0, native_finish_reason: 'STOP', content_filter_results: filtered };
+    const { choices } = assembled([
+      { choices: [{ ...choice, delta: { role: 'assistant', content: 'a', reasoning_content: 'x' } }] },
+      { choices: [{ ...choice, delta: { role: 'assistant', content: 'b', reasoning_content: 'y' } }] },
+    ]);
+    expect(choices[0]).toMatchObject({
+      ...choice,
+      message: { role: 'assistant', content: 'ab', reasoning_content: 'xy' },
+    });
+  });
+
   it('are joined: texts, objects by their fields, lists by the index of their items', () => {
     const call = (index: number, fields: Json) => ({ tool_calls: [{ index, ...fields }] });
     const message = deltas(
@@ -52,10 +144,10 @@ describe('the parts of an answer', () => {
     const first = Array.from({ length: 300 }, (_, i) => i);
     const message = deltas(
       { list: first },
-      { list: [{ index: 7, a: 'x' }, 1] },
-      { list: [{ index: 7, a: 'y' }, 2] },
+      { list: [{ index: 7, text: 'x' }, 1] },
+      { list: [{ index: 7, text: 'y' }, 2] },
     );
-    expect(message).toEqual({ list: [...first, { index: 7, a: 'xy' }, 1, 2] });
+    expect(message).toEqual({ list: [...first, { index: 7, text: 'xy' }, 1, 2] });
   });
 
   it('of another kind than those before take their place', () => {
@@ -65,15 +157,15 @@ describe('the parts of an answer', () => {
       { a: { y: 2 }, b: [2], c: 'more', d: null, e: null },
     );
     expect(message).toEqual({
-      ...{ a: { x: 1, y: 2 }, b: [1, 2], c: 'textmore', d: 2, e: 'text', f: { x: 'text' } },
+      ...{ a: { x: 1, y: 2 }, b: [1, 2], c: 'more', d: 2, e: 'text', f: { x: 'text' } },
     });
   });
 
   it('have any names', () => {
     const part = (value: string): Json =>
-      JSON.parse(`{"__proto__":{"toJSON":"${value}"},"constructor":"${value}"}`);
+      JSON.parse(`{"__proto__":{"text":"${value}","toJSON":"${value}"},"constructor":{"text":"${value}"}}`);
     expect(JSON.stringify(deltas(part('a'), part('b')))).toBe(
-      '{"__proto__":{"toJSON":"ab"},"constructor":"ab"}',
+      '{"__proto__":{"text":"ab","toJSON":"b"},"constructor":{"text":"ab"}}',
     );
   });
 
@@ -85,7 +177,8 @@ describe('the parts of an answer', () => {
   });
 
   it('nest as deep as a chunk may', () => {
-    const nested = (value: string): Json => JSON.parse(`${'{"a":'.repeat(900)}"${value}"${'}'.repeat(900)}`);
+    const nested = (value: string): Json =>
+      JSON.parse(`${'{"text":'.repeat(900)}"${value}"${'}'.repeat(900)}`);
     expect(deltas(nested('a'), nested('b'))).toEqual(nested('ab'));
   });
 });

@@ -67,7 +67,7 @@ describe('completions of a prompt by an upstream', () => {
     expect(asked()).toEqual([
       {
         ...{ prompt: PROMPT, max_tokens: 30, logprobs: 1 },
-        ...{ model: 'theirs', stream: true, stream_options: { include_usage: true } },
+        model: 'theirs',
       },
     ]);
     expect(body).toMatchObject({

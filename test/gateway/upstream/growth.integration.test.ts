@@ -128,7 +128,7 @@ const RESPONSES = {
 
 const STREAMED = { stream: true };
 const WHOLE = { stream: false };
-const UNREAD = { stream: false, guard: { enabled: false } };
+const UNREAD = { stream: true, guard: { enabled: false } };
 
 const cases = [
   { api: CHAT, shapes: JOINED, modes: { STREAMED, WHOLE, UNREAD } },

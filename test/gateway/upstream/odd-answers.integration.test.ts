@@ -31,7 +31,8 @@ const wholeAnswer = z.looseObject({
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 });
 
-const wholeOf = async (url: string, changes: object) =>
+/** Made of the parts of a stream: with the guard off the server would be asked for it. */
+const wholeOf = async (url: string, changes: object = {}) =>
   wholeAnswer.parse(await (await post(url, body({ ...changes, stream: false }))).json());
 
 /** What the first choice has of a field, chunk by chunk. */
@@ -61,7 +62,7 @@ describe.each([
     const answer = await streamed(url, changes);
     expect(answer).toMatchObject({ text: 'One two', done: true, error: null });
     expect(deltasOf(answer, 'tool_calls')).toEqual([given]);
-    const { choices } = await wholeOf(url, changes);
+    const { choices } = await wholeOf(url);
     expect(choices).toMatchObject([{ message: { content: 'One two' } }]);
   });
 
@@ -70,7 +71,7 @@ describe.each([
     const answer = await streamed(url, changes);
     expect(answer).toMatchObject({ done: true, error: null });
     expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
-    const { choices } = await wholeOf(url, changes);
+    const { choices } = await wholeOf(url);
     expect(choices).toMatchObject([
       {
         message: {
@@ -90,7 +91,7 @@ describe.each([
     const answer = await streamed(url, changes);
     expect(answer).toMatchObject({ text: 'One two', done: true, error: null });
     expect(answer.chunks).toContainEqual(expect.objectContaining({ odd: { deep: 1 } }));
-    expect(await wholeOf(url, changes)).toMatchObject({
+    expect(await wholeOf(url)).toMatchObject({
       odd: { deep: 1 },
       choices: [{ message: { content: 'One two' } }],
     });
@@ -104,7 +105,7 @@ describe.each([
     expect(answer.chunks.flatMap(({ choices }) => choices ?? [])).toContainEqual(
       expect.objectContaining({ index: 7, delta: { content: 'Other' } }),
     );
-    const { choices } = await wholeOf(url, changes);
+    const { choices } = await wholeOf(url);
     expect(choices).toMatchObject([
       { index: 0, message: { content: 'One two' } },
       { index: 7, message: { content: 'Other' } },
@@ -121,7 +122,7 @@ describe.each([
       for (let at = 0; at < bytes.length; at += size) reply.write(bytes.subarray(at, at + size));
       reply.end();
     });
-    const { choices } = await wholeOf(url, changes);
+    const { choices } = await wholeOf(url);
     expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: text } }] } }]);
   });
 
@@ -135,7 +136,7 @@ describe.each([
       [{ index: 0, function: { arguments: '"\ud83d' } }],
       [{ index: 0, function: { arguments: '\ude00"' } }],
     ]);
-    const { choices } = await wholeOf(url, changes);
+    const { choices } = await wholeOf(url);
     expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: '"😀"' } }] } }]);
   });
 });
@@ -204,7 +205,7 @@ describe.each([
     expect(answer).toMatchObject({ text: 'One two', done: false, error: { code: 'upstream_error' } });
     expect(answer.error!.message).toContain('upstream');
     expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
-    expect((await wholeOf(url, changes)).error).toMatchObject({ code: 'upstream_error' });
+    expect((await wholeOf(url)).error).toMatchObject({ code: 'upstream_error' });
   });
 });
 

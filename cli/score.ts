@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import type { DeviceChoice } from '../src/engine/device.js';
@@ -17,6 +16,7 @@ import {
 import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
+import { linesOf, textOf } from './input-lines.js';
 import { LineOutput } from './line-output.js';
 import { optionFile, writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption } from './options.js';
@@ -103,20 +103,19 @@ async function scoreLines(
   scoring: AbsoluteScoring,
 ): Promise<void> {
   const progress = new Progress(await countLines(name));
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   let interrupted = false;
   process.once('SIGINT', () => {
     interrupted = true;
     process.exitCode = 130;
-    lines.close();
+    input.destroy();
   });
   let number = 0;
   let scored = 0;
   try {
-    for await (const line of lines) {
+    for await (const line of linesOf(input)) {
       if (interrupted) break;
       number += 1;
-      if (line.trim() === '') continue;
+      if (line.every((byte) => byte <= SPACE)) continue;
       if (scoring.random?.noise && scored > 0)
         throw new UsageError('--noise: applies to one line only, but the input has more');
       scored += 1;
@@ -125,21 +124,26 @@ async function scoreLines(
       else await output.write(text);
       progress.advance();
     }
+  } catch (error) {
+    if (!interrupted) throw error;
   } finally {
     progress.stop();
     input.destroy();
   }
 }
 
+/** Bytes of white space, and of other characters that print nothing. */
+const SPACE = 0x20;
+
 /** A line of output, or `null` for one that was reported instead. A lost process may come back; others go on. */
 async function scoreLine(
   engine: Engine,
-  line: string,
+  line: Uint8Array,
   where: string,
   scoring: AbsoluteScoring,
 ): Promise<string | null> {
   try {
-    const { id, promptIds, responseIds } = parseInputLine(line, engine.checkpoint);
+    const { id, promptIds, responseIds } = parseInputLine(textOf(line), engine.checkpoint);
     const response = await scoreResponse(engine, promptIds, responseIds, scoring);
     return JSON.stringify(outputLine(id, engine.checkpoint, scoring, response));
   } catch (error) {

@@ -9,7 +9,7 @@ const MAX_BYTES = 2 ** 27;
 const MAX_VALUES = 2 ** 22;
 
 /**
- * A value of a file that a user can change.
+ * A value of a file that a user can change. Windows' programs begin some with a byte order mark.
  * @param where to look, which errors begin with
  * @throws UsageError that names the first field that does not fit
  */
@@ -32,7 +32,7 @@ function decode(text: string, where: string): unknown {
   const excess = excessOf(text, { values: MAX_VALUES });
   if (excess !== null) throw new UsageError(`${where}: ${excess}`);
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (cause) {
     throw new UsageError(`${where}: is not valid JSON${placeOf(cause)}`);
   }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -194,6 +195,25 @@ describe('flinch score', () => {
     const input = folder.write('once.jsonl', json([good, good]));
     const { stdout } = await shell(`score --methods nll --input <(cat "${input}")`);
     expect(lines(stdout)).toHaveLength(2);
+  });
+
+  it('reads a byte order mark, and separators of lines within a string; a newline alone ends a line', async () => {
+    const text = 'One\u2028two\u2029three';
+    const input = `\ufeff${JSON.stringify({ ...good, id: 1 })}\r\n${JSON.stringify({ id: 2, prompt: 'Say it.', response: text })}`;
+    const { code, stdout, stderr } = await flinch(['score', '--methods', 'nll', '--input', '-'], input);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [, second] = lines(stdout);
+    expect(second!.tokens.map((token) => token.text).join('')).toBe(text);
+  });
+
+  it('reports a line that is not UTF-8, and scores the others', async () => {
+    const bytes = Buffer.concat([Buffer.from(json([good])), Buffer.from([0x22, 0xff, 0x22, 0x0a])]);
+    const input = folder.path('latin1.jsonl');
+    writeFileSync(input, bytes);
+    const { code, stdout, stderr } = await flinch(['score', '--methods', 'nll', '--input', input]);
+    expect(code).toBe(1);
+    expect(lines(stdout)).toHaveLength(1);
+    expect(stderr).toContain('latin1.jsonl:2: is not UTF-8');
   });
 
   it('does not touch an output when the model or the input cannot be used, or when it is the input', async () => {

@@ -115,8 +115,10 @@ export function createApp(options: AppOptions): Express {
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models)) });
   });
-  app.get('/v1/models/:id', user, (req, res) => {
-    res.json(modelObject(models.get(String(req.params.id)), models));
+  // Names such as `org/model` have a slash.
+  const named = '/v1/models/*name';
+  app.get(named, user, (req, res) => {
+    res.json(modelObject(models.get([req.params.name].flat().join('/')), models));
   });
   if (models.passes) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
@@ -126,7 +128,7 @@ export function createApp(options: AppOptions): Express {
     app.all(`${path}/:id`, refuseMethod('GET'));
   }
   app.all('/v1/tickets', refuseMethod('POST'));
-  app.all(['/v1/models', '/v1/models/:id'], refuseMethod('GET, HEAD'));
+  app.all(['/v1/models', named], refuseMethod('GET, HEAD'));
   const scoring = { models, live, logger, metrics, maxCharacters: settings.limits.prompt_characters };
   const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];
   app.post(path, checkOrigin(access), acceptApiKey, user, body, guardrail(scoring));

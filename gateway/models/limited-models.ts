@@ -26,7 +26,7 @@ export function servedWithin(models: Models, { limits, texts }: Bounds): Models 
   return models.preparedBy(async (model, request, options) => {
     const { asked, from, listeners } = options;
     checkPrompt(request, asked.prompt, limits.prompt_characters);
-    if (maxTokens !== undefined) checkTokens(request, maxTokens);
+    if (maxTokens !== undefined) checkTokens(request, maxTokens, asked.prompt !== undefined);
     const written = new Subject<GuardEvent>();
     const within = await model.prepare(request, {
       ...options,
@@ -70,13 +70,20 @@ const lengthOf = ({ content }: Message): number =>
     ? content.length
     : (content ?? []).reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0);
 
-/** @throws ApiError 400 that names the field */
-function checkTokens(request: GenerationFields, limit: number): void {
+/**
+ * Some servers take 0 or less for no maximum.
+ * @throws ApiError 400 that names the field
+ */
+function checkTokens(request: GenerationFields, limit: number, isCompletion: boolean): void {
+  const least = isCompletion && request.echo === true ? 0 : 1;
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
-    const asked = request[field] ?? 0;
-    if (asked <= limit) continue;
-    const text = `${field}: ${asked} tokens exceed the limit of ${limit}`;
-    throw new ApiError('invalid_value', text, field);
+    const asked = request[field];
+    if (asked === null || asked === undefined || (asked >= least && asked <= limit)) continue;
+    const problem =
+      asked > limit
+        ? `${asked} tokens exceed the limit of ${limit}`
+        : `must be from ${least} to the limit of ${limit}, not ${asked}`;
+    throw new ApiError('invalid_value', `${field}: ${problem}`, field);
   }
 }
 

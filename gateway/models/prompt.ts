@@ -6,7 +6,7 @@ import type { EncodedPrompt } from '../../src/tokenizer/prompt.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Prompt } from '../requests/completion-request.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import { askedLength, type GenerationFields } from '../requests/generation-request.js';
 
 /**
  * Messages as the model reads them, by its template.
@@ -107,12 +107,4 @@ export function lengthWarnings(request: GenerationFields, room: number): string[
   if (asked === null || asked.tokens <= room) return [];
   const { field, tokens } = asked;
   return [`${field}: lowered from ${tokens} to the ${room} tokens left in the context after the prompt`];
-}
-
-function askedLength(request: GenerationFields) {
-  for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
-    const tokens = request[field];
-    if (tokens !== null && tokens !== undefined) return { field, tokens };
-  }
-  return null;
 }

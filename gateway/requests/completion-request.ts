@@ -4,7 +4,7 @@ import {
   checkStreamed,
   completionFields,
   type GenerationFields,
-  LIMITS,
+  ownCompletionSampling,
   parse,
   resumable,
   streamOptions,
@@ -34,11 +34,9 @@ const prompt = z
   )
   .describe('One text, or the ids of its tokens. Also as the only item of a list.');
 
-/** OpenAI's limit; a server may have another. */
 const logprobs = z
   .int()
   .min(0)
-  .max(LIMITS.topLogprobs)
   .nullish()
   .describe(
     'Number of most probable alternatives reported for each token (at most 5 of a model that flinch runs).',
@@ -49,7 +47,7 @@ export const completionSchema = z
   .looseObject({
     ...completionFields,
     prompt,
-    max_tokens: z.int().min(0).nullish().describe('Maximum length of the response, in tokens (default: 16).'),
+    max_tokens: z.int().nullish().describe('Maximum length of the response, in tokens (default: 16).'),
     logprobs,
     // Fields of a chat.
     ...{ messages: unsupported(), top_logprobs: unsupported() },
@@ -69,8 +67,7 @@ const ownSchema = z.strictObject({
   prompt: transport,
   max_tokens: z.int().min(1).nullish(),
   logprobs: z.int().min(0).max(5).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_k: z.int().min(0).nullish(),
+  ...ownCompletionSampling,
   guard: transport,
   ...{ stream: transport, stream_options: transport, resumable: transport },
   // Set by us.

@@ -5,7 +5,7 @@ import { askedGuardSchema } from './guard-limits.js';
 import { messages, textMessages } from './messages.js';
 import { unsupported } from './unsupported.js';
 
-export const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
+export const LIMITS = { metadata: 16, topLogprobs: 20 };
 
 /** OpenAI's limit. A map with more fields is refused before its values are looked at. */
 export const metadata = z.preprocess(
@@ -18,17 +18,17 @@ export const metadata = z.preprocess(
   z.record(z.string(), z.string()),
 );
 
-const stop = z.preprocess(
-  upTo(LIMITS.stops, z.string()),
-  z
-    .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
-      error: `must be a string or a list of at most ${LIMITS.stops}`,
-    })
-    .refine(
-      (stops) => listOf(stops).every((each) => each.length > 0 && each.length <= LIMITS.stopCharacters),
-      { error: `must be strings of 1 to ${LIMITS.stopCharacters} characters` },
-    ),
-);
+const stopStrings = (most: number, characters: number) =>
+  z.preprocess(
+    upTo(most, z.string()),
+    z
+      .union([z.string(), z.array(z.string()).max(most)], {
+        error: `must be a string or a list of at most ${most}`,
+      })
+      .refine((stops) => listOf(stops).every((each) => each.length > 0 && each.length <= characters), {
+        error: `must be strings of 1 to ${characters} characters`,
+      }),
+  );
 
 /** The stop strings of a request. */
 export const stopsOf = ({ stop }: { readonly stop?: string | readonly string[] | null | undefined }) =>
@@ -37,15 +37,23 @@ export const stopsOf = ({ stop }: { readonly stop?: string | readonly string[] |
 const listOf = (stop: string | readonly string[]): readonly string[] =>
   typeof stop === 'string' ? [stop] : stop;
 
+/** The length that a request asks for, in tokens; `null` without one. */
+export function askedLength(request: Pick<GenerationFields, 'max_completion_tokens' | 'max_tokens'>) {
+  for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
+    const tokens = request[field];
+    if (tokens !== null && tokens !== undefined) return tokens < 0 ? null : { field, tokens };
+  }
+  return null;
+}
+
 /** Fields that every API has. */
 export const commonFields = {
   model: z.string().describe('Name of a model in the configuration.'),
   temperature: z
     .number()
-    .min(0)
     .nullish()
     .describe('Sampling temperature; 0 is greedy (default: that of the model).'),
-  top_p: z.number().gt(0).max(1).nullish(),
+  top_p: z.number().nullish(),
   guard: askedGuardSchema
     .nullish()
     .transform((guard) => guard ?? {})
@@ -63,22 +71,46 @@ export const completionFields = {
     .describe(
       'Lower a `max_completion_tokens` or `top_logprobs` that is too large for the model instead of refusing it; `guard.warnings` says so (default: false).',
     ),
-  stop: stop.nullish(),
+  stop: stopStrings(256, 1024)
+    .nullish()
+    .describe(
+      'Texts that end the response (at most 4 of up to 256 characters for a model that flinch runs).',
+    ),
+};
+
+/** Narrower values of sampling fields, for a model that flinch runs; a server may take others. */
+export const ownSampling = {
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+};
+
+/** The same for all sampling fields of completions. */
+export const ownCompletionSampling = {
+  ...ownSampling,
+  top_k: z.int().min(0).nullish(),
+  stop: stopStrings(4, 256).nullish(),
 };
 
 export const topLogprobs = z
   .int()
   .min(0)
-  .max(LIMITS.topLogprobs)
   .nullish()
-  .describe('Number of most probable alternatives reported for each token.');
+  .describe(
+    'Number of most probable alternatives reported for each token (at most 20 of a model that flinch runs).',
+  );
+
+/** The same for a model that flinch runs. */
+export const ownTopLogprobs = z.int().min(0).max(LIMITS.topLogprobs).nullish();
 
 /** Fields that the gateway itself reads; an upstream is sent all fields as they came. */
 const generationFields = {
   ...completionFields,
   messages,
-  max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
-  max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
+  max_tokens: z.int().nullish().describe('Older name of `max_completion_tokens`.'),
+  max_completion_tokens: z
+    .int()
+    .nullish()
+    .describe('Maximum length of the response, in tokens. Below 0: no maximum, for servers that take that.'),
   top_logprobs: topLogprobs,
 };
 
@@ -168,12 +200,16 @@ export interface GenerationFields extends Pick<ChatRequest, keyof typeof generat
 /** Read by those that carry the request. */
 export const transport = z.unknown().optional();
 
+const ownLength = z.int().min(1).nullish();
+
 /** A request for a model that takes text alone, such as those that flinch runs itself. */
 const textSchema = z.strictObject({
   ...generationFields,
+  ...ownCompletionSampling,
   messages: textMessages,
-  temperature: z.number().min(0).max(2).nullish(),
-  top_k: z.int().min(0).nullish(),
+  max_tokens: ownLength,
+  max_completion_tokens: ownLength,
+  top_logprobs: ownTopLogprobs,
   guard: transport,
 
   // Read by those that carry the request.

@@ -6,6 +6,8 @@ import {
   commonFields,
   type GenerationFields,
   metadata,
+  ownSampling,
+  ownTopLogprobs,
   parse,
   resumable,
   topLogprobs,
@@ -42,7 +44,7 @@ export const responseSchema = z
     ...commonFields,
     input: input.optional(),
     instructions: z.string().nullish().describe('A system message before the input.'),
-    max_output_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
+    max_output_tokens: z.int().nullish().describe('Maximum length of the response, in tokens.'),
     include: z
       .array(z.string())
       .nullish()
@@ -75,7 +77,9 @@ const ownMessage = z.strictObject({
 const ownSchema = z.strictObject({
   ...responseSchema.shape,
   input: z.union([z.string(), z.array(ownMessage).min(1)]),
-  temperature: z.number().min(0).max(2).nullish(),
+  ...ownSampling,
+  top_logprobs: ownTopLogprobs,
+  max_output_tokens: z.int().min(1).nullish(),
   include: z.array(z.literal(LOGPROBS, { error: `must be ${LOGPROBS}` })).nullish(),
   guard: transport,
   stream_options: transport,

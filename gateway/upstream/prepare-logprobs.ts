@@ -72,7 +72,9 @@ export function prepareByLogprobs(
     const name = prompt === undefined ? 'top_logprobs' : 'logprobs';
     const fields = lower ? { ...asked.fields, [name]: topLogprobs } : { ...asked.fields };
     const verbatim = { ...asked, fields, verbatim: true, whole, topLogprobs: 0 };
-    const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
+    // With more than any server is known to return, each may refuse it.
+    const least = Math.min(topLogprobs, capabilities.logprobs ?? 0);
+    const suits = (server: UpstreamServer): boolean => tells(server, least);
     return {
       ...prepared,
       ...{ guard: settings, verbatim: true },

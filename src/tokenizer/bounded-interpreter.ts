@@ -1,18 +1,16 @@
 import { type Environment, Interpreter } from '@huggingface/jinja';
 import { TextLimitError } from '../files/errors.js';
-
-interface Value {
-  readonly type: string;
-  readonly value: unknown;
-}
+import type { TemplateValue } from './python-text.js';
 
 /** The package's declarations lead to no types for Node. */
-const Library: new (
-  environment: Environment,
-) => {
-  evaluate(statement: unknown, environment: unknown): Value;
-  run(program: unknown): Value;
-} = Interpreter;
+export interface Evaluator {
+  evaluate(statement: unknown, environment: object): TemplateValue;
+  evaluateBlock(statements: readonly unknown[], environment: object): TemplateValue;
+  applyFilter(operand: TemplateValue, filter: unknown, environment: object): TemplateValue;
+  run(program: unknown): TemplateValue;
+}
+
+const Library: new (environment: Environment) => Evaluator = Object(Interpreter);
 
 /**
  * Characters that a template may make of nothing. Templates with instructions for tools write some thousand
@@ -27,7 +25,7 @@ export class BoundedInterpreter extends Library {
   readonly #limitMs: number;
   readonly #endsAt: number;
   readonly #most: number;
-  readonly #sizes = new WeakMap<Value, number>();
+  readonly #sizes = new WeakMap<TemplateValue, number>();
 
   /** @param limitMs what it may take */
   constructor(environment: Environment, limitMs: number) {
@@ -40,7 +38,7 @@ export class BoundedInterpreter extends Library {
   }
 
   /** @throws TextLimitError */
-  override evaluate(statement: unknown, environment: unknown): Value {
+  override evaluate(statement: unknown, environment: object): TemplateValue {
     if (performance.now() > this.#endsAt) {
       throw new TextLimitError(`the chat template takes more than ${this.#limitMs} ms`);
     }
@@ -55,7 +53,7 @@ export class BoundedInterpreter extends Library {
    * Size in characters, at least one for each value within; lists that hold a list many times count it as
    * often.
    */
-  #size(value: Value): number {
+  #size(value: TemplateValue): number {
     if (value.type === 'StringValue') return String(value.value).length;
     if (!Array.isArray(value.value) && !(value.value instanceof Map)) return 1;
     const known = this.#sizes.get(value);

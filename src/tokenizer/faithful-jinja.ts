@@ -1,6 +1,7 @@
 import { Environment, parse, tokenize } from '@huggingface/jinja';
 import { isRecord } from '../files/json.js';
 import { BoundedInterpreter } from './bounded-interpreter.js';
+import { pythonText, type TemplateValue } from './python-text.js';
 
 type Program = ReturnType<typeof parse>;
 
@@ -25,8 +26,6 @@ export function parseTemplate(source: string): Program {
 const withoutLineEnd = (escaped: string): string => (escaped === '\\\n' ? '' : escaped);
 
 /**
- * Another difference: a loop over what is not defined, as `message.tool_calls` often is, has no turns.
- *
  * @param limitMs that it may take
  * @throws TextLimitError
  */
@@ -37,25 +36,142 @@ export function runTemplate(
 ): string {
   const environment = new Environment();
   for (const [name, value] of Object.entries(variables)) environment.set(name, value);
-  const interpreter = new BoundedInterpreter(environment, limitMs);
-  const evaluate = interpreter.evaluate.bind(interpreter);
-  const loopedOver = new WeakSet<object>();
-  interpreter.evaluate = (node, scope) => {
-    const over = iterableOf(node);
-    if (over) loopedOver.add(over);
-    const value = evaluate(node, scope);
-    return value.type === 'UndefinedValue' && isRecord(node) && loopedOver.has(node)
-      ? evaluate(EMPTY, scope)
-      : value;
-  };
-  return String(interpreter.run(program).value);
+  return String(new FaithfulInterpreter(environment, limitMs).run(program).value);
 }
 
-const EMPTY = parse(tokenize('{{ [] }}')).body[0];
+/** The end of a loop's turn by `break` or `continue`. */
+class TurnEnd extends Error {
+  /** Text of the turn so far. */
+  text = '';
+
+  /** @param cause what the library throws for it */
+  constructor(cause: unknown) {
+    super('not in a loop', { cause });
+  }
+}
+
+/**
+ * `@huggingface/jinja` where it runs a template differently from Jinja:
+ * - a loop over what is not defined, as `message.tool_calls` often is, has no turns;
+ * - what stands in a turn before `break` or `continue` is kept;
+ * - values are printed, and joined, as Python prints them;
+ * - a filter for texts takes any value, and one of what is not defined takes an empty text or list.
+ */
+class FaithfulInterpreter extends BoundedInterpreter {
+  readonly #loopedOver = new WeakSet<object>();
+  /** Blocks of loops: their bodies, and what they have for no turns. */
+  readonly #blocks = new WeakSet<object>();
+  /** Texts of ended turns that the library does not know, for each loop that is run. */
+  readonly #ended: string[] = [];
+
+  override evaluate(node: unknown, scope: object): TemplateValue {
+    if (!isRecord(node)) return super.evaluate(node, scope);
+    if (node.type === 'For') return this.#loop(node, scope);
+    if (node.type === 'Break' || node.type === 'Continue') return this.#endTurn(node, scope);
+    if (node.type === 'BinaryExpression' && isRecord(node.operator) && node.operator.value === '~') {
+      const [left, right] = [this.evaluate(node.left, scope), this.evaluate(node.right, scope)];
+      return this.#text(pythonText(left) + pythonText(right), scope);
+    }
+    const value = super.evaluate(node, scope);
+    const isEmpty = value.type === 'UndefinedValue' && this.#loopedOver.has(node);
+    return isEmpty ? this.#list([], scope) : value;
+  }
+
+  override evaluateBlock(statements: readonly unknown[], scope: object): TemplateValue {
+    const isTurn = this.#blocks.has(statements);
+    let text = isTurn ? this.#takeEnded() : '';
+    for (const statement of statements) {
+      try {
+        const value = this.evaluate(statement, scope);
+        // Statements without a text of their own have the value null.
+        if (value.type !== 'NullValue' || isPrinted(statement)) text += pythonText(value);
+      } catch (error) {
+        if (!(error instanceof TurnEnd)) throw error;
+        error.text = text + error.text;
+        if (!isTurn) throw error;
+        this.#ended[this.#ended.length - 1] = error.text;
+        throw error.cause;
+      }
+    }
+    return this.#text(text, scope);
+  }
+
+  override applyFilter(operand: TemplateValue, filter: unknown, scope: object): TemplateValue {
+    return super.applyFilter(this.#operandOf(nameOf(filter), operand, scope), filter, scope);
+  }
+
+  /** What Jinja makes of a value that is given to a filter. */
+  #operandOf(filter: string, operand: TemplateValue, scope: object): TemplateValue {
+    const { type, value } = operand;
+    if (type === 'UndefinedValue' && OF_LISTS.has(filter)) return this.#list([], scope);
+    if (filter === 'join' && Array.isArray(value)) return this.#list(value.map(pythonText), scope);
+    return typeof value !== 'string' && OF_TEXTS.has(filter)
+      ? this.#text(pythonText(operand), scope)
+      : operand;
+  }
+
+  #loop(node: Readonly<Record<string, unknown>>, scope: object): TemplateValue {
+    for (const block of [node.body, node.defaultBlock]) if (isBlock(block)) this.#blocks.add(block);
+    if (isRecord(node.iterable)) this.#loopedOver.add(listOf(node.iterable));
+    const depth = this.#ended.push('');
+    try {
+      const value = super.evaluate(node, scope);
+      return this.#text(pythonText(value) + this.#ended[depth - 1], scope);
+    } finally {
+      this.#ended.length = depth - 1;
+    }
+  }
+
+  #endTurn(node: unknown, scope: object): never {
+    try {
+      super.evaluate(node, scope);
+    } catch (cause) {
+      throw new TurnEnd(cause);
+    }
+    throw new Error('a loop control that controls nothing');
+  }
+
+  /** Text of ended turns of the innermost loop, which is written before what follows them. */
+  #takeEnded(): string {
+    const text = this.#ended.at(-1) ?? '';
+    this.#ended[this.#ended.length - 1] = '';
+    return text;
+  }
+
+  #text(value: string, scope: object): TemplateValue {
+    return super.evaluate({ type: 'StringLiteral', value }, scope);
+  }
+
+  #list(texts: readonly string[], scope: object): TemplateValue {
+    return super.evaluate(
+      { type: 'ArrayLiteral', value: texts.map((value) => ({ type: 'StringLiteral', value })) },
+      scope,
+    );
+  }
+}
+
+const isBlock = (value: unknown): value is unknown[] => Array.isArray(value);
+
+/** Filters by the values that Jinja makes of what they are given. */
+const OF_TEXTS: ReadonlySet<string> = new Set([
+  ...['upper', 'lower', 'title', 'capitalize', 'trim', 'string', 'replace'],
+]);
+const OF_LISTS: ReadonlySet<string> = new Set([
+  ...['list', 'length', 'join', 'sort', 'reverse', 'unique', 'map', 'selectattr', 'rejectattr'],
+]);
+
+/** Name of a filter, with arguments or without. */
+function nameOf(filter: unknown): string {
+  const { callee = filter } = isRecord(filter) ? filter : {};
+  return isRecord(callee) ? String(callee.value) : '';
+}
+
+const STATEMENTS: ReadonlySet<unknown> = new Set([
+  ...['Set', 'If', 'For', 'Macro', 'CallStatement', 'FilterStatement', 'Comment'],
+]);
+
+const isPrinted = (statement: unknown): boolean => isRecord(statement) && !STATEMENTS.has(statement.type);
 
 /** The list of a `for` loop, without its condition. */
-function iterableOf(node: unknown): object | null {
-  if (!isRecord(node) || node.type !== 'For' || !isRecord(node.iterable)) return null;
-  const { iterable } = node;
-  return iterable.type === 'SelectExpression' && isRecord(iterable.lhs) ? iterable.lhs : iterable;
-}
+const listOf = (iterable: Readonly<Record<string, unknown>>): object =>
+  iterable.type === 'SelectExpression' && isRecord(iterable.lhs) ? iterable.lhs : iterable;

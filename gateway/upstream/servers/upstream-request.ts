@@ -3,7 +3,7 @@ import { ApiError } from '../../errors/api-error.js';
 import type { Settled } from '../../models/go-on.js';
 import type { PrepareOptions } from '../../models/served-model.js';
 import type { Prompt } from '../../requests/completion-request.js';
-import { type GenerationFields, stopsOf } from '../../requests/generation-request.js';
+import { askedLength, type GenerationFields, stopsOf } from '../../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from '../upstream.js';
 import { asList, asObject, type Json, listOf } from '../wire/json.js';
 import type { UpstreamServer } from './upstream-server.js';
@@ -20,7 +20,7 @@ export function requestOf(
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
   const { messages, temperature, top_p, top_k, seed } = request;
-  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
+  const maxTokens = askedLength(request)?.tokens ?? unasked;
   return {
     messages,
     ...(prompt !== undefined && { prompt }),
@@ -89,12 +89,14 @@ export function isText({ fields = {}, isResponse }: Pick<UpstreamRequest, 'field
 }
 
 /**
- * Alternatives to ask for: as many as the client does, or with `clamp` at most as many as there are.
+ * Alternatives to ask for: as many as the client does, or with `clamp` at most as many as there are. Without a guard the
+ * server says what it refuses.
  * @throws ApiError 400 if no server returns so many
  */
 export function topLogprobsOf(request: GenerationFields, { logprobs }: Capabilities): number {
   const asked = request.top_logprobs ?? 0;
   if (asked <= (logprobs ?? 0) || request.clamp) return Math.min(asked, logprobs ?? 0);
+  if (request.guard.enabled === false) return asked;
   const problem =
     logprobs === null
       ? 'the upstream returns no log-probabilities'

@@ -53,7 +53,7 @@ describe('the lists of a request', () => {
       { messages: Array(1000).fill(body.messages[0]) },
       { messages: Array(1001).fill(body.messages[0]) },
     ],
-    ['stops', 4, { stop: Array(4).fill('x') }, { stop: Array(5).fill('x') }],
+    ['stops', 256, { stop: Array(256).fill('x') }, { stop: Array(257).fill('x') }],
     [
       'methods',
       8,

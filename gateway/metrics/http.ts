@@ -14,7 +14,7 @@ const ROUTES = [
   '/v1/chat/completions/:id',
   '/v1/tickets',
   '/v1/models',
-  '/v1/models/:id',
+  '/v1/models/*name',
   '/v1/*',
   '/metrics',
   'page',
@@ -47,7 +47,7 @@ export const ADMISSION = {
 
 export interface ObservedRequest {
   readonly method: string;
-  /** The template that fits, such as `/v1/models/:id`, never the path itself. */
+  /** The template that fits, such as `/v1/models/*name`, never the path itself. */
   readonly route: string;
   /** `null` where the client left before there was one. */
   readonly status: number | null;

@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, statfs } from 'node:fs/promises';
+import { mkdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { from, lastValueFrom, mergeMap } from 'rxjs';
+import { z } from 'zod';
+import { parseWeightMap } from '../checkpoint/safetensors.js';
 import { type DownloadOptions, download, sha256 } from '../files/download.js';
 import { lockDownloads } from '../files/download-lock.js';
 import { UsageError } from '../files/errors.js';
+import { parseJsonText } from '../files/json-text.js';
 import { sizeOf } from '../files/size-of.js';
 import { HubCache } from './hub-cache.js';
 import { addressOf, type FileHash, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
 import type { HubModel } from './hub-model.js';
 import type { HubSettings } from './hub-settings.js';
-import { neededFiles } from './needed-files.js';
+import { INDEX, indexOf, neededFiles } from './needed-files.js';
 
 /** Files that come at a time. */
 const AT_ONCE = 4;
@@ -62,22 +65,39 @@ export async function pull(model: HubModel, options: PullOptions): Promise<Pulle
     if (!(error instanceof HubUnreachable)) throw error;
     return kept(cache, model, options, error.message);
   }
-  const { commit } = listing;
-  const needed = named(model, () => neededFiles(listing.files, gguf));
+  const { commit, files } = listing;
+  const index = gguf === undefined ? indexOf(files) : null;
+  const needed = (shards: ReadonlySet<string>): readonly HubFile[] =>
+    named(model, () => neededFiles(files, gguf, shards));
+  if (!index) needed(NO_SHARDS); // before anything is made
   await mkdir(join(cache.folder, 'blobs'), { recursive: true });
   const release = await lockDownloads(cache.folder);
   try {
-    const missing = await missingOf(needed, cache, verify);
+    if (index) {
+      const { onProgress: _, ...quietly } = options;
+      await fetchAll(model, commit, await missingOf([index], cache, verify), cache, quietly);
+    }
+    const wanted = needed(index ? await shardsOf(model, cache.blob(index.hash.value)) : NO_SHARDS);
+    const missing = await missingOf(wanted, cache, verify);
     const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
     await checkRoom(cache, missing, bytes);
     if (missing.length > 0) options.onStart?.({ files: missing, bytes, folder: cache.folder });
     await fetchAll(model, commit, missing, cache, options);
-    for (const { path, hash } of needed) await cache.link(commit, path, hash.value);
+    for (const { path, hash } of wanted) await cache.link(commit, path, hash.value);
     await cache.note(model.revision, commit);
     return { path: join(cache.snapshot(commit), gguf ?? ''), commit, bytes, stale: null };
   } finally {
     await release();
   }
+}
+
+const NO_SHARDS: ReadonlySet<string> = new Set();
+
+/** Names of the shards in an index. @throws UsageError, ModelError */
+async function shardsOf({ id, revision }: HubModel, index: string): Promise<ReadonlySet<string>> {
+  const where = `${id}@${revision}: ${INDEX}`;
+  const json = parseJsonText(await readFile(index, 'utf8'), z.unknown(), where);
+  return new Set(parseWeightMap(json, where).values());
 }
 
 async function fetchAll(

@@ -97,13 +97,7 @@ export function stableUnits(
   const normalizer = normalizerSchema.safeParse(tokenizer.normalizer).data;
   const splitter = preTokenizerSchema.safeParse(tokenizer.pre_tokenizer).data;
   if (!normalizer || splitter === undefined) return null;
-  // Such tokens strip white space around them, or are found in the composed text alone.
-  if (
-    added.some(
-      ({ lstrip, rstrip, normalized, content }) => lstrip || rstrip || (normalized && !isAscii(content)),
-    )
-  )
-    return null;
+  if (added.some(dependsOnText)) return null;
   const has = (type: string): boolean => normalizer.some((part) => part.type === type);
   const composes = has('NFC');
   if (Array.isArray(splitter)) {
@@ -150,3 +144,7 @@ function alternatives(pattern: string): string[] {
 }
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
+
+/** Whether a token strips white space around it, is none within a word, or is found in the composed text alone. */
+const dependsOnText = ({ lstrip, rstrip, single_word, normalized, content }: AddedToken): boolean =>
+  lstrip || rstrip || single_word || (normalized && !isAscii(content));

@@ -10,6 +10,8 @@ export interface AddedToken {
   readonly normalized: boolean;
   readonly lstrip: boolean;
   readonly rstrip: boolean;
+  /** Whether it is no token within a word. */
+  readonly single_word: boolean;
 }
 
 /** The fields of tokenizer_config.json that flinch reads. */
@@ -37,6 +39,7 @@ export const addedTokenSchema = z.object({
   normalized: flag,
   lstrip: flag,
   rstrip: flag,
+  single_word: flag,
 });
 
 /** A special token is written as a string, or as an object with its properties. */

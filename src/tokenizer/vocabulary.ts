@@ -75,7 +75,14 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
   for (const token of config.addedTokens) add(token, configFile, `added_tokens_decoder.${token.id}`);
   for (const content of [...config.namedTokens.values(), ...config.additionalSpecialTokens]) {
     const id = added.get(content)?.id ?? ids.get(content);
-    const plain = { content, special: true, normalized: false, lstrip: false, rstrip: false };
+    const plain = {
+      content,
+      special: true,
+      normalized: false,
+      lstrip: false,
+      rstrip: false,
+      single_word: false,
+    };
     if (id !== undefined) add({ ...plain, id }, configFile, content);
   }
 

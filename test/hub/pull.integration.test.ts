@@ -156,13 +156,27 @@ describe('pull', () => {
     expect(await problem({ verify: true })).toContain('--verify compares with the hub, and tiny/model');
   });
 
+  it('says which shard of the index the model does not have, and what is no index', async () => {
+    hub.files.delete('model.safetensors');
+    const index = (json: unknown) =>
+      void hub.files.set('model.safetensors.index.json', Buffer.from(JSON.stringify(json)));
+    index({ weight_map: { a: 'lost.safetensors' } });
+    expect(await problem({})).toContain('names lost.safetensors, which the model does not have');
+    index({ weight_map: { a: '../outside.safetensors' } });
+    await expect(get()).rejects.toThrow(/index\.json.*weight_map\.a: expected a \.safetensors file name/);
+  });
+
   it('takes shards by their index, a revision, and one GGUF file', async () => {
     hub.files.delete('model.safetensors');
-    hub.files.set('model.safetensors.index.json', Buffer.from('{}'));
-    for (const shard of [1, 2]) hub.files.set(`model-0000${shard}-of-00002.safetensors`, randomBytes(2000));
+    const shards = ['model-00001-of-00002.safetensors', 'model.safetensors-00002-of-00002.safetensors'];
+    const weight_map = Object.fromEntries(shards.map((shard, i) => [`tensor${i}`, shard]));
+    hub.files.set('model.safetensors.index.json', Buffer.from(JSON.stringify({ weight_map })));
+    for (const shard of shards) hub.files.set(shard, randomBytes(2000));
+    hub.files.set('consolidated-00001-of-00001.safetensors', randomBytes(2000));
     hub.files.set('q/tiny-Q8_0.gguf', randomBytes(3000));
     const { path } = await get({}, 'tiny/model@refs/pr/1');
-    expect(readdirSync(path)).toContain('model-00002-of-00002.safetensors');
+    expect(readdirSync(path)).toEqual(expect.arrayContaining(shards));
+    expect(readdirSync(path)).not.toContain('consolidated-00001-of-00001.safetensors');
     expect(hub.asked[0]?.path).toContain('/revision/refs%2Fpr%2F1');
     expect(readFileSync(join(folder, 'refs/refs/pr/1'), 'utf8')).toBe(COMMIT);
     const gguf = await get({ gguf: 'q/tiny-Q8_0.gguf' });

@@ -29,9 +29,8 @@ const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 
-/** Maximum characters of a line or event of an answer, and of one that is a single object. */
-const MAX_LINE = 1 << 20;
-const MAX_WHOLE = 16 << 20;
+/** Maximum characters of a line or event of an answer, which may be all of it, or an image. */
+const MAX_MESSAGE = 16 << 20;
 
 /**
  * The chunks of an answer, of which no more come once the server has said that it is over. Time limits are for chunks
@@ -72,7 +71,7 @@ export class ChunkReader {
     const passed = call.format === 'verbatim' || call.format === 'whole';
     this.#joined = passed ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
-    this.#messages = new Messages(call.framing, call.framing === 'whole' ? MAX_WHOLE : MAX_LINE);
+    this.#messages = new Messages(call.framing, MAX_MESSAGE);
   }
 
   /**
@@ -88,7 +87,11 @@ export class ChunkReader {
         this.#atOnce = 0;
       }
       if (this.#next === this.#waiting.length) {
-        if (this.#bodyEnded) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+        if (this.#bodyEnded) {
+          if (!this.#finished) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+          this.#over = true; // some servers send no [DONE]
+          break;
+        }
         const from = performance.now();
         const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
         this.#patienceMs -= performance.now() - from;

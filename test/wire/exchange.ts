@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { type Script, SSE } from '../support/scripted-upstream.js';
+import { answering } from '../support/upstream-doubles.js';
+
+type Json = Readonly<Record<string, unknown>>;
+const json = z.record(z.string(), z.unknown());
+
+const schema = z.strictObject({
+  /** Where servers that send this are described. */
+  report: z.string(),
+  api: z.enum(['chat', 'completions']),
+  /** Fields of the client's request. */
+  request: json,
+  /** The upstream's stream: objects are the data of an event, strings are bytes as they are. */
+  stream: z.array(z.union([z.string(), json])),
+  /** Its answer to a request that is not streamed, if that is known. */
+  whole: json.optional(),
+  /** What a client has in the end. */
+  expected: z.strictObject({ choice: json, usage: json.nullable(), fields: json.optional() }),
+});
+
+export interface Exchange extends z.output<typeof schema> {
+  readonly name: string;
+  /** Path behind `/v1`. */
+  readonly path: string;
+}
+
+const FOLDER = new URL('exchanges/', import.meta.url);
+const PATHS = { chat: '/chat/completions', completions: '/completions' };
+
+/** What servers really send: one file for each form. */
+export const EXCHANGES: readonly Exchange[] = readdirSync(FOLDER).map((file) => {
+  const exchange = schema.parse(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')));
+  return { ...exchange, name: file.replace('.json', ''), path: PATHS[exchange.api] };
+});
+
+/** The body of a client's request. */
+export const requestOf = ({ api, request }: Exchange, changes: Json = {}): Json => ({
+  model: 'm',
+  ...(api === 'chat' && { messages: [{ role: 'user', content: 'Say it.' }] }),
+  ...request,
+  ...changes,
+});
+
+/** Data of the events with an object, as a reader of Server-Sent Events has them. */
+export const eventsOf = (exchange: Exchange): Json[] =>
+  bytesOf(exchange)
+    .toString()
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n\r?\n/)
+    .map((event) => event.split(/\r?\n/).filter((line) => line.startsWith('data:')))
+    .map((lines) =>
+      lines
+        .map((line) => line.slice('data:'.length))
+        .join('\n')
+        .trim(),
+    )
+    .filter((data) => data.startsWith('{'))
+    .map((data) => json.parse(JSON.parse(data)));
+
+const bytesOf = ({ stream }: Exchange): Buffer =>
+  Buffer.from(
+    stream.map((each) => (typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)).join(''),
+  );
+
+/** How the bytes of an answer come. */
+export const CUTS: Readonly<Record<string, (bytes: Buffer) => Buffer[]>> = {
+  'in one piece': (bytes) => [bytes],
+  'byte by byte': (bytes) => [...bytes].map((byte) => Buffer.from([byte])),
+  'in pieces of any size': (bytes) => {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < bytes.length; ) {
+      const size = 1 + Math.floor(Math.random() * 60);
+      pieces.push(bytes.subarray(at, at + size));
+      at += size;
+    }
+    return pieces;
+  },
+};
+
+/** A server that answers as this one did. */
+export const serverOf = (exchange: Exchange, cut: (bytes: Buffer) => Buffer[]): Script =>
+  answering(({ json: asked }, reply) => {
+    if (asked.stream !== true) return reply.json(200, exchange.whole ?? {});
+    reply.head(200, SSE);
+    for (const piece of cut(bytesOf(exchange))) reply.write(piece);
+    reply.end();
+  });

@@ -59,9 +59,24 @@ export const eventsOf = (exchange: Exchange): Json[] =>
     .filter((data) => data.startsWith('{'))
     .map((data) => json.parse(JSON.parse(data)));
 
-const bytesOf = ({ stream }: Exchange): Buffer =>
+export const bytesOf = ({ stream }: Exchange): Buffer =>
   Buffer.from(
     stream.map((each) => (typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)).join(''),
+  );
+
+const part = z.looseObject({ type: z.string(), text: z.unknown().optional() });
+const textParts = z
+  .array(part)
+  .transform((parts) => parts.map(({ type, text }) => (type === 'text' ? text : '')).join(''));
+
+/** Text of a content, of its parts if it has parts. */
+export const textOf = (content: unknown): string =>
+  typeof content === 'string' ? content : (textParts.safeParse(content).data ?? '');
+
+/** The text of the first choice. */
+export const expectedText = ({ expected: { choice } }: Exchange): string =>
+  textOf(
+    z.looseObject({ content: z.unknown().optional() }).safeParse(choice.message).data?.content ?? choice.text,
   );
 
 /** How the bytes of an answer come. */

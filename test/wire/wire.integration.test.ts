@@ -12,7 +12,16 @@ import { sseData } from '../support/gateway.js';
 import { REASONER } from '../support/golden.js';
 import { scriptedUpstream } from '../support/scripted-upstream.js';
 import { upstreamGateway } from '../support/upstream-gateway.js';
-import { CUTS, EXCHANGES, type Exchange, eventsOf, requestOf, serverOf } from './exchange.js';
+import {
+  CUTS,
+  EXCHANGES,
+  type Exchange,
+  eventsOf,
+  expectedText,
+  requestOf,
+  serverOf,
+  textOf,
+} from './exchange.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -57,20 +66,6 @@ async function chunksOf(url: string, exchange: Exchange, changes: Json = {}) {
   expect(all.pop()).toBe('[DONE]');
   return all.map((data) => chunk.parse(JSON.parse(data)));
 }
-
-const part = z.looseObject({ type: z.string(), text: z.unknown().optional() });
-const textParts = z
-  .array(part)
-  .transform((parts) => parts.map(({ type, text }) => (type === 'text' ? text : '')).join(''));
-
-/** Text of a content, of its parts if it has parts. */
-const textOf = (content: unknown): string =>
-  typeof content === 'string' ? content : (textParts.safeParse(content).data ?? '');
-
-const expectedText = ({ expected: { choice } }: Exchange): string =>
-  textOf(
-    z.looseObject({ content: z.unknown().optional() }).safeParse(choice.message).data?.content ?? choice.text,
-  );
 
 /** What a client has in the end, of an answer that is not streamed. */
 function expectAnswer(answer: Json, { expected: { choice, usage, fields } }: Exchange): void {

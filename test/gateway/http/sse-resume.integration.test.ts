@@ -172,6 +172,10 @@ describe('any streamed completion', () => {
     expect(events.at(-1)?.data).toBe('[DONE]');
     expect(comments.length).toBeGreaterThan(2);
     expect(new Set(comments)).toEqual(new Set(['heartbeat']));
+    // A reader that remembers the last id, as openai-python's, takes each empty line for the end of an event.
+    const text = await (await post(url, body({ max_tokens: 3 }))).text();
+    expect(text).toContain(': heartbeat\nid: ');
+    expect(text.split('\n\n').filter((event) => !/^data: /m.test(event))).toEqual(['']);
   });
 
   it('is cut when its client does not read for too long', async () => {

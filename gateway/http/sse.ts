@@ -9,7 +9,7 @@ import type { ReadGeneration, Sink } from '../generations/live-generation.js';
  * A comment, without an empty line after it: readers that remember the id of the last event, such as the one of
  * openai-python, take that for an event without data.
  */
-export const HEARTBEAT = ': heartbeat\n';
+const HEARTBEAT = ': heartbeat\n';
 
 /** An event whose data is JSON, or a text as it is. */
 export function sseEvent(payload: unknown, id?: string): string {

@@ -27,7 +27,7 @@ COPY triton/tsconfig.json triton/tsconfig.json
 COPY triton/src triton/src
 COPY redis/tsconfig.json redis/tsconfig.json
 COPY redis/src redis/src
-RUN npm run build:server && npm run build:back-ends
+RUN npm run build:server && npm run build:back-ends && rm dist/.*.tsbuildinfo */dist/.tsbuildinfo
 
 FROM manifests AS dependencies
 # onnxruntime-node brings the libraries of all platforms; the image needs those of one.

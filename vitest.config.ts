@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import { bundledProcesses } from './test/support/bundled-processes.js';
+import { fastExports } from './test/support/fast-exports.js';
 
 /** Tests run the sources: `#imports` and the packages of this repository resolve to `src` instead of `dist`. */
 const conditions = ['flinch-source'];
 
 export default defineConfig({
+  plugins: [fastExports()],
   // Not `import`: Node would apply it to `require`, too.
   ssr: { resolve: { conditions: [...conditions, 'node'] } },
   test: {

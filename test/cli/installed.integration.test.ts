@@ -90,19 +90,16 @@ describe('flinch and flinch-client, installed from their tarballs', () => {
     }
   });
 
-  it.each([
-    'flinch',
-    'flinch/gateway',
-    'flinch/client',
-    'flinch/internals',
-    'flinch/state',
-    'flinch/engine-server',
-  ])('exports %s', async (name) => {
-    const code = `console.log(Object.keys(await import('${name}')).length > 5)`;
+  it('exports its entries', async () => {
+    const names = ['', '/gateway', '/client', '/internals', '/state', '/engine-server'];
     const program = join(alone, 'program.js');
-    writeFileSync(program, code);
-    const outcome = await startScript(program, []).finished;
-    expect(outcome).toMatchObject({ code: 0, stdout: 'true\n', stderr: '' });
+    writeFileSync(
+      program,
+      `for (const name of ${JSON.stringify(names)})
+        console.log(name, Object.keys(await import('flinch' + name)).length > 5);`,
+    );
+    const stdout = names.map((name) => `${name} true\n`).join('');
+    expect(await startScript(program, []).finished).toMatchObject({ code: 0, stdout, stderr: '' });
   });
 });
 
@@ -110,7 +107,7 @@ describe('flinch and flinch-client, installed from their tarballs', () => {
 function checkFiles(folder: string, name: string): void {
   const files = readdirSync(join(folder, 'node_modules', name), { recursive: true, encoding: 'utf8' });
   expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
-  expect(files.filter((file) => /\.map$|node_modules/.test(file))).toEqual([]);
+  expect(files.filter((file) => /\.map$|\.tsbuildinfo$|node_modules/.test(file))).toEqual([]);
 }
 
 describe('flinch-triton, installed next to flinch', () => {

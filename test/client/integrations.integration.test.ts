@@ -20,7 +20,9 @@ describe('flinch-ai-sdk and flinch-react, installed from their tarballs', () => 
     const files = readdirSync(installed(name), { recursive: true, encoding: 'utf8' });
     const expected = ['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts'];
     expect(files).toEqual(expect.arrayContaining(expected));
-    expect(files.filter((file) => /\.map$|node_modules|src|demo|tsx?config/.test(file))).toEqual([]);
+    expect(
+      files.filter((file) => /\.map$|\.tsbuildinfo$|node_modules|src|demo|tsx?config/.test(file)),
+    ).toEqual([]);
   });
 
   it('have types, with those of the AI SDK, and run', async () => {

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_SCORING, Engine, SequenceScorer, scoreResponse } from '#src/index.js';
-import { REASONER } from '../support/golden.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_SCORING, type Engine, SequenceScorer, scoreResponse } from '#src/index.js';
 import { greedy } from '../support/requests.js';
+import { sharedReasoner } from '../support/shared-engines.js';
 
 describe('what the engine is asked', () => {
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
-  });
-  afterAll(async () => {
-    await engine.close();
+    engine = await sharedReasoner();
   });
 
   it.each([-1, 1.5, 1e7])(

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { probeDecode, probeScore } from '#src/engine/child/probe.js';
@@ -29,12 +29,14 @@ const adapter = await hasAdapter('webgpu.test.ts');
 /** The tolerances are those of the CPU; on Mesa's lavapipe the differences were a tenth of them. */
 describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 PyTorch', (name) => {
   let engine: Engine;
+  let cpu: Engine;
   beforeAll(async () => {
     engine = await Engine.open(checkpointFolder(name), { device: 'webgpu' });
+    cpu = await Engine.open(checkpointFolder(name));
     await engine.start();
   });
   afterAll(async () => {
-    await engine.close();
+    await Promise.all([engine.close(), cpu.close()]);
   });
 
   const cases = goldenCases(name).map((golden, i) => ({ ...golden, i }));
@@ -96,8 +98,6 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
   });
 
   it.each(['perturb', 'derivative'] as const)('perturbed copies, as on the CPU: %s', async (form) => {
-    const cpu = await Engine.open(checkpointFolder(name));
-    onTestFinished(() => cpu.close());
     const methods = ['adversarial', 'random', 'tokur_eu', 'tokur_tu'] as const;
     const scoring: Scoring = {
       methods,

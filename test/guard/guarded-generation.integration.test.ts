@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { lastValueFrom, take, tap, toArray } from 'rxjs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DEFAULT_GUARD,
   DEFAULT_SCORING,
@@ -24,13 +24,11 @@ import {
 import { REASONER } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
+import { sharedReasoner } from '../support/shared-engines.js';
 
 let engine: Engine;
 beforeAll(async () => {
-  engine = await Engine.open(REASONER);
-});
-afterAll(async () => {
-  await engine.close();
+  engine = await sharedReasoner();
 });
 
 /** Flags two or three of the three or four steps of an answer at temperature 1. */

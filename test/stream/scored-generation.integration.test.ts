@@ -1,8 +1,8 @@
 import { lastValueFrom, take, tap, toArray } from 'rxjs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DEFAULT_SCORING,
-  Engine,
+  type Engine,
   FlowGate,
   type GenerationEvent,
   generate,
@@ -14,16 +14,13 @@ import {
   scoreResponse,
 } from '#src/index.js';
 import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
-import { REASONER } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
+import { sharedReasoner } from '../support/shared-engines.js';
 
 let engine: Engine;
 beforeAll(async () => {
-  engine = await Engine.open(REASONER);
-});
-afterAll(async () => {
-  await engine.close();
+  engine = await sharedReasoner();
 });
 
 const collect = async (scoring: Scoring | null, request = greedy(engine)): Promise<GenerationEvent[]> =>

@@ -9,9 +9,10 @@ import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type Config, type ConfigInput, configSchema } from '#gateway/config/config.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
-import { Engine } from '#src/index.js';
+import type { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
 import { QUESTION } from './requests.js';
+import { openShared } from './shared-engines.js';
 import { checkEvent } from './strict-event.js';
 
 /** The parts of the configuration that a test changes; the others have their defaults. */
@@ -38,14 +39,13 @@ export function useGateway(
 ) {
   const running: { engine?: Engine; gateway?: Gateway } = {};
   beforeAll(async () => {
-    running.engine = await Engine.open(await folder(), { ...(maxStreams !== undefined && { maxStreams }) });
+    running.engine = await openShared(await folder(), { ...(maxStreams !== undefined && { maxStreams }) });
     await running.engine.start();
     const models = new Models([wrap(await EngineModel.open('reasoner', running.engine))]);
     running.gateway = await startGateway({ models, config: { ...settings, listen: { port: 0 } } });
   });
   afterAll(async () => {
     await running.gateway?.close();
-    await running.engine?.close();
   });
   return {
     get url() {

@@ -5,8 +5,17 @@ import { z } from 'zod';
 
 const listing = z.tuple([z.object({ files: z.array(z.object({ path: z.string() })) })]);
 
-/** The paths of what `npm publish` would send of a folder. */
-export function packedFiles(cwd = '.'): string[] {
+const packed = new Map<string, readonly string[]>();
+
+/** The paths of what `npm publish` would send of a folder, which tests do not change. npm is asked once. */
+export function packedFiles(folder = '.'): readonly string[] {
+  const cwd = resolve(folder);
+  const files = packed.get(cwd) ?? askNpm(cwd);
+  packed.set(cwd, files);
+  return files;
+}
+
+function askNpm(cwd: string): string[] {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent'];
   // npm is no program of ours: it does not run from the sources.
   const options = { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } } as const;

@@ -54,8 +54,15 @@ export const body = (changes: object = {}) => ({
   ...changes,
 });
 
-/** Result for a client of the SSE stream: the status, the text, an error within, and whether it ended well. */
-export async function streamed(url: string, changes: object = {}) {
+/**
+ * Result for a client of the SSE stream: the status, the text, an error within, and whether it ended well.
+ * @param heard told each chunk as it comes
+ */
+export async function streamed(
+  url: string,
+  changes: object = {},
+  heard: (chunk: StreamedChunk) => void = () => {},
+) {
   const response = await post(url, body(changes));
   if (!response.ok) {
     const { error }: { error: { code: string; message: string; param: string | null } } = JSON.parse(
@@ -66,8 +73,13 @@ export async function streamed(url: string, changes: object = {}) {
   const chunks: StreamedChunk[] = [];
   let done = false;
   for await (const data of sseData(response)) {
-    if (data === '[DONE]') done = true;
-    else chunks.push(JSON.parse(data));
+    if (data === '[DONE]') {
+      done = true;
+      continue;
+    }
+    const chunk: StreamedChunk = JSON.parse(data);
+    chunks.push(chunk);
+    heard(chunk);
   }
   const text = chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('');
   const error = chunks.find((chunk) => chunk.error)?.error ?? null;

@@ -1,8 +1,8 @@
 import { lastValueFrom, toArray } from 'rxjs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DEFAULT_SCORING,
-  Engine,
+  type Engine,
   encodePrompt,
   modelId,
   type ScoreEvent,
@@ -11,8 +11,9 @@ import {
   scoreResponse,
   type TokenEvent,
 } from '#src/index.js';
-import { largestDifference, REASONER } from '../support/golden.js';
+import { largestDifference } from '../support/golden.js';
 import { LONG_QUESTION } from '../support/requests.js';
+import { sharedReasoner } from '../support/shared-engines.js';
 
 const LAZY = { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } as const;
 const scoring: Scoring = { ...DEFAULT_SCORING, schedule: LAZY };
@@ -26,7 +27,7 @@ describe('the lazy schedule', () => {
   const sentBefore = new Map<number, number>();
 
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
+    engine = await sharedReasoner();
     promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: LONG_QUESTION }]);
     const request = {
       promptIds,
@@ -44,9 +45,6 @@ describe('the lazy schedule', () => {
       if (event.type === 'token.delta') sent += 1;
       else if (event.type === 'score.delta') sentBefore.set(event.index, sent);
     }
-  });
-  afterAll(async () => {
-    await engine.close();
   });
 
   const doubtful = ({ logprob }: TokenEvent) => 1 - Math.exp(logprob!) > LAZY.epsilon;

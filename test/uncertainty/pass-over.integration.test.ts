@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DEFAULT_SCORING,
-  Engine,
+  type Engine,
   encodePrompt,
   METHODS,
   type NewToken,
@@ -9,25 +9,25 @@ import {
   SequenceScorer,
   type TokenScore,
 } from '#src/index.js';
-import { REASONER } from '../support/golden.js';
 import { LONG_QUESTION } from '../support/requests.js';
+import { sharedReasoner } from '../support/shared-engines.js';
 
 const BLOCK = 16;
-const BLOCKS = 12;
+/** Those between the first and the last are more than a window of 64. */
+const BLOCKS = 7;
 
 describe('SequenceScorer.passOver', () => {
   let engine: Engine;
   let promptIds: readonly number[];
   let blocks: readonly (readonly NewToken[])[];
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
+    engine = await sharedReasoner();
     promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: LONG_QUESTION }]);
     const ids = Array.from({ length: BLOCK * BLOCKS }, (_, i) => promptIds[(7 * i) % promptIds.length]!);
     blocks = Array.from({ length: BLOCKS }, (_, i) =>
       ids.slice(BLOCK * i, BLOCK * (i + 1)).map((id) => ({ id })),
     );
   });
-  afterAll(() => engine.close());
 
   async function scored(scoring: Scoring, passesOver: (block: number) => boolean) {
     const scorer = await SequenceScorer.open(engine, promptIds, scoring);

@@ -5,7 +5,7 @@ import type { Estimate } from '#bench/statistics/estimate.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { wilson } from '#bench/statistics/wilson.js';
 import { STATISTICS, type Statistic, stepScore } from '#src/risk/risk.js';
-import { recallAt } from '../recall.js';
+import { recallsAt } from '../recall.js';
 import type { Labelled, LinearProbe } from './linear-probe.js';
 import { type Promised, promises, type RatedAnswer } from './promises.js';
 import type { ScoredAnswer } from './scored-answer.js';
@@ -128,7 +128,7 @@ export function evaluate(
   const resampled = resample(answers.length, (weights) =>
     rankings.flatMap((ranking) => {
       const { auroc, averagePrecision } = areas(ranking, weights);
-      return [...RATES.map((rate) => recallAt(ranking, rate, weights)), averagePrecision, auroc];
+      return [...recallsAt(ranking, RATES, weights), averagePrecision, auroc];
     }),
   );
   const compared = RATES.indexOf(RATE);

@@ -2,7 +2,7 @@ import { areas } from '#bench/statistics/areas.js';
 import { bootstrapDifference, type Resampled, resample } from '#bench/statistics/bootstrap.js';
 import type { Estimate } from '#bench/statistics/estimate.js';
 import { rank } from '#bench/statistics/ranking.js';
-import { recallAt } from '../recall.js';
+import { recallsAt } from '../recall.js';
 import { LENGTH, POSITION, type UnitSet } from './units.js';
 
 export type Aggregated = UnitSet['columns'][number][1];
@@ -36,7 +36,7 @@ export function detect({ answers, columns, units }: UnitSet): Detection[] {
   const all = resample(answers, (multiplicities) =>
     rankings.flatMap(({ ranking }) => {
       const { auroc, averagePrecision } = areas(ranking, multiplicities);
-      return [auroc, averagePrecision, ...RATES.map((rate) => recallAt(ranking, rate, multiplicities))];
+      return [auroc, averagePrecision, ...recallsAt(ranking, RATES, multiplicities)];
     }),
   );
   const each = 2 + RATES.length;

@@ -2,7 +2,7 @@ import type { TopLevelSpec } from 'vega-lite';
 import { standaloneSvg } from '#bench/report/plots/svg.js';
 import { percentileInterval, resample } from '#bench/statistics/bootstrap.js';
 import { rank } from '#bench/statistics/ranking.js';
-import { recallAt } from '../recall.js';
+import { recallsAt } from '../recall.js';
 import { completeMeasures } from './evaluation.js';
 import { type Detector, describe, detectorLabel } from './labels.js';
 import { LENGTH, type UnitSet } from './units.js';
@@ -53,8 +53,7 @@ function rocPoints(set: UnitSet): Point[] {
     );
   });
   return curves.flatMap((curve, i) => {
-    const along = (multiplicities?: Uint32Array) =>
-      GRID.map((rate) => recallAt(rankings[i]!, rate, multiplicities));
+    const along = (multiplicities?: Uint32Array) => recallsAt(rankings[i]!, GRID, multiplicities);
     const band = curve === WITH_BAND ? resample(answers, along).map(percentileInterval) : null;
     return along().map((y, j) => {
       const [low, high] = band?.[j]?.interval ?? [];

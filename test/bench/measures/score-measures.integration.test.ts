@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { graphUncertainty } from '#bench/baselines/graph.js';
 import { type Encoders, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
 import { parseMeasure, parseMeasures } from '#bench/measures/parse-measure.js';
@@ -17,6 +17,7 @@ import {
 } from '#src/index.js';
 import { NO_ENCODERS } from '../../support/encoders.js';
 import { REASONER } from '../../support/golden.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 import { NLI_HEAD, SIMILARITY_HEAD, writeTinyEncoder } from '../../support/tiny-encoder.js';
 
 const QUESTION = 'Tom has 12 marbles. He gives away 5 and buys 3. How many does he have?';
@@ -34,7 +35,7 @@ describe('scoreMeasures', () => {
   let response: Scorable;
 
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
+    engine = await sharedReasoner();
     const { tokenizer } = engine.checkpoint;
     const tokenIds = tokenizer.encode(TEXT);
     const tokenTexts = tokenIds.map((id) => new TextDecoder().decode(tokenizer.tokenBytes(id)));
@@ -47,9 +48,6 @@ describe('scoreMeasures', () => {
       stepMode: 'sentence',
       samples: SAMPLES,
     };
-  });
-  afterAll(async () => {
-    await engine.close();
   });
 
   const score = (names: string, encoders: Encoders = NO_ENCODERS) =>

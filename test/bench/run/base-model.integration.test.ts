@@ -4,10 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { aggregate } from '#bench/steps/aggregation.js';
 import { unitSetSchema } from '#lab/pretrained/units.js';
-import { Engine } from '#src/index.js';
 import { flinch, jsonLines, lab, useFolder } from '../../support/cli.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 
 const folder = useFolder();
 
@@ -63,8 +63,7 @@ describe('a model without a chat template', () => {
 
     const told = await run('questions', 'told', '--system', 'Be brief.');
     expect([told.code, told.stderr]).toEqual([1, 'flinch: --system: the model has no chat template\n']);
-    const engine = await Engine.open(REASONER);
-    onTestFinished(() => engine.close());
+    const engine = await sharedReasoner();
     const server = await EngineUpstream.start(engine, { logprobs: true });
     onTestFinished(() => server.close());
     const upstream = ['--upstream', server.url, '--upstream-model', 'reasoner'];

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Plan } from '#bench/run/plan/plan.js';
 import { freePort } from '#lab/free-port.js';
-import { Engine } from '#src/index.js';
 import { changedReasoner } from '../../support/changed-model.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 
 const folder = useFolder();
 const RUN = [
@@ -24,8 +24,7 @@ const textsIn = (name: string) =>
   byId(`${name}/samples.jsonl`).map(({ id, sample, text }) => [id, sample, text]);
 
 async function upstream(options: EngineUpstreamOptions, port = 0): Promise<EngineUpstream> {
-  const engine = await Engine.open(REASONER);
-  onTestFinished(() => engine.close());
+  const engine = await sharedReasoner();
   const server = await EngineUpstream.start(engine, options, port);
   onTestFinished(() => server.close());
   return server;

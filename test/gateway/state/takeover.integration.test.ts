@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { Engine } from '#src/index.js';
+import type { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { expectClose } from '../../support/close.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
 import { type SocketEvent, TestSocket } from '../../support/gateway.js';
-import { REASONER } from '../../support/golden.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { freeze } from '../../support/process.js';
 import { hasRedis, useRedis } from '../../support/redis.js';
 import { LONG_QUESTION } from '../../support/requests.js';
 import { Serving } from '../../support/serving.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 
 const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const ends = ({ type, error }: SocketEvent) => type === 'generation.done' || error !== undefined;
@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   const replaced: Promise<void>[] = [];
 
   beforeAll(async () => {
-    running.engine = await Engine.open(REASONER);
+    running.engine = await sharedReasoner();
     running.upstream = await EngineUpstream.start(running.engine, {
       ...{ tokenIds: true, logprobs: true, continues: true, completions: true },
     });
@@ -85,7 +85,6 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   afterAll(async () => {
     for (const each of running.gateways) each.kill();
     await running.upstream?.close();
-    await running.engine?.close();
   });
 
   async function serve(): Promise<Serving> {

@@ -1,14 +1,14 @@
 import OpenAI from 'openai';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EngineModel, Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { Scorer } from '#gateway/upstream/scoring/scorer.js';
-import { Engine, encodePrompt } from '#src/index.js';
+import { type Engine, encodePrompt } from '#src/index.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
-import { REASONER } from '../../support/golden.js';
 import { QUESTION } from '../../support/requests.js';
 import { type RequestBody, type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 import { ANSWER, llamaCppDouble, ollamaDouble, vllmDouble } from '../../support/upstream-doubles.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
 import { upstreamConfig } from '../../support/upstream-server.js';
@@ -232,10 +232,9 @@ describe('completions of a prompt by an upstream', () => {
 describe('completions of a prompt with a scorer', () => {
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
+    engine = await sharedReasoner();
     await engine.start();
   });
-  afterAll(() => engine.close());
 
   const tokens = (body: { flinch: { tokens: object[] } }) => body.flinch.tokens;
 

@@ -5,12 +5,11 @@ import { z } from 'zod';
 import { EngineModel, Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { Scorer } from '#gateway/upstream/scoring/scorer.js';
-import { Engine } from '#src/index.js';
-import { REASONER } from '../../support/golden.js';
 import { openAiDouble } from '../../support/openai-double.js';
 import { QUESTION } from '../../support/requests.js';
 import { responsesDouble, STORED_ID, WORDS } from '../../support/responses-double.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
 import { upstreamConfig } from '../../support/upstream-server.js';
 
@@ -220,7 +219,7 @@ describe('responses of an upstream', () => {
 
 describe('responses of an upstream with a scorer', () => {
   it('have the scores of a model that flinch runs itself, by their text', async () => {
-    const engine = await Engine.open(REASONER);
+    const engine = await sharedReasoner();
     await engine.start();
     const own = await EngineModel.open('own', engine);
     const models: { close(): Promise<void> }[] = [];
@@ -254,7 +253,6 @@ describe('responses of an upstream with a scorer', () => {
       expect(scores(response).length).toBeGreaterThan(20);
     } finally {
       for (const each of models) await each.close();
-      await engine.close();
     }
   });
 });

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { suites } from '#bench/suites/suites.js';
 import { answerTask } from '#lab/correct/answer-task.js';
 import { ARMS, type ArmSettings, flagCount, guarding, unguarded } from '#lab/correct/arms.js';
-import { DEFAULT_GUARD, DEFAULT_METHODS, Engine } from '#src/index.js';
+import { DEFAULT_GUARD, DEFAULT_METHODS, type Engine } from '#src/index.js';
 import { lab, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
+import { sharedReasoner } from '../../support/shared-engines.js';
 
 const folder = useFolder();
 
@@ -98,10 +99,7 @@ describe('npm run lab -- correct', () => {
 describe('an arm', () => {
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
-  });
-  afterAll(async () => {
-    await engine.close();
+    engine = await sharedReasoner();
   });
 
   it('does nothing to an answer of which it flags no step', async () => {

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config/config.js';
 import { Metrics, type OpenModels, openModels } from '#gateway/index.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
-import { Engine, FlowGate, type GuardEvent, openCheckpoint } from '#src/index.js';
+import { type Engine, FlowGate, type GuardEvent, openCheckpoint } from '#src/index.js';
 import { DEFAULT_METHODS, type Scores } from '#src/uncertainty/method-names.js';
 import { writeTritonRepository } from '#triton/write-repository.js';
 import { useFolder } from '../../../support/cli.js';
 import { EngineUpstream } from '../../../support/engine-upstream.js';
 import { chatBody } from '../../../support/gateway.js';
-import { REASONER } from '../../../support/golden.js';
 import { calibratedReasoner } from '../../../support/guarded-model.js';
 import { InferenceServerDouble } from '../../../support/inference-server-double.js';
+import { sharedReasoner } from '../../../support/shared-engines.js';
 
 const folder = useFolder();
 const log: string[] = [];
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await writeTritonRepository(checkpoint, { output: repository, name: 'reasoner', threads: 1 });
   servers = [new InferenceServerDouble(repository), new InferenceServerDouble(repository)];
   const urls = await Promise.all(servers.map((server) => server.listen()));
-  engine = await Engine.open(REASONER);
+  engine = await sharedReasoner();
   upstream = await EngineUpstream.start(engine, { tokenIds: true, logprobs: true, continues: true });
   const common = { upstreams: [{ url: upstream.url, model: 'reasoner' }], scorer };
   const remote = { ...common, scorer_url: urls, scorer_model: 'reasoner' };
@@ -41,7 +41,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await opened.close();
   await upstream.close();
-  await engine.close();
   for (const server of servers) await server.close();
 });
 

@@ -35,6 +35,7 @@ import { REASONER } from '../../../support/golden.js';
 import { calibratedReasoner } from '../../../support/guarded-model.js';
 import { kill } from '../../../support/process.js';
 import { GUESSED_QUESTION, LONG_QUESTION } from '../../../support/requests.js';
+import { sharedReasoner } from '../../../support/shared-engines.js';
 
 const folder = useFolder();
 const silent = pino({ level: 'silent' });
@@ -43,11 +44,11 @@ let engine: Engine;
 /** Scores what the upstream writes. */
 let scoring: Engine;
 beforeAll(async () => {
-  engine = await Engine.open(REASONER);
+  engine = await sharedReasoner();
   scoring = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.00015));
 });
 afterAll(async () => {
-  await Promise.all([engine.close(), scoring.close()]);
+  await scoring.close();
 });
 
 interface Run {

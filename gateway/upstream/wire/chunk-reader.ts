@@ -88,7 +88,8 @@ export class ChunkReader {
       }
       if (this.#next === this.#waiting.length) {
         if (this.#bodyEnded) {
-          if (!this.#finished) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+          if (!this.#finished)
+            throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
           this.#over = true; // some servers send no [DONE]
           break;
         }

@@ -1,7 +1,8 @@
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf, show } from '../files/errors.js';
-import { isMissing, isRecord, readOptionalJson } from '../files/json.js';
+import { isMissing, readOptionalJson } from '../files/json.js';
+import { parseWeightMap } from '../files/weight-map.js';
 import type { StoredType } from './config.js';
 import { DTYPES, type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
 
@@ -74,29 +75,6 @@ export async function readSafetensors(dir: string): Promise<TensorIndex> {
     }
   }
   return indexOf(shards);
-}
-
-/**
- * Reads the index of a sharded checkpoint: tensor → shard. A shard is a plain file name; a path could leave the folder.
- *
- * @throws ModelError naming the tensor
- */
-export function parseWeightMap(json: unknown, file: string): ReadonlyMap<string, string> {
-  const weightMap = isRecord(json) ? json.weight_map : undefined;
-  if (!isRecord(weightMap))
-    throw new ModelError(file, 'weight_map', `expected an object, found ${show(weightMap)}`);
-  const shards = new Map<string, string>();
-  for (const [tensor, shard] of Object.entries(weightMap)) {
-    if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
-      throw new ModelError(
-        file,
-        `weight_map.${tensor}`,
-        `expected a .safetensors file name, found ${show(shard)}`,
-      );
-    }
-    shards.set(tensor, shard);
-  }
-  return shards;
 }
 
 interface Shard {

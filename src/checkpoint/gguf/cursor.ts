@@ -73,10 +73,17 @@ export class GgufCursor {
 
   /**
    * @param type one of the format's 13 types of values
-   * @param listed whether the entries of a list are needed: otherwise it is empty
+   * @param needed whether a list or a text is needed: otherwise a list is empty, and a text need not be UTF-8
    */
-  value(type: number, listed: boolean): GgufValue {
-    return type === ARRAY ? this.#array(listed) : this.#scalar(type);
+  value(type: number, needed: { readonly list: boolean; readonly text: boolean }): GgufValue {
+    if (type === ARRAY) return this.#array(needed.list);
+    return type === STRING && !needed.text ? this.#anyText() : this.#scalar(type);
+  }
+
+  #anyText(): string {
+    const length = this.count(1);
+    const start = this.#take(length);
+    return new TextDecoder().decode(this.#bytes.subarray(start, start + length));
   }
 
   #array(listed: boolean): readonly Scalar[] {

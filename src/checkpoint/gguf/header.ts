@@ -32,6 +32,8 @@ const MAX_DIMS = 4;
 const DEFAULT_ALIGNMENT = 32;
 /** The lists that are read; of others it is only known that they are there. */
 const LISTS = new Set(['tokens', 'scores', 'token_type', 'merges'].map((name) => `tokenizer.ggml.${name}`));
+/** Texts about the model, such as its author's name. */
+const ABOUT = /^general\.(?!architecture$)/;
 
 /**
  * Reads everything before the weights. The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
@@ -76,7 +78,7 @@ function parse(cursor: GgufCursor, fileSize: number, file: string): GgufHeader {
     const key = cursor.string();
     cursor.field = key === '' ? cursor.field : key;
     if (metadata.has(key)) throw new ModelError(file, cursor.field, 'is in the metadata twice');
-    metadata.set(key, cursor.value(cursor.u32(), LISTS.has(key)));
+    metadata.set(key, cursor.value(cursor.u32(), { list: LISTS.has(key), text: !ABOUT.test(key) }));
   }
   const alignment = metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
   if (

@@ -71,6 +71,20 @@ describe('a GGUF file that cannot be used is refused by the field', () => {
     expect(await withMetadata({ [key]: value })).toMatch(message);
   });
 
+  it('a text that is needed and not UTF-8; one about the model may be anything', async () => {
+    const withLatin1 = (key: string) => {
+      const metadata = { ...original.metadata, [key]: 'Caf?' };
+      const bytes = Buffer.from(encodeGguf({ ...original, metadata }));
+      bytes[bytes.indexOf('Caf?') + 3] = 0xe9;
+      return bytes;
+    };
+    const { message } = await modelError(() => readGgufFile(withLatin1('tokenizer.chat_template'), file));
+    expect(message).toContain('tokenizer.chat_template: is not UTF-8');
+    expect(readHeader(withLatin1('general.description')).metadata.get('general.description')).toBe(
+      'Caf\ufffd',
+    );
+  });
+
   it('a score that is no number', async () => {
     const scores = Array(400).fill(0.5).fill(Number.NaN, 7, 8);
     expect(await withMetadata({ 'tokenizer.ggml.scores': scores })).toMatch(

@@ -9,7 +9,7 @@ const json = z.record(z.string(), z.unknown());
 const schema = z.strictObject({
   /** Where servers that send this are described. */
   report: z.string(),
-  api: z.enum(['chat', 'completions']),
+  api: z.enum(['chat', 'completions', 'responses']),
   /** Fields of the client's request. */
   request: json,
   /** The upstream's stream: objects are the data of an event, strings are bytes as they are. */
@@ -27,13 +27,16 @@ export interface Exchange extends z.output<typeof schema> {
 }
 
 const FOLDER = new URL('exchanges/', import.meta.url);
-const PATHS = { chat: '/chat/completions', completions: '/completions' };
+const PATHS = { chat: '/chat/completions', completions: '/completions', responses: '/responses' };
 
 /** What servers really send: one file for each form. */
-export const EXCHANGES: readonly Exchange[] = readdirSync(FOLDER).map((file) => {
+const ALL: readonly Exchange[] = readdirSync(FOLDER).map((file) => {
   const exchange = schema.parse(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')));
   return { ...exchange, name: file.replace('.json', ''), path: PATHS[exchange.api] };
 });
+
+export const EXCHANGES = ALL.filter(({ api }) => api !== 'responses');
+export const RESPONSES = ALL.filter(({ api }) => api === 'responses');
 
 /** The body of a client's request. */
 export const requestOf = ({ api, request }: Exchange, changes: Json = {}): Json => ({
@@ -59,10 +62,11 @@ export const eventsOf = (exchange: Exchange): Json[] =>
     .filter((data) => data.startsWith('{'))
     .map((data) => json.parse(JSON.parse(data)));
 
-export const bytesOf = ({ stream }: Exchange): Buffer =>
-  Buffer.from(
-    stream.map((each) => (typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)).join(''),
-  );
+export const bytesOf = ({ stream, api }: Exchange): Buffer => {
+  const event = (data: Json): string =>
+    `${api === 'responses' ? `event: ${data.type}\n` : ''}data: ${JSON.stringify(data)}\n\n`;
+  return Buffer.from(stream.map((each) => (typeof each === 'string' ? each : event(each))).join(''));
+};
 
 const part = z.looseObject({ type: z.string(), text: z.unknown().optional() });
 const textParts = z

@@ -103,10 +103,12 @@ describe.each(EXCHANGES)('$name', (exchange) => {
     expectAnswer(await (await asked(url, exchange, {})).json(), exchange);
   });
 
-  it.skipIf(!exchange.whole)('is asked for as one answer, with the guard off', async () => {
+  const { whole } = exchange;
+  if (!whole) return;
+  it('is asked for as one answer, with the guard off', async () => {
     const { url } = await servers(exchange);
     const answer = await (await asked(url, exchange, OFF)).json();
-    expect(withoutIntended(answer)).toEqual(withoutIntended(exchange.whole ?? {}));
+    expect(withoutIntended(answer)).toEqual(withoutIntended(whole));
   });
 });
 
@@ -151,14 +153,13 @@ const READERS: Readonly<Record<string, (baseURL: string, exchange: Exchange) => 
       maxRetries: 0,
       onError: ({ error }) => void errors.push(String(error)),
     });
-    const { text, reasoningText, finishReason, toolCalls } = answer;
-    return {
-      errors: errors.length,
-      text: await text,
-      reasoning: await reasoningText,
-      finish: await finishReason,
-      calls: await toolCalls,
-    };
+    const [text, reasoning, finish, calls] = await Promise.all([
+      answer.text,
+      answer.reasoningText,
+      answer.finishReason,
+      answer.toolCalls,
+    ]);
+    return { errors: errors.length, text, reasoning, finish, calls };
   },
   LangChain: async (baseURL) => {
     const model = new ChatOpenAI({

@@ -120,5 +120,6 @@ export interface UpstreamResponse {
 
 export interface UpstreamEnd {
   readonly finishReason: FinishReason;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+  /** Counts by the server; `null` for what it does not say. */
+  readonly usage: { readonly promptTokens: number | null; readonly completionTokens: number | null } | null;
 }

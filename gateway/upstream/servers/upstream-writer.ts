@@ -213,12 +213,11 @@ export class UpstreamWriter implements BranchWriter {
     const end = this.#cut ? { finishReason: 'length' as const, usage: null } : this.#opened.answer.end();
     // The scorer can only count tokens of the text.
     const counted = this.#options.tokenizer && !this.#hidden ? null : end.usage;
-    const usage = counted
-      ? {
-          promptTokens: Math.max(0, counted.promptTokens - keep),
-          completionTokens: keep + counted.completionTokens,
-        }
-      : { promptTokens: this.promptTokens, completionTokens: tokens };
+    const { promptTokens = null, completionTokens = null } = counted ?? {};
+    const usage = {
+      promptTokens: promptTokens === null ? this.promptTokens : Math.max(0, promptTokens - keep),
+      completionTokens: completionTokens === null ? tokens : keep + completionTokens,
+    };
     return { type: 'generation.done', finishReason: end.finishReason, usage };
   }
 }

@@ -46,7 +46,7 @@ export interface Chunk {
  *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise; with
  *   `timings_per_token`, `timings.predicted_n`.
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
- * - Moonshot: `usage` within the last choice.
+ * - Moonshot: `usage` within the last choice. Groq: `x_groq.usage`.
  * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning"); the reason `model_length`.
  *
  * All else is {@link besideText the text}.
@@ -130,9 +130,9 @@ function verbatimOf(chunk: Json): Chunk {
   };
 }
 
-/** Moonshot has it within the last choice. */
+/** Moonshot has it within the last choice, Groq in a field of its own. */
 function usageIn(chunk: Json, choice: Json | null): UpstreamEnd['usage'] {
-  const usage = asObject(chunk.usage) ?? asObject(choice?.usage);
+  const usage = asObject(chunk.usage) ?? asObject(choice?.usage) ?? asObject(asObject(chunk.x_groq)?.usage);
   return usageOf(usage?.prompt_tokens, usage?.completion_tokens);
 }
 
@@ -178,7 +178,7 @@ function finishReasonOf(value: unknown): FinishReason | null {
 export function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {
   const promptTokens = asCount(prompt);
   const completionTokens = asCount(completion);
-  return promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
+  return promptTokens === null && completionTokens === null ? null : { promptTokens, completionTokens };
 }
 
 function tokensOf(logprobs: Json | null): UpstreamToken[] | null {

@@ -33,7 +33,7 @@ export function tokens(bench: ContractBench): void {
 
     bench.point('promptIds', 'come after a prompt whose ids are told', async () => {
       const { promptIds, usage } = await bench.read();
-      expect(promptIds).toHaveLength(usage!.promptTokens);
+      expect(promptIds).toHaveLength(usage!.promptTokens!);
       const expected = await bench.promptIds();
       if (expected) expect(promptIds).toEqual(expected);
     });

@@ -322,9 +322,9 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     expect(answer).toMatchObject({ text: '', done: false, error: { code: 'upstream_error' } });
   });
 
-  it('no [DONE]: upstream_error', async () => {
-    const answer = await begun((reply) => reply.data(stopChunk).end());
-    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+  it('no [DONE] after the reason, and a connection that is cut: upstream_error', async () => {
+    const answer = await begun((reply) => reply.data(stopChunk).cut());
+    expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
   });
 
   it('[DONE] without a reason: upstream_error', async () => {
@@ -337,7 +337,7 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     const answer = await begun((reply) => {
       closed.push(reply.closed);
       reply.write('data: ');
-      for (let i = 0; i < 40; i++) reply.write('x'.repeat(50_000));
+      for (let i = 0; i < 40; i++) reply.write('x'.repeat(500_000));
     }, PATIENT);
     expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
     await closed[0];
@@ -345,7 +345,7 @@ describe('after the first byte a fault is an error within, and there is no [DONE
 
   it('an event of lines without end: upstream_error', async () => {
     const answer = await begun((reply) => {
-      for (let i = 0; i < 400; i++) reply.write(`data: ${'x'.repeat(5000)}\n`);
+      for (let i = 0; i < 400; i++) reply.write(`data: ${'x'.repeat(50_000)}\n`);
     }, PATIENT);
     expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
   });

@@ -3,6 +3,7 @@ import type { RedisClient } from './connect.js';
 
 /** Timeout of a command. Every request waits for one. */
 const COMMAND_TIMEOUT_MS = 1000;
+const LAST_MS = 200;
 /** Delay between two attempts of a Redis that is there, but not ready, such as one that loads its data. */
 const RETRY_MS = 1000;
 /** Interval between two lines of the log on refused commands. */
@@ -161,8 +162,11 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new TimeoutError(`no answer within ${COMMAND_TIMEOUT_MS} ms`);
-    // A process that was stopped runs its timers before it reads an answer that is here already.
-    timer = setTimeout(() => setImmediate(() => reject(error)), COMMAND_TIMEOUT_MS);
+    // A process that was stopped runs its timers before it reads what came, or sends what waits: it gets the last part
+    // of the time whole.
+    timer = setTimeout(() => {
+      timer = setTimeout(() => reject(error), LAST_MS);
+    }, COMMAND_TIMEOUT_MS - LAST_MS);
   });
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -15,9 +15,13 @@ import { answering, chunk, stopChunk } from '../support/upstream-doubles.js';
 const ROOM = 2;
 
 /** An upstream that answers, tells nothing of one of its tokens, fails, or stalls in the midst: as it is asked. */
-const script: Script = ({ body }, reply) => {
+const script: Script = ({ body, json }, reply) => {
   const asked = body.messages?.at(-1)?.content;
   if (asked === 'Fail.') return reply.json(500, { error: { message: 'out of order' } });
+  if (json.stream !== true) {
+    const message = { role: 'assistant', content: 'Yes and no.' };
+    return reply.json(200, { choices: [{ index: 0, message, finish_reason: 'stop' }] });
+  }
   reply.head().data(chunk('Yes'));
   if (asked === 'Stall.') return;
   reply.data(chunk(' and no', null)).data(chunk('.')).data(stopChunk).data('[DONE]').end();

@@ -4,7 +4,7 @@ import { asObject, type Json, MAX_ENTRIES } from '../upstream/wire/json.js';
 /** Fields whose strings come in parts. All other strings are whole at each mention, and many servers repeat them. */
 const IN_PARTS: ReadonlySet<string> = new Set([
   ...['content', 'text', 'refusal', 'reasoning', 'reasoning_content', 'thinking', 'summary'],
-  ...['arguments', 'input', 'data', 'transcript'],
+  ...['thought', 'tool_plan', 'arguments', 'input', 'data', 'transcript'],
 ]);
 
 /** A value that is JSON already, in parts: so little is left to be done at the end of a long answer. */

@@ -36,6 +36,8 @@ describe('openModels', () => {
         usage: { completion_tokens: 3 },
       });
     }
+    const other = await fetch(`${gateway.url}/v1/models/org/other`);
+    expect(await other.json()).toMatchObject({ id: 'org/other', object: 'model' });
     // Of an idle one nobody else would hear.
     kill(opened.all[0]?.engine?.status().decode.pid);
     await expect

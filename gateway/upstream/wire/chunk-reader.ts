@@ -20,9 +20,7 @@ const READERS = {
 } as const;
 
 /** Formats whose last message says that it is the last; others have a mark of their own. */
-const ENDS: ReadonlySet<Call['format']> = new Set([
-  ...(['generate', 'whole', 'response', 'verbatim-response'] as const),
-]);
+const ENDS = new Set<Call['format']>(['generate', 'whole', 'response', 'verbatim-response']);
 
 /** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
 const BYTES_AT_ONCE = 128 << 10;

@@ -216,6 +216,9 @@ describe('completions of a prompt by an upstream', () => {
     ['logprobs', { logprobs: 19 }, 400],
     ['prompt', { prompt: 'x'.repeat(200) }, 400],
     ['max_tokens', { max_tokens: 50 }, 400],
+    // No maximum, for some servers.
+    ['max_tokens', { max_tokens: -1 }, 400],
+    ['max_tokens', { max_tokens: 0 }, 400],
   ])('name %s in an error', async (param, changes, status) => {
     const { url } = await serving(
       vllmDouble(),

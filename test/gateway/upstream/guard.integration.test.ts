@@ -350,6 +350,24 @@ describe('what is passed on', () => {
     });
   });
 
+  it.each([{}, { guard: { enabled: false } }])(
+    'values beyond the limits of models that flinch runs, %j',
+    async (changes) => {
+      const { url, upstream } = await serving(vllmDouble());
+      const asked = {
+        temperature: 2.5,
+        top_p: 0,
+        top_k: -1,
+        max_tokens: -1,
+        stop: ['a', 'b', 'c', 'd', 'e', 'f'],
+      };
+      for (const stream of [true, false]) {
+        await streamed(url, { ...asked, ...changes, stream });
+        expect(upstream.requests.at(-1)!.json).toMatchObject(asked);
+      }
+    },
+  );
+
   it('no more tokens than were asked for, though the server writes more', async () => {
     const double = vllmDouble();
     const { url } = await serving((request, reply) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneOf } from '../files/json.js';
+import { isRecord, oneOf } from '../files/json.js';
 import type { FamilyTraits } from './families.js';
 
 /** Rotary position embedding: how fast which part of a head turns. */
@@ -54,7 +54,7 @@ const positions = z
 const theta = z.number().min(1).nullish();
 const partial = z.number().positive().max(1).nullish();
 
-const blockSchema = z.object({
+const blockFields = {
   rope_type: ropeType,
   /** The name of `rope_type` before transformers 4.43. */
   type: ropeType,
@@ -71,10 +71,25 @@ const blockSchema = z.object({
   short_factor: z.array(z.number().min(1e-3)).nullish(),
   original_max_position_embeddings: positions,
   partial_rotary_factor: partial,
-});
+};
+/** Fields that change nothing: the factors of texts that are longer than those that longrope is supported for. */
+const UNREAD = ['long_factor', 'finetuned'];
+
+/** An object with these fields alone: another would change the frequencies. */
+const rotating = <Shape extends z.ZodRawShape>(fields: Shape) =>
+  z.preprocess((value, context) => {
+    for (const [name, given] of Object.entries(isRecord(value) ? value : {})) {
+      if (given === null || Object.hasOwn(fields, name) || UNREAD.includes(name)) continue;
+      context.addIssue({ code: 'custom', path: [name], message: 'is not supported' });
+    }
+    return value;
+  }, z.object(fields));
+
+const blockSchema = rotating(blockFields);
 type Block = z.output<typeof blockSchema>;
 
-const parametersSchema = blockSchema.extend({
+const parametersSchema = rotating({
+  ...blockFields,
   full_attention: blockSchema.nullish(),
   sliding_attention: blockSchema.nullish(),
 });

@@ -348,6 +348,18 @@ describe('refusals name file and field', () => {
       /is missing, and yarn needs it/,
     ],
     [
+      'yarn with an unknown field',
+      { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4, extrapolation_factor: 1 } },
+      'rope_scaling.extrapolation_factor',
+      /is not supported/,
+    ],
+    [
+      'frequencies of an unknown field',
+      { ...LLAMA, rope_parameters: { rope_type: 'default', mrope_section: [1, 2] } },
+      'rope_parameters.mrope_section',
+      /is not supported/,
+    ],
+    [
       'yarn with an empty ramp',
       { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4, beta_fast: 1 } },
       'rope_scaling.beta_fast',

@@ -7,6 +7,7 @@ import type { GgufHeader } from './header.js';
 import { ropeFactors } from './rope-factors.js';
 
 const number = z.number();
+const one = z.literal(1, 'is not supported (supported: 1)');
 /** Keys of `ARCHITECTURE.*`. Sizes are checked as those of config.json. */
 const schema = z.object({
   block_count: number,
@@ -24,6 +25,15 @@ const schema = z.object({
   'rope.scaling.type': z.string().optional(),
   'rope.scaling.factor': number.optional(),
   'rope.scaling.original_context_length': number.optional(),
+  'rope.scaling.yarn_beta_fast': number.optional(),
+  'rope.scaling.yarn_beta_slow': number.optional(),
+  // They multiply what YaRN does.
+  'rope.scaling.yarn_ext_factor': one.optional(),
+  'rope.scaling.yarn_attn_factor': one.optional(),
+  'rope.scaling.attn_factor': one.optional(),
+  'rope.scale_linear': one.optional(),
+  // Says how the model was made.
+  'rope.scaling.finetuned': z.boolean().optional(),
   'rope.freq_base_swa': number.optional(),
   'attention.sliding_window': number.optional(),
   'attention.sliding_window_pattern': number.optional(),
@@ -35,8 +45,10 @@ const schema = z.object({
 const REFUSED = [
   ...['attention.clamp_kqv', 'attention.max_alibi_bias', 'attention.scale', 'attention.temperature_length'],
   ...['embedding_scale', 'logit_scale', 'residual_scale', 'use_parallel_residual'],
-  ...['rope.scaling.attn_factor', 'rope.scaling.yarn_log_multiplier'],
 ];
+
+/** Each key changes how positions are told apart. */
+const isUnknownRope = (key: string): boolean => key.startsWith('rope.') && !Object.hasOwn(schema.shape, key);
 
 const generalSchema = z.object({
   'general.architecture': oneOf(ARCHITECTURE_NAMES),
@@ -66,7 +78,7 @@ export function configJson(
     key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
   );
   const raw = parseJson(schema, Object.fromEntries(own), file, [architecture]);
-  const other = REFUSED.find((key) => metadata.has(`${prefix}${key}`));
+  const other = own.find(([key]) => REFUSED.includes(key) || isUnknownRope(key))?.[0];
   if (other !== undefined) throw new ModelError(file, `${prefix}${other}`, 'is not supported');
   const heads = raw['attention.head_count'];
   const headDim = raw['attention.key_length'] ?? raw.embedding_length / heads;
@@ -137,5 +149,9 @@ function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknow
     rope_type: type,
     factor: raw['rope.scaling.factor'],
     original_max_position_embeddings: raw['rope.scaling.original_context_length'],
+    ...(type === 'yarn' && {
+      beta_fast: raw['rope.scaling.yarn_beta_fast'],
+      beta_slow: raw['rope.scaling.yarn_beta_slow'],
+    }),
   };
 }

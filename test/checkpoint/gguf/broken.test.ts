@@ -66,6 +66,9 @@ describe('a GGUF file that cannot be used is refused by the field', () => {
       /^llama\.attention\.sliding_window: 16 is not supported for llama/,
     ],
     ['llama.logit_scale', 2, /^llama\.logit_scale: is not supported/],
+    ['llama.rope.scaling.yarn_ext_factor', 2, /^llama\.rope\.scaling\.yarn_ext_factor: is not supported/],
+    ['llama.rope.scaling.alpha', 1, /^llama\.rope\.scaling\.alpha: is not supported/],
+    ['llama.rope.dimension_sections', [1, 2], /^llama\.rope\.dimension_sections: is not supported/],
     ['llama.rope.scaling.type', 'other', /^rope_scaling\.rope_type: "other" is not supported/],
   ])('%s: %j', async (key, value, message) => {
     expect(await withMetadata({ [key]: value })).toMatch(message);

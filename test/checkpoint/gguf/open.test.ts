@@ -71,6 +71,29 @@ describe.each(['tiny-llama', 'tiny-qwen2'] as const)('%s.gguf', (name) => {
   });
 });
 
+it('YaRN is that of the file, with the numbers of turns between which it changes frequencies', async () => {
+  const parts = ggufParts(ggufFile('tiny-llama'));
+  const yarn = {
+    type: 'yarn',
+    factor: 4,
+    original_context_length: 64,
+    yarn_beta_fast: 16,
+    yarn_beta_slow: 2,
+  };
+  const keys = Object.entries({ ...yarn, finetuned: true, yarn_attn_factor: 1 });
+  const scaling = Object.fromEntries(keys.map(([key, value]) => [`llama.rope.scaling.${key}`, value]));
+  const tensors = Object.fromEntries(
+    Object.entries(parts.tensors).filter(([name]) => name !== 'rope_freqs.weight'),
+  );
+  const file = folder.path('yarn.gguf');
+  writeFileSync(file, encodeGguf({ metadata: { ...parts.metadata, ...scaling }, tensors }));
+  const { config } = await openCheckpoint(file);
+  expect(config.ropes[0]?.scaling).toMatchObject({
+    ...{ type: 'yarn', factor: 4, originalMaxPositions: 64, betaFast: 16, betaSlow: 2 },
+    attentionFactor: 0.1 * Math.log(4) + 1,
+  });
+});
+
 describe('a SentencePiece tokenizer', () => {
   it.each(golden.pieces)('encodes $text as SentencePiece, and back', async ({ text, ids }) => {
     const { tokenizer } = await openCheckpoint(ggufFile('pieces'));

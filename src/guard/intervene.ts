@@ -2,9 +2,9 @@ import { Observable, type OperatorFunction, switchMap } from 'rxjs';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import type { Branch } from './branch.js';
-import { type InterveneOptions, Interventions } from './rollback.js';
+import { type InterveneOptions, Interventions } from './interventions.js';
 
-export type { InterveneOptions } from './rollback.js';
+export type { InterveneOptions } from './interventions.js';
 
 /**
  * Follows a branch of text and acts on its flagged steps as a policy says: leave it, stop, draw candidates for the step

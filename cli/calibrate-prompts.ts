@@ -32,10 +32,18 @@ const promptLine = z
     error: 'needs exactly one of prompt, messages, question',
   });
 
+function promptsIn(lines: string, file: string) {
+  try {
+    return parseJsonLines(lines, promptLine);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`--input: ${file}: ${error.message}`) : error;
+  }
+}
+
 /**
  * Prompts of a file of JSON Lines. Whole answers count, because it is unknown which parts are right.
  * @param name `-` for standard input
- * @throws UsageError that names line and field; ModelError and TemplateError as `encodePrompt`
+ * @throws UsageError that names file, line and field; ModelError and TemplateError as `encodePrompt`
  */
 export async function readPrompts(
   name: string,
@@ -44,7 +52,7 @@ export async function readPrompts(
 ): Promise<CalibrationPrompt[]> {
   const lines =
     name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
-  const prompts = parseJsonLines(lines, promptLine).slice(0, limit);
+  const prompts = promptsIn(lines, name === '-' ? 'standard input' : name).slice(0, limit);
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
   return prompts.map(({ prompt, messages, question }) => ({
     promptIds:

@@ -16,7 +16,7 @@ export function checkOrigin(access: Access): RequestHandler[] {
   const allow = cors<Parameters<RequestHandler>[0]>((req, done) => {
     done(null, {
       origin: access.mayUse(req.headers),
-      // Whatever headers a page asks for: clients send their own, such as `x-stainless-lang`.
+      // Without `allowedHeaders` a page may send any header: OpenAI's client sends `x-stainless-lang` and others.
       exposedHeaders: '*',
       maxAge: 600,
     });

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../upstream/errors.js';
-import { asObject, type Json, MAX_ENTRIES } from '../upstream/wire/json.js';
+import { asNumber, asObject, asText, type Json, MAX_ENTRIES } from '../upstream/wire/json.js';
 
 /** Fields whose strings come in parts. All other strings are whole at each mention, and many servers repeat them. */
 const IN_PARTS: ReadonlySet<string> = new Set([
@@ -162,6 +162,8 @@ interface Call {
  */
 class JoinedCalls {
   readonly #calls: Call[] = [];
+  /** Items that are no objects. */
+  readonly #odd: unknown[] = [];
   /** The last call by index, and calls by id. */
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
@@ -169,10 +171,15 @@ class JoinedCalls {
   add(parts: readonly unknown[]): this {
     const written = new Set<Call>();
     for (const part of parts) {
-      const { index: given, ...fields } = asObject(part) ?? {};
-      const index = typeof given === 'number' ? given : null;
-      const id = textOf(fields.id);
-      const name = textOf((asObject(fields.function) ?? asObject(fields.custom))?.name);
+      const object = asObject(part);
+      if (!object) {
+        this.#odd.push(part);
+        continue;
+      }
+      const { index: given, ...fields } = object;
+      const index = asNumber(given);
+      const id = asText(fields.id) ?? '';
+      const name = asText((asObject(fields.function) ?? asObject(fields.custom))?.name) ?? '';
       const known = this.#last(index, id);
       const call =
         known && !isAnother(known, { id, name, again: written.has(known) }) ? known : this.#begin(index);
@@ -188,7 +195,7 @@ class JoinedCalls {
   /** The calls without their indices, as a message has them. */
   get whole(): readonly unknown[] {
     const calls = this.#calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
-    return calls.map(({ fields }) => fields.whole);
+    return [...calls.map(({ fields }) => fields.whole), ...this.#odd];
   }
 
   /** @throws UpstreamError for one too many, whether they have indices or not */
@@ -206,8 +213,6 @@ class JoinedCalls {
     return (id !== '' ? this.#byId.get(id) : undefined) ?? this.#calls.at(-1);
   }
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** @param part with whether a part of the call was in the same chunk */
 function isAnother(

@@ -164,7 +164,8 @@ export class RedisGenerations implements SharedGenerations {
   }
 
   /**
-   * While Redis is away no other gateway can have taken it. One that was stopped cannot know that.
+   * While Redis is away, no other gateway can take the generation. A gateway that was stopped meanwhile does not know
+   * whether Redis was away.
    * @throws ApiError 503 `state_unavailable`
    */
   async owns(id: string): Promise<boolean> {

@@ -162,8 +162,8 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new TimeoutError(`no answer within ${COMMAND_TIMEOUT_MS} ms`);
-    // A process that was stopped runs its timers before it reads what came, or sends what waits: it gets the last part
-    // of the time whole.
+    // After a stop, a process runs its timers before it reads or writes its sockets. The second timer leaves time for
+    // that.
     timer = setTimeout(() => {
       timer = setTimeout(() => reject(error), LAST_MS);
     }, COMMAND_TIMEOUT_MS - LAST_MS);

@@ -76,8 +76,8 @@ const isSplitter = (value: unknown): value is Splitter =>
   isRecord(value) && typeof value.split === 'function';
 
 /**
- * Makes text of tokens within words (tokenizers, added_vocabulary.rs, `find_matches`). Between two other added tokens,
- * without text beside it, the library takes one for a token all the same.
+ * Makes text of tokens within words (tokenizers, added_vocabulary.rs, `find_matches`). Known
+ * difference: one that stands directly between two other added tokens stays a token.
  */
 function joinWords(library: Library, added: readonly AddedToken[]): void {
   const tokens = new Map(added.map((token) => [token.content, token]));

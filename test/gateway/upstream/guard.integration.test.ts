@@ -368,6 +368,14 @@ describe('what is passed on', () => {
     },
   );
 
+  it('more alternatives than the probe asked for, with the guard off: the server says what it refuses', async () => {
+    const { url, upstream } = await serving(vllmDouble({ mostLogprobs: 50 }));
+    const asked = { logprobs: true, top_logprobs: 25, max_tokens: 3, guard: { enabled: false } };
+    const { status, done } = await streamed(url, asked);
+    expect({ status, done }).toEqual({ status: 200, done: true });
+    expect(upstream.requests.at(-1)!.json).toMatchObject({ logprobs: true, top_logprobs: 25 });
+  });
+
   it('no more tokens than were asked for, though the server writes more', async () => {
     const double = vllmDouble();
     const { url } = await serving((request, reply) => {

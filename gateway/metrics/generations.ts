@@ -64,7 +64,7 @@ export const TIME_PER_OUTPUT_TOKEN = {
 export const TOKEN_USAGE = {
   name: 'gen_ai_client_token_usage',
   type: 'histogram',
-  help: 'Tokens of the prompt (input) and of the final response (output), as in its usage. One value of each for each complete response.',
+  help: 'Tokens of the prompt (input) and of the final response (output), as in its usage. One value of each for each complete response, unless an upstream does not say.',
   labels: { ...GEN_AI_LABELS, gen_ai_token_type: ['input', 'output'] },
   buckets: [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864],
 } as const satisfies HistogramDefinition;

@@ -2,11 +2,9 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { readCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../src/checkpoint/config.js';
-import { ELEMENT_BYTES } from '../src/checkpoint/elements.js';
-import { type GgufFacts, isGguf, readGguf } from '../src/checkpoint/gguf/open.js';
-import { keptType } from '../src/checkpoint/gguf/unpack.js';
+import { type GgufFacts, isGguf, layOutGguf, readGguf } from '../src/checkpoint/gguf/open.js';
 import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
-import { EMBEDDING, expectedTensors } from '../src/checkpoint/weights.js';
+import { EMBEDDING, expectedTensors, type Weight } from '../src/checkpoint/weights.js';
 import { readJson } from '../src/files/json.js';
 
 /** Properties of a model; of one that is only a configuration, without those of its other files. */
@@ -57,7 +55,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     config,
     parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes,
-    types: [...new Set(all.map(({ type }) => type))],
+    types: plainTypes(all),
     ...{ gguf, quantized },
     files: {
       embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
@@ -71,14 +69,15 @@ async function readFolder(folder: string): Promise<ModelFacts> {
 
 async function readGgufFile(path: string): Promise<ModelFacts> {
   const file = resolve(path);
-  const { name, config, weights, tokenizer, chatTemplate, facts } = await readGguf(file);
-  const kept = weights.map((weight) => ({ size: elements(weight.shape), type: keptType(weight) }));
+  const model = await readGguf(file);
+  const { name, config, tokenizer, chatTemplate, facts } = model;
+  const weights = [...(await layOutGguf(model, file)).tensors.values()];
   const { eosTokenIds } = config;
   return {
     ...{ name, dir: file, config, gguf: facts, quantized: null },
-    parameters: kept.reduce((sum, { size }) => sum + size, 0),
-    weightBytes: kept.reduce((bytes, { size, type }) => bytes + size * ELEMENT_BYTES[type], 0),
-    types: [...new Set(kept.map(({ type }) => type))],
+    parameters: weights.reduce((sum, { shape }) => sum + elements(shape), 0),
+    weightBytes: weights.reduce((bytes, { byteLength }) => bytes + byteLength, 0),
+    types: plainTypes(weights),
     files: {
       ...{ embeddingRms: null, eosTokenIds },
       tokens: tokenizer.size,
@@ -87,6 +86,11 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
     },
   };
 }
+
+/** Types of the weights that are not packed. */
+const plainTypes = (weights: readonly Weight[]): readonly StoredType[] => [
+  ...new Set(weights.flatMap(({ type }) => (type === 'packed' ? [] : [type]))),
+];
 
 async function readConfigAlone(file: string): Promise<ModelFacts> {
   const path = resolve(file);

@@ -11,8 +11,8 @@ import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
 import { type GgufFacts, isGguf, openGguf, readGguf } from './gguf/open.js';
 import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open.js';
-import { readSafetensors, type TensorIndex } from './safetensors.js';
-import { checkTensors, expectedTensors, splitFused } from './weights.js';
+import { readSafetensors } from './safetensors.js';
+import { checkTensors, expectedTensors, splitFused, type Weights } from './weights.js';
 
 /** A model as a folder in the layout of Hugging Face, checked but not loaded: no weight has been read. */
 export interface Checkpoint {
@@ -26,7 +26,7 @@ export interface Checkpoint {
   readonly quantized: QuantizationFacts | null;
   readonly config: ModelConfig;
   readonly generation: GenerationDefaults;
-  readonly tensors: TensorIndex;
+  readonly tensors: Weights;
   readonly tokenizer: Tokenizer;
   readonly chatTemplate: ChatTemplate;
   /** Tokens that end a response: those of generation_config.json, else of config.json. */
@@ -54,12 +54,18 @@ export async function openCheckpoint(
 ): Promise<Checkpoint> {
   const source = resolve(path);
   if (await isGgufFile(source)) {
-    const { name, dir, facts, config, tokenizer, chatTemplate } = await openGguf(source, onConversion);
+    const { name, dir, facts, tensors, config, tokenizer, chatTemplate } = await openGguf(
+      source,
+      onConversion,
+    );
     const { eosTokenIds } = config;
-    return assemble({
-      ...{ name, dir, gguf: facts, config, tokenizer, chatTemplate, eosTokenIds },
-      generation: parseGenerationConfig(undefined, source),
-    });
+    return assemble(
+      {
+        ...{ name, dir, gguf: facts, config, tokenizer, chatTemplate, eosTokenIds, quantized: null },
+        generation: parseGenerationConfig(undefined, source),
+      },
+      tensors,
+    );
   }
   return openFolder(source, { unpack: true, onProgress: onConversion });
 }
@@ -75,14 +81,18 @@ export const readCheckpoint = (dir: string): Promise<Checkpoint> =>
 async function openFolder(source: string, options: UnpackOptions): Promise<Checkpoint> {
   const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
   const generation = await openGenerationConfig(source, config);
+  const index = await readSafetensors(source);
+  const { quantization } = config;
+  const opened = quantization && (await openQuantized({ config, quantization, dir: source }, index, options));
   return assemble(
     {
       ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
       tokenizer: await openTokenizer(source, config),
       chatTemplate: await openChatTemplate(source),
       eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
+      quantized: opened?.facts ?? null,
     },
-    options,
+    opened?.tensors ?? index,
   );
 }
 
@@ -96,22 +106,17 @@ export async function checkModel(path: string): Promise<void> {
   else await readCheckpoint(source);
 }
 
-async function assemble(
-  parts: Omit<Checkpoint, 'tensors' | 'weightBytes' | 'embeddingRms' | 'quantized'>,
-  options: UnpackOptions = { unpack: true },
-): Promise<Checkpoint> {
+function assemble(
+  parts: Omit<Checkpoint, 'tensors' | 'weightBytes' | 'embeddingRms'>,
+  stored: Weights,
+): Checkpoint {
   const { config, dir } = parts;
-  const index = await readSafetensors(dir);
-  const { quantization } = config;
-  const unpacked = quantization && (await openQuantized({ config, quantization, dir }, index, options));
-  const stored = unpacked?.tensors ?? index;
   checkTensors(config, stored, dir);
   const tensors = splitFused(config, stored);
   let rms: Promise<number> | undefined;
   const needed = [...expectedTensors(parts.config).keys()];
   return {
     ...parts,
-    quantized: unpacked?.facts ?? null,
     tensors,
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
     embeddingRms: () => (rms ??= embeddingRms(tensors, parts.config.embeddingScale)),

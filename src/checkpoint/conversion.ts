@@ -3,30 +3,49 @@ import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { sizeOf } from '../files/size-of.js';
 import type { StoredType } from './config.js';
-import { ELEMENT_BYTES } from './elements.js';
-import { isWhole, planSafetensors, replaceFile, type SafetensorsPlan, writeAll } from './safetensors-file.js';
+import { type PackedFormat, type PackedPart, type PackedRows, plannedParts } from './packed.js';
+import {
+  isWhole,
+  type PlannedTensor,
+  planSafetensors,
+  replaceFile,
+  type SafetensorsPlan,
+  writeAll,
+} from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
+import type { Weight } from './weights.js';
 
 /** Written at once, about. */
 export const CHUNK_BYTES = 1 << 24;
 
-/** How far the weights of a model are unpacked, in bytes that are written. */
+/** How far the weights of a model are converted, in bytes that are written. */
 export interface Conversion {
   /** The GGUF file, or the folder of a quantised checkpoint. */
   readonly file: string;
-  /** Folder of the unpacked weights. */
+  /** Folder of the converted weights. */
   readonly folder: string;
   readonly written: number;
   readonly total: number;
 }
 
 /** A weight that is kept in the user's cache folder. */
-export interface ConvertedWeight {
+export type ConvertedWeight = PlainWeight | PackedWeight;
+
+interface PlainWeight {
   readonly name: string;
   readonly shape: readonly number[];
   readonly type: StoredType;
   /** Its bytes, some rows at a time. */
   readonly chunks: () => AsyncIterable<Uint8Array>;
+}
+
+interface PackedWeight {
+  readonly name: string;
+  readonly shape: readonly [number, number];
+  readonly type: 'packed';
+  readonly format: PackedFormat;
+  /** The bytes of its parts, some rows at a time. */
+  readonly chunks: () => AsyncIterable<PackedRows>;
 }
 
 export interface ConversionPlan {
@@ -45,12 +64,46 @@ export interface ConversionPlan {
 export const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
   join(folder, 'model.safetensors');
 
+interface ConversionLayout extends SafetensorsPlan {
+  /** The weights where they lie in the file, by name. */
+  readonly tensors: ReadonlyMap<string, Weight>;
+}
+
 /** Positions of the weights in the converted file. */
-export const planConversion = ({ format, weights }: Pick<ConversionPlan, 'format' | 'weights'>) =>
-  planSafetensors(
-    format,
-    widestFirst(weights).map(({ name, shape, type }) => ({ name, shape, dtype: DTYPES[type] })),
+export function planConversion(
+  plan: Pick<ConversionPlan, 'format' | 'folder' | 'weights'>,
+): ConversionLayout {
+  const planned = plan.weights.map((weight) => ({ weight, parts: plannedOf(weight) }));
+  // Numbers of four bytes have to lie at multiples of four.
+  const all = planned.flatMap(({ parts }) => [...parts.values()]);
+  const layout = planSafetensors(
+    plan.format,
+    all.toSorted((a, b) => WIDTHS[b.dtype] - WIDTHS[a.dtype]),
   );
+  const file = convertedFile(plan);
+  const tensors = new Map<string, Weight>();
+  for (const { weight, parts } of planned) {
+    const { name, shape } = weight;
+    const places = [...parts].map(([part, { name }]) => [part, layout.places.get(name)!] as const);
+    if (weight.type !== 'packed') {
+      tensors.set(name, { name, shape, file, type: weight.type, ...places[0]![1] });
+      continue;
+    }
+    const { format } = weight;
+    const offsets = Object.fromEntries(places.map(([part, { offset }]) => [part, offset]));
+    const byteLength = places.reduce((sum, [, place]) => sum + place.byteLength, 0);
+    tensors.set(name, { name, shape: weight.shape, file, type: 'packed', format, offsets, byteLength });
+  }
+  return { ...layout, tensors };
+}
+
+const WIDTHS: Readonly<Record<PlannedTensor['dtype'], number>> = { F32: 4, F16: 2, BF16: 2, U8: 1, I8: 1 };
+
+/** The tensors that a weight becomes; the whole of one that is not packed is its only part. */
+const plannedOf = (weight: ConvertedWeight): ReadonlyMap<PackedPart, PlannedTensor> =>
+  weight.type === 'packed'
+    ? plannedParts(weight.name, weight.shape, weight.format)
+    : new Map([['integers', { name: weight.name, shape: weight.shape, dtype: DTYPES[weight.type] }]]);
 
 /**
  * Keeps weights as a checkpoint folder in the user's cache folder. What is there and whole is left alone.
@@ -77,9 +130,6 @@ export async function convert(plan: ConversionPlan): Promise<void> {
   }
 }
 
-const widestFirst = (weights: readonly ConvertedWeight[]): readonly ConvertedWeight[] =>
-  weights.toSorted((a, b) => ELEMENT_BYTES[b.type] - ELEMENT_BYTES[a.type]);
-
 /** A file of another size is not read. */
 const holds = async (file: string, text: string): Promise<boolean> =>
   (await sizeOf(file)) === Buffer.byteLength(text) && (await readFile(file, 'utf8')) === text;
@@ -88,10 +138,18 @@ async function writeWeights(to: FileHandle, layout: SafetensorsPlan, plan: Conve
   const { file, folder, weights, onProgress } = plan;
   await writeAll(to, layout.header, 0);
   let written = layout.header.length;
-  for (const { chunks } of widestFirst(weights)) {
-    for await (const bytes of chunks()) {
-      await writeAll(to, bytes, written);
-      written += bytes.byteLength;
+  for (const weight of weights) {
+    const at = new Map(
+      [...plannedOf(weight)].map(([part, { name }]) => [part, layout.places.get(name)!.offset]),
+    );
+    for await (const chunk of weight.chunks()) {
+      const rows: PackedRows = chunk instanceof Uint8Array ? { integers: chunk } : chunk;
+      for (const [part, offset] of at) {
+        const bytes = rows[part]!;
+        await writeAll(to, bytes, offset);
+        at.set(part, offset + bytes.byteLength);
+        written += bytes.byteLength;
+      }
       onProgress?.({ file, folder, written, total: layout.byteLength });
     }
   }

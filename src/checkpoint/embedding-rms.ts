@@ -1,8 +1,9 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { decodeElements, ELEMENT_BYTES } from './elements.js';
-import type { StoredTensor, TensorIndex } from './safetensors.js';
-import { EMBEDDING } from './weights.js';
+import { readPackedRows } from './packed.js';
+import type { StoredTensor } from './safetensors.js';
+import { EMBEDDING, type Weight, type Weights } from './weights.js';
 
 /** Bytes read at once, a multiple of every element size. */
 const CHUNK = 1 << 20;
@@ -14,35 +15,37 @@ const CHUNK = 1 << 20;
  * @param scale what the stored embeddings are multiplied by
  * @throws ModelError where the file cannot be read, or the matrix contains NaN or infinity
  */
-export async function embeddingRms(tensors: TensorIndex, scale = 1): Promise<number> {
+export async function embeddingRms(tensors: Weights, scale = 1): Promise<number> {
   const tensor = tensors.get(EMBEDDING);
   if (!tensor) throw new Error(`checkpoint: no tensor ${EMBEDDING}`);
-  const { file } = tensor;
-  let handle: FileHandle | undefined;
+  const { file, shape } = tensor;
   try {
-    handle = await open(file);
-    const squares = await sumOfSquares(handle, tensor);
-    const rms = scale * Math.sqrt(squares / (tensor.byteLength / ELEMENT_BYTES[tensor.type]));
+    let squares = 0;
+    for await (const values of valuesOf(tensor)) for (const x of values) squares += x * x;
+    const rms = scale * Math.sqrt(squares / shape.reduce((product, size) => product * size, 1));
     if (!Number.isFinite(rms)) throw new ModelError(file, EMBEDDING, 'contains NaN or infinity');
     return rms;
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
     throw new ModelError(file, EMBEDDING, `cannot be read (${reasonOf(cause)})`, { cause });
-  } finally {
-    await handle?.close();
   }
 }
 
-async function sumOfSquares(handle: FileHandle, tensor: StoredTensor): Promise<number> {
-  const { type, file, offset, byteLength } = tensor;
+const valuesOf = (tensor: Weight): AsyncIterable<Float32Array> =>
+  tensor.type === 'packed' ? readPackedRows(tensor) : storedValues(tensor);
+
+async function* storedValues({ type, file, offset, byteLength }: StoredTensor): AsyncGenerator<Float32Array> {
   const buffer = new Uint8Array(CHUNK);
-  let sum = 0;
-  for (let at = 0; at < byteLength; ) {
-    const { bytesRead } = await handle.read(buffer, 0, Math.min(CHUNK, byteLength - at), offset + at);
-    const whole = bytesRead - (bytesRead % ELEMENT_BYTES[type]);
-    if (whole === 0) throw new ModelError(file, EMBEDDING, 'ends before its last element');
-    for (const x of decodeElements(type, buffer.subarray(0, whole))) sum += x * x;
-    at += whole;
+  const handle = await open(file);
+  try {
+    for (let at = 0; at < byteLength; ) {
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(CHUNK, byteLength - at), offset + at);
+      const whole = bytesRead - (bytesRead % ELEMENT_BYTES[type]);
+      if (whole === 0) throw new ModelError(file, EMBEDDING, 'ends before its last element');
+      yield decodeElements(type, buffer.subarray(0, whole));
+      at += whole;
+    }
+  } finally {
+    await handle.close();
   }
-  return sum;
 }

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { readNeeded } from '../files/json.js';
-import type { TensorIndex } from './safetensors.js';
+import { GGUF_MAGIC } from './gguf/header.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
+import type { Weights } from './weights.js';
 
 /** The files of a checkpoint. */
 interface Files {
   readonly dir: string;
-  readonly tensors: TensorIndex;
+  readonly tensors: Weights;
 }
 
 const SAMPLE = 2 ** 20;
@@ -53,11 +54,13 @@ export async function digestWeights(files: readonly string[], parts: readonly st
   return digest([[...parts, ...weights.toSorted()].join('\n')]);
 }
 
+/** Of a GGUF file, whose metadata are in config.json already, nothing counts whole. */
 const weightsDigest = (file: string): Promise<string> =>
-  digestLarge(
-    file,
-    async (handle, size) => PREFIX + parseHeaderLength(await read(handle, 0, PREFIX), size, file),
-  );
+  digestLarge(file, async (handle, size) => {
+    const prefix = await read(handle, 0, PREFIX);
+    const magic = Buffer.from(prefix.subarray(0, GGUF_MAGIC.length)).toString('latin1');
+    return magic === GGUF_MAGIC ? 0 : PREFIX + parseHeaderLength(prefix, size, file);
+  });
 
 /**
  * SHA-256, in hexadecimal digits, of a file's size and of 1 MiB at its start, middle and end.

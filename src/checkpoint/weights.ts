@@ -1,7 +1,8 @@
 import { ModelError, show } from '../files/errors.js';
 import type { ModelConfig } from './config.js';
 import type { NormPlacement } from './families.js';
-import type { TensorIndex } from './safetensors.js';
+import { type PackedTensor, packedRows } from './packed.js';
+import type { FileTensor, StoredTensor } from './safetensors.js';
 
 /** The embedding matrix, `[vocab, hidden]`; the head too where the two are tied. */
 export const EMBEDDING = 'model.embed_tokens.weight';
@@ -27,6 +28,14 @@ export const LAYER_NORMS = {
     mlp: { before: null, after: 'post_feedforward_layernorm' },
   },
 } as const satisfies Record<NormPlacement, { readonly attention: PartNorms; readonly mlp: PartNorms }>;
+
+/** A weight as it lies in a file. */
+export type Weight = StoredTensor | PackedTensor;
+
+/** The weights of a checkpoint by name; in `unsupported` are tensors of types that no weight can have. */
+export interface Weights extends ReadonlyMap<string, Weight> {
+  readonly unsupported?: ReadonlyMap<string, FileTensor>;
+}
 
 type Shapes = ReadonlyMap<string, readonly number[]>;
 
@@ -102,21 +111,34 @@ function fusedMatrices(config: ModelConfig) {
 }
 
 /** Gives the parts of matrices that are stored as one their own names: their rows follow each other in the file. */
-export function splitFused(config: ModelConfig, index: TensorIndex): TensorIndex {
+export function splitFused(config: ModelConfig, index: Weights): Weights {
   const tensors = new Map(index);
   for (const { whole, parts } of fusedMatrices(config)) {
     const stored = index.get(whole);
     if (!stored) continue;
     tensors.delete(whole);
-    const rowBytes = stored.byteLength / stored.shape[0]!;
-    let { offset } = stored;
+    let from = 0;
     for (const { name, out } of parts) {
-      const byteLength = out * rowBytes;
-      tensors.set(name, { ...stored, name, shape: [out, config.hiddenSize], offset, byteLength });
-      offset += byteLength;
+      tensors.set(name, { ...rowsOf(stored, from, out), name });
+      from += out;
     }
   }
   return Object.assign(tensors, { unsupported: index.unsupported ?? new Map() });
+}
+
+/** Some rows of a matrix. */
+export function rowsOf(weight: Weight, from: number, count: number): Weight {
+  if (weight.type === 'packed') return packedRows(weight, from, count);
+  const { name, shape, offset, byteLength } = weight;
+  if (from === 0 && count === shape[0]) return weight;
+  const rowBytes = byteLength / shape[0]!;
+  return {
+    ...weight,
+    name: `${name}[${from}:${from + count}]`,
+    shape: [count, ...shape.slice(1)],
+    offset: offset + from * rowBytes,
+    byteLength: count * rowBytes,
+  };
 }
 
 /**
@@ -125,7 +147,7 @@ export function splitFused(config: ModelConfig, index: TensorIndex): TensorIndex
  * @param dir the checkpoint, named where a tensor is in none of its files
  * @throws ModelError naming the tensor, its file where it has one, and both shapes
  */
-export function checkTensors(config: ModelConfig, index: TensorIndex, dir: string): void {
+export function checkTensors(config: ModelConfig, index: Weights, dir: string): void {
   for (const [name, shape] of storedTensors(config)) {
     const tensor = index.get(name);
     const dtype = index.unsupported?.get(name)?.dtype;

@@ -1,7 +1,7 @@
 import { floats, openSession, type SessionOptions } from '../engine/ort-session.js';
 import type { ModelSource } from '../graphs/decoder.js';
 import { Graph } from '../onnx/graph.js';
-import { openProducts, weightMatrices } from './products.js';
+import { fp32Weight, openProducts, weightMatrices } from './products.js';
 
 /** Work that reads so many bytes once. */
 export interface Reader {
@@ -53,7 +53,7 @@ async function openMapped({ config, tensors }: ModelSource, options: SessionOpti
   const g = new Graph();
   const zero = g.input('zero', 'float32', []);
   for (const { name } of weightMatrices(config)) {
-    const sums = g.reduce('ReduceSum', g.external({ ...tensors.get(name)!, type: 'float32' }), [1]);
+    const sums = g.reduce('ReduceSum', g.external(fp32Weight(tensors, name)), [1]);
     g.output(`sums.${name}`, g.op('Add', [sums, zero])); // tied to an input, or it would be computed once, when opened
   }
   const session = await openSession(g, options);

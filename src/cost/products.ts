@@ -1,8 +1,8 @@
 import type { ModelConfig } from '../checkpoint/config.js';
-import { expectedTensors } from '../checkpoint/weights.js';
+import { expectedTensors, type Weights } from '../checkpoint/weights.js';
 import { type Feeds, floats, openSession, type Session, type SessionOptions } from '../engine/ort-session.js';
 import type { ModelSource } from '../graphs/decoder.js';
-import { Graph } from '../onnx/graph.js';
+import { type ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 
 export interface PassSize {
@@ -68,6 +68,13 @@ type Direction = 'clean' | 'backward' | 'perturbed';
 /** Prepares the products of so many rows, of which `scored` go through the head; the result runs them once. */
 export type Products = (rows: number, scored: number) => () => ReturnType<Session['run']>;
 
+/** @throws Error for a weight that is not stored as fp32 */
+export function fp32Weight(tensors: Weights, name: string): ExternalTensor {
+  const weight = tensors.get(name);
+  if (weight?.type !== 'fp32') throw new Error(`${name} is not stored as fp32`);
+  return { ...weight, type: 'float32' };
+}
+
 /**
  * A session of nothing but the products of a pass with the weights, as fast as onnxruntime does them.
  * @param source its weights stored as fp32
@@ -88,7 +95,7 @@ export async function openProducts(
   };
   const first = g.ints([0]);
   for (const { name, out, inner, head } of weightMatrices(config)) {
-    const weight = g.external({ ...tensors.get(name)!, type: 'float32' });
+    const weight = g.external(fp32Weight(tensors, name));
     for (const direction of directions) {
       const product =
         direction === 'backward'

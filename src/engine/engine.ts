@@ -98,7 +98,7 @@ export class Engine {
   readonly #changeListeners = new Set<() => void>();
   #streams = 0;
 
-  private constructor(checkpoint: Checkpoint, options: EngineOptions, { integerFile, recorded }: Prepared) {
+  private constructor(checkpoint: Checkpoint, options: EngineOptions, { integerFolder, recorded }: Prepared) {
     this.checkpoint = checkpoint;
     const { maxPositions, vocabSize } = checkpoint.config;
     this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
@@ -110,7 +110,7 @@ export class Engine {
     const memory = options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory();
     const prefixCacheBytes = Math.floor(Math.min(PREFIX_SHARE * memory, MAX_PREFIX_BYTES));
     this.memory = new MemoryBudget(memory - 2 * prefixCacheBytes);
-    this.host = options.host ?? this.#ownHost(options, { integerFile, recorded, prefixCacheBytes });
+    this.host = options.host ?? this.#ownHost(options, { integerFolder, recorded, prefixCacheBytes });
   }
 
   #ownHost(
@@ -121,16 +121,16 @@ export class Engine {
       stallSeconds = DEFAULT_STALL_SECONDS,
       scoreServers,
     }: EngineOptions,
-    { integerFile, recorded, prefixCacheBytes }: Prepared & Pick<OpenMessage, 'prefixCacheBytes'>,
+    { integerFolder, recorded, prefixCacheBytes }: Prepared & Pick<OpenMessage, 'prefixCacheBytes'>,
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
       const [threads, source] = [this.#threads, { config, tensors }];
-      const written = role === 'decode' ? integerFile : null;
+      const written = role === 'decode' ? integerFolder : null;
       const scores = role === 'score' && scoreServers && recorded;
       const servers = scores ? { ...scoreServers, recorded, requestMs: 1000 * stallSeconds } : null;
       return {
-        ...{ type: 'open', role, source, integerFile: written, servers },
+        ...{ type: 'open', role, source, integerFolder: written, servers },
         ...{ threads, contextLength: this.contextLength, prefixCacheBytes },
       };
     };
@@ -160,9 +160,9 @@ export class Engine {
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
     if (options.scoreServers) checkServersPackage();
     const checkpoint = await openCheckpoint(model, options);
-    const integerFile = options.precision === 'int8' ? await integerFileOf(checkpoint) : null;
+    const integerFolder = options.precision === 'int8' ? await integerFolderOf(checkpoint) : null;
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
-    return new Engine(checkpoint, options, { integerFile, recorded });
+    return new Engine(checkpoint, options, { integerFolder, recorded });
   }
 
   /** Starts processes ahead of their first use. */
@@ -308,7 +308,7 @@ export class Engine {
 
 /** Results of the checks before an engine is made. */
 interface Prepared {
-  readonly integerFile: string | null;
+  readonly integerFolder: string | null;
   readonly recorded: RecordedScores | null;
 }
 
@@ -318,9 +318,9 @@ function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): read
   throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);
 }
 
-/** Path of the integers of a checkpoint. */
-const integerFileOf = async (checkpoint: Checkpoint): Promise<string> =>
-  join(cacheFolder(), 'int8', `${await fingerprint(checkpoint)}.safetensors`);
+/** Folder of the integers of a checkpoint. */
+const integerFolderOf = async (checkpoint: Checkpoint): Promise<string> =>
+  join(cacheFolder(), 'int8', await fingerprint(checkpoint));
 
 /** Memory of a sequence and its forks, which never run at the same time. */
 const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

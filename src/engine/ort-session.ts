@@ -22,8 +22,11 @@ export interface SessionOptions {
   readonly threads: number;
   /** Device of the session; `cpu` by default. */
   readonly device?: Device;
-  /** Packed copies of the weights: quicker products, memory that no other session shares. Off by default. */
-  readonly prepacking?: boolean;
+  /**
+   * Packed copies of the weights: quicker products, memory that no other session shares. Products of integers need them,
+   * and what their scales are computed from is folded. Off by default.
+   */
+  readonly packed?: boolean;
   /** Whether outputs stay on the device, for other graphs of it. WebGPU only. */
   readonly keepOnDevice?: boolean;
   /** Beginning of the path of a profile, which `endProfiling` of the session completes. */
@@ -34,7 +37,7 @@ export interface SessionOptions {
  * Opens a graph with its weights read in place.
  *
  * - `disable_prepacking`: packed copies of the weights would be private to each session.
- * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy.
+ * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight, or of integers, into an fp32 copy.
  * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
  * - Without an arena of its own a session gives back what it used: a process has several, and runs one at a time.
  * - Spinning threads of one engine process would take the cores from the other.
@@ -61,13 +64,15 @@ export async function openSession(graph: FinishedGraph, options: SessionOptions)
     ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
     extra: {
       session: {
-        disable_prepacking: options.prepacking ? '0' : '1',
+        disable_prepacking: options.packed ? '0' : '1',
         intra_op: { allow_spinning: '0' },
         ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
       },
-      optimization: {
-        disable_specified_optimizers: 'ConstantFolding;FuseFp16InitializerToFp32NodeTransformer',
-      },
+      ...(!options.packed && {
+        optimization: {
+          disable_specified_optimizers: 'ConstantFolding;FuseFp16InitializerToFp32NodeTransformer',
+        },
+      }),
     },
   });
 }

@@ -14,9 +14,9 @@ export interface OpenMessage {
   readonly role: Role;
   readonly source: ModelSource;
   /**
-   * File of the weights as integers, read or to be written; `null` to compute with the weights as they are.
+   * Folder of weights that are rounded to integers, read or to be written; `null` to compute with them as they are.
    */
-  readonly integerFile: string | null;
+  readonly integerFolder: string | null;
   readonly threads: number;
   readonly device: Backend;
   /** The most positions that one sequence may have. */

@@ -1,33 +1,18 @@
 import type { ModelConfig } from '../checkpoint/config.js';
-import type { TensorIndex } from '../checkpoint/safetensors.js';
-import { EMBEDDING, LAYER_NORMS } from '../checkpoint/weights.js';
+import type { PackedTensor } from '../checkpoint/packed.js';
+import { EMBEDDING, LAYER_NORMS, type Weight, type Weights } from '../checkpoint/weights.js';
 import { gelu, overflow, silu, softCap } from '../onnx/functions.js';
-import type { ExternalTensor, Graph } from '../onnx/graph.js';
+import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
+import { externalTensor, Products, type ProductsOptions } from './products.js';
 
 /** Weights and configuration that the graphs of a model are built from. */
 export interface ModelSource {
   readonly config: ModelConfig;
-  readonly tensors: TensorIndex;
-  /** Integers that replace the weights of these names; such products have no gradient. */
-  readonly integers?: IntegerWeights;
+  readonly tensors: Weights;
+  /** Matrices whose products are of integers, by name; such products have no gradient. */
+  readonly integers?: ReadonlyMap<string, PackedTensor>;
 }
-
-/** Weights as integers of 8 bits, which are stored as numbers from 1 to 255 with 128 for 0. */
-export type IntegerWeights = ReadonlyMap<string, IntegerWeight>;
-
-export interface IntegerWeight {
-  /** uint8 `[out, blocks, INTEGER_BLOCK]`, the last block of an output filled with zeros. */
-  readonly integers: ExternalTensor;
-  /** fp32 `[out, blocks]`. */
-  readonly scales: ExternalTensor;
-}
-
-/** Inputs that share a scale. */
-export const INTEGER_BLOCK = 32;
-
-/** `MatMulNBits`: activations are rounded to 8 bits, too, in blocks. Any other level computes in fp32, and slower. */
-const INTEGER_ACTIVATIONS = 4;
 
 /** Queries, keys and values of one layer, `[rows, heads · headDim]`, before rotation. */
 export interface Projections {
@@ -51,16 +36,17 @@ const ACTIVATION = { silu, gelu_pytorch_tanh: gelu };
 export class Decoder {
   readonly #g: Graph;
   readonly #source: ModelSource;
+  readonly #products: Products;
 
-  constructor(g: Graph, source: ModelSource) {
+  constructor(g: Graph, source: ModelSource, options?: ProductsOptions) {
     this.#g = g;
     this.#source = source;
+    this.#products = new Products(g, options);
   }
 
   /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */
   embed(ids: Value): Value {
-    const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), ids], { axis: 0 });
-    const embeddings = this.#g.cast(rows, 'float32');
+    const embeddings = this.#products.gather(this.#weight(EMBEDDING), ids);
     const { embeddingScale } = this.#source.config;
     return embeddingScale === 1
       ? embeddings
@@ -107,41 +93,15 @@ export class Decoder {
   /** The final norm and the logits: `[scored, hidden]` → `[scored, vocab]`. */
   head(hidden: Value): Value {
     const { logitCap } = this.#source.config;
-    const logits = this.#project(this.#norm(hidden, 'model.norm'));
+    const name = this.#source.config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
+    const logits = this.#multiply(this.#norm(hidden, 'model.norm'), name);
     return logitCap === null ? logits : softCap(this.#g, logits, logitCap);
   }
 
-  #project(normed: Value): Value {
-    const g = this.#g;
-    const name = this.#source.config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
+  #multiply(x: Value, name: string, bias?: Value): Value {
     const integers = this.#source.integers?.get(name);
-    if (integers) return this.#multiplyIntegers(normed, integers);
-    let after = normed;
-    const logits = partsToCast(this.#tensor(name)).map((part) => {
-      after = g.op('Gemm', [normed, g.weight(part, after)], { transB: 1 });
-      return after;
-    });
-    return logits.length === 1 ? logits[0]! : g.op('Concat', logits, { axis: 1 });
-  }
-
-  #multiply(x: Value, weight: string, bias?: Value): Value {
-    const integers = this.#source.integers?.get(weight);
-    if (integers) {
-      const product = this.#multiplyIntegers(x, integers);
-      return bias ? this.#g.op('Add', [product, bias]) : product;
-    }
-    const w = this.#g.weight(this.#tensor(weight), x);
-    return this.#g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
-  }
-
-  #multiplyIntegers(x: Value, { integers, scales }: IntegerWeight): Value {
-    return this.#g.op('MatMulNBits', [x, this.#g.external(integers), this.#g.external(scales)], {
-      K: Number(x.shape[1]),
-      N: integers.shape[0]!,
-      bits: 8,
-      block_size: INTEGER_BLOCK,
-      accuracy_level: INTEGER_ACTIVATIONS,
-    });
+    if (integers) return this.#products.multiplyIntegers(x, integers, bias);
+    return this.#products.multiply(x, this.#weight(name), bias);
   }
 
   /** x Wᵀ, plus the bias where the checkpoint's family has one. */
@@ -170,44 +130,19 @@ export class Decoder {
 
   /** Small enough that an fp32 copy does not matter. */
   #vector(name: string): Value {
-    return this.#g.cast(this.#g.external(this.#tensor(name)), 'float32');
+    const weight = this.#weight(name);
+    if (weight.type === 'packed') throw new Error(`checkpoint: ${name} is packed`);
+    return this.#g.cast(this.#g.external(externalTensor(weight)), 'float32');
   }
 
-  #tensor(name: string): ExternalTensor {
-    return externalTensor(this.#source, name);
+  #weight(name: string): Weight {
+    return weightOf(this.#source, name);
   }
 }
 
-/** Elements of an fp32 copy: 32 MB. */
-const MAX_CAST_ELEMENTS = 2 ** 23;
-
-/**
- * A weight, by rows in parts of which one at a time can be cast to fp32: the head of a model is its largest weight, and
- * a whole copy of it would be larger than all that a run needs beside. What is fp32 already stays whole.
- */
-export function partsToCast(tensor: ExternalTensor, limit = MAX_CAST_ELEMENTS): ExternalTensor[] {
-  const [rows = 0, inner = 1] = tensor.shape;
-  if (tensor.type === 'float32' || rows * inner <= limit) return [tensor];
-  const size = Math.max(1, Math.floor(limit / inner));
-  const rowBytes = tensor.byteLength / rows;
-  return Array.from({ length: Math.ceil(rows / size) }, (_, i) => {
-    const from = i * size;
-    const count = Math.min(size, rows - from);
-    return {
-      ...tensor,
-      name: `${tensor.name}[${from}:${from + count}]`,
-      shape: [count, inner],
-      offset: tensor.offset + from * rowBytes,
-      byteLength: count * rowBytes,
-    };
-  });
+/** A weight of the checkpoint. */
+export function weightOf({ tensors }: ModelSource, name: string): Weight {
+  const weight = tensors.get(name);
+  if (!weight) throw new Error(`checkpoint: no tensor ${name}`);
+  return weight;
 }
-
-/** A weight of the checkpoint as the graph reads it. */
-export function externalTensor({ tensors }: ModelSource, name: string): ExternalTensor {
-  const tensor = tensors.get(name);
-  if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
-  return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
-}
-
-const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;

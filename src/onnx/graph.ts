@@ -52,7 +52,8 @@ export class Graph {
   readonly #gradients = new Map<Value, OwnGradient>();
   readonly #constants = new Map<string, Value>();
   readonly #sizes = new Map<string, { readonly value: Value; readonly axis: number }>();
-  readonly #weights = new Map<Value, ExternalTensor>();
+  readonly #rereading = new Map<Value, (after: Value) => Value>();
+  readonly #nothing = new Map<Value, Value>();
   readonly #dimensions = new Map<string, Value>();
   #count = 0;
 
@@ -119,6 +120,10 @@ export class Graph {
     );
   }
 
+  byte(number: number): Value {
+    return this.#constant('uint8', [], [number], Uint8Array.of(number));
+  }
+
   /** A constant that is too large to be found again by its numbers, as `floats` does: every call adds one. */
   array(data: Float32Array, shape: readonly number[]): Value {
     const value: Value = { name: this.#name('array'), type: 'float32', shape };
@@ -135,25 +140,45 @@ export class Graph {
     return value;
   }
 
+  /** One byte, so many times, `[size]`. */
+  bytes(size: number, byte: number): Value {
+    return this.#named(`bytes[${size}]${byte}`, 'uint8', [size], new Uint8Array(size).fill(byte));
+  }
+
   /**
-   * A stored weight as fp32. A cast from bf16 or fp16 is tied to `after`, a value of the layer that uses it:
-   * free of such a tie, onnxruntime runs all casts first and holds a second copy of the model.
+   * A stored weight as fp32. A cast from bf16 or fp16 is tied to `after`, a value of the layer that uses it: see
+   * {@link tied}.
    */
   weight(tensor: ExternalTensor, after: Value): Value {
     const stored = this.external(tensor);
     if (stored.type === 'float32') return stored;
-    const nothing = this.op('Mul', [this.#firstSize(after), this.ints([0])]);
-    const shape = this.op('Add', [this.ints(tensor.shape), nothing]);
-    const tied = this.node('Reshape', [stored, shape], {}, [stored])[0]!;
-    const weight = this.cast(tied, 'float32');
-    this.#weights.set(weight, tensor);
-    return weight;
+    const weight = this.cast(this.tied(stored, after), 'float32');
+    return this.rereadable(weight, (later) => this.weight(tensor, later));
   }
 
-  /** The same weight for use after another value: read again where keeping it would keep an fp32 copy alive. */
-  reread(weight: Value, after: Value): Value {
-    const tensor = this.#weights.get(weight);
-    return tensor ? this.weight(tensor, after) : weight;
+  /**
+   * A constant that is read once `after` is there. Free of such a tie, onnxruntime computes all that follows from
+   * constants first, and holds a second copy of the model.
+   */
+  tied(constant: Value, after: Value): Value {
+    let nothing = this.#nothing.get(after);
+    if (!nothing) {
+      nothing = this.op('Mul', [this.#firstSize(after), this.ints([0])]);
+      this.#nothing.set(after, nothing);
+    }
+    const shape = this.op('Add', [this.ints(constant.shape.map(Number)), nothing]);
+    return this.node('Reshape', [constant, shape], {}, [constant])[0]!;
+  }
+
+  /** Remembers how a value is made of constants again. */
+  rereadable(value: Value, again: (after: Value) => Value): Value {
+    this.#rereading.set(value, again);
+    return value;
+  }
+
+  /** The same value for use after another one: made again where keeping it would keep an fp32 copy alive. */
+  reread(value: Value, after: Value): Value {
+    return this.#rereading.get(value)?.(after) ?? value;
   }
 
   #firstSize(value: Value): Value {
@@ -271,7 +296,11 @@ export class Graph {
   }
 
   #constant(type: ElementType, shape: readonly number[], numbers: readonly number[], raw: Uint8Array): Value {
-    const key = `${type}[${shape}]${numbers}`;
+    return this.#named(`${type}[${shape}]${numbers}`, type, shape, raw);
+  }
+
+  /** @param key the same for the same constant */
+  #named(key: string, type: ElementType, shape: readonly number[], raw: Uint8Array): Value {
     const known = this.#constants.get(key);
     if (known) return known;
     const value: Value = { name: this.#name('const'), type, shape };

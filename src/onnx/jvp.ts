@@ -100,6 +100,7 @@ const JVP_RULES: Partial<Record<OperatorName, JvpRule>> = {
     return g.node('Concat', parts, node.attributes, [output]);
   },
 
+  MatMulNBits: linear,
   RotaryEmbedding: linear,
   Transpose: linear,
   Reshape: linear,

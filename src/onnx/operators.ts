@@ -170,6 +170,13 @@ export const OPERATORS = {
   ReduceMean: reduction,
   ReduceMax: reduction,
   ArgMax: { attributes: { axis: 'int', keepdims: 'int' } },
+  /** Integers of one type times a scale for each index of an axis. */
+  DequantizeLinear: {
+    attributes: { axis: 'int' },
+    infer: (inputs) => [{ type: 'float32', shape: first(inputs).shape }],
+  },
+  BitwiseAnd: elementwise('BitwiseAnd'),
+  BitShift: { ...elementwise('BitShift'), attributes: { direction: 'string' } },
   TopK: { attributes: { axis: 'int', largest: 'int', sorted: 'int' } },
   /** x Wᵀ of a weight `[out, in]` in integers, `[out, blocks, size]`, with a scale for each block, `[out, blocks]`. */
   MatMulNBits: {

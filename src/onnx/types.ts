@@ -1,10 +1,11 @@
 /** Element types of the tensors that flinch's graphs use, by their ONNX names. */
-export type ElementType = 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'uint8' | 'bool';
+export type ElementType = 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'int8' | 'uint8' | 'bool';
 
 /** Their codes in TensorProto.DataType. */
 export const ELEMENT_TYPE_CODE: Readonly<Record<ElementType, number>> = {
   float32: 1,
   uint8: 2,
+  int8: 3,
   int32: 6,
   int64: 7,
   bool: 9,

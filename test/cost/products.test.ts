@@ -46,9 +46,9 @@ describe('the products of a score pass', () => {
 
   it('can be run alone, and weights read alone', async () => {
     const checkpoint = await tiny();
-    for (const prepacking of [false, true]) {
+    for (const packed of [false, true]) {
       const directions = ['clean', 'backward', 'perturbed'] as const;
-      const products = await openProducts(checkpoint, directions, { threads: 1, prepacking });
+      const products = await openProducts(checkpoint, directions, { threads: 1, packed });
       // One product of each direction with each of 2 × 7 projections and the head.
       const results = await products(3, 1)();
       expect(Object.keys(results)).toHaveLength(3 * (2 * 7 + 1));

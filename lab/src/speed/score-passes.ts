@@ -41,7 +41,7 @@ export async function measureScorePasses(
 ): Promise<ScorePassSpeed[]> {
   const directions = ['clean', 'backward', 'perturbed'] as const;
   const plain = await openProducts(reference, directions, { threads });
-  const packed = await openProducts(reference, directions, { threads, prepacking: true });
+  const packed = await openProducts(reference, directions, { threads, packed: true });
   const speeds: ScorePassSpeed[] = [];
   for (const size of sizes) {
     const { window, past, scored } = size;

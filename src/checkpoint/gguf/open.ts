@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { cacheFolder } from '../../files/cache-folder.js';
 import { ModelError, reasonOf } from '../../files/errors.js';
@@ -6,17 +6,18 @@ import { ChatTemplate } from '../../tokenizer/chat-template.js';
 import { makeTokenizer, type Tokenizer } from '../../tokenizer/tokenizer.js';
 import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
 import { type ModelConfig, parseConfig } from '../config.js';
-import { type Conversion, convert } from '../conversion.js';
+import { type Conversion, convert, planConversion } from '../conversion.js';
 import { digestLarge } from '../fingerprint.js';
+import type { Weights } from '../weights.js';
 import { MAX_HEADER } from './cursor.js';
 import { GGUF_MAGIC, type GgufHeader, parseGguf } from './header.js';
 import { architectureOf, configJson } from './metadata.js';
 import { ggufTokenizer } from './tokenizer.js';
-import { unpackedGguf } from './unpack.js';
+import { convertedGguf, weightInPlace } from './unpack.js';
 import { type GgufWeight, ggufWeights, ROPE_FACTORS } from './weights.js';
 
 /** Format of the folder that is made. */
-const FORMAT = 'flinch gguf 1';
+const FORMAT = 'flinch gguf 2';
 /** Bytes that are read from the start of a file: the first size is enough for most files. */
 const HEADERS = [2 ** 22, MAX_HEADER];
 
@@ -64,29 +65,48 @@ export async function readGguf(file: string): Promise<GgufModel> {
 }
 
 /**
- * Makes a checkpoint folder of a GGUF file in the user's cache folder, unless it is there.
+ * Makes a checkpoint folder of a GGUF file in the user's cache folder, unless it is there: of what the graphs cannot
+ * read where it is.
  *
- * @returns the file's model, and the folder
+ * @returns the file's model, the folder, and the weights where they lie
  * @throws ModelError naming file and field
  */
 export async function openGguf(
   file: string,
   onProgress?: (progress: Conversion) => void,
-): Promise<GgufModel & { readonly dir: string }> {
+): Promise<GgufModel & { readonly dir: string; readonly tensors: Weights }> {
   const model = await readGguf(file);
-  const { texts, weights, digest } = model;
-  const dir = join(cacheFolder(), 'gguf', digest);
+  const { texts } = model;
   const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
+  const { plan, tensors } = await layOutGguf(model, file);
   await convert({
-    ...{ format: FORMAT, file, folder: dir, onProgress },
-    weights: weights.map((weight) => unpackedGguf(weight, file)),
+    ...{ ...plan, file, onProgress },
     texts: {
       'config.json': json(texts.config),
       'tokenizer.json': json(texts.tokenizer),
       'tokenizer_config.json': json(texts.tokenizerConfig),
     },
   });
-  return { ...model, dir };
+  return { ...model, dir: plan.folder, tensors };
+}
+
+/** The weights of a GGUF file where they lie, once those that have to be are converted. */
+export async function layOutGguf({ weights, digest }: GgufModel, file: string) {
+  const path = await realpath(file);
+  const cache = cacheFolder();
+  await mkdir(cache, { recursive: true });
+  const folder = join(await realpath(cache), 'gguf', digest);
+  const kept = weights.flatMap((weight) => weightInPlace(weight, path) ?? []);
+  const names = new Set(kept.map(({ name }) => name));
+  const converted = weights
+    .filter(({ name }) => !names.has(name))
+    .map((weight) => convertedGguf(weight, file));
+  const plan = { format: FORMAT, folder, weights: converted };
+  const tensors: Weights = new Map([
+    ...planConversion(plan).tensors,
+    ...kept.map((weight) => [weight.name, weight] as const),
+  ]);
+  return { plan, tensors };
 }
 
 /** The JSON files that a checkpoint folder would have. */

@@ -1,14 +1,25 @@
 import type { StoredType } from '../config.js';
 import { decodeElements } from '../elements.js';
+import { type PackedFormat, type PackedRows, packedRowBytes, unpackRows } from '../packed.js';
 
 /** How a type's elements are stored: in blocks of so many, of so many bytes. */
-export interface GgufLayout {
+export type GgufLayout = NativeLayout | BlockLayout;
+
+interface NativeLayout {
+  readonly elements: 1;
+  readonly bytes: number;
+  /** The type of the elements, whose bytes are the same in safetensors. */
+  readonly native: StoredType;
+}
+
+export interface BlockLayout {
   readonly elements: number;
   readonly bytes: number;
-  /** The type in which its values are kept exactly, and the bytes are the same; `null` where they are unpacked to fp32. */
-  readonly native: StoredType | null;
-  /** Unpacks whole blocks. The values are those of ggml's own rule, to the last bit. */
-  readonly decode: (blocks: Uint8Array) => Float32Array;
+  readonly native: null;
+  /** Format of the same values, bits of integers and parts of their own. */
+  readonly format: PackedFormat;
+  /** Brings whole blocks into that format. Nothing is computed: the values are ggml's, to the last bit. */
+  readonly pack: (blocks: Uint8Array) => PackedRows;
 }
 
 export interface GgufType {
@@ -17,100 +28,108 @@ export interface GgufType {
   readonly layout: GgufLayout | null;
 }
 
-const native = (type: StoredType, bytes: number): GgufLayout => ({
-  ...{ elements: 1, bytes, native: type },
-  decode: (blocks) => decodeElements(type, blocks),
-});
+/** Unpacks whole blocks. */
+export const decodeBlocks = (layout: GgufLayout, blocks: Uint8Array): Float32Array =>
+  layout.native === null
+    ? unpackRows(layout.format, layout.pack(blocks))
+    : decodeElements(layout.native, blocks);
 
-/** @param unpack writes the values of the block that begins at `at` to `out`, from `to` on */
-const packed = (
-  elements: number,
-  bytes: number,
-  unpack: (blocks: Blocks, at: number, out: Float32Array, to: number) => void,
-): GgufLayout => ({
-  ...{ elements, bytes, native: null },
-  decode: (bytesOfBlocks) => {
-    const blocks = new Blocks(bytesOfBlocks);
-    const count = bytesOfBlocks.length / bytes;
-    const out = new Float32Array(count * elements);
-    for (let block = 0; block < count; block += 1) unpack(blocks, block * bytes, out, block * elements);
-    return out;
-  },
-});
+const native = (type: StoredType, bytes: number): NativeLayout => ({ elements: 1, bytes, native: type });
 
-/** Bytes of which pairs are half-precision numbers. */
-class Blocks {
-  readonly bytes: Uint8Array;
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
+/** The parts of some blocks, to be filled. */
+class Parts {
+  readonly integers: Uint8Array;
+  readonly factors: readonly (Uint8Array | undefined)[];
+  readonly units: readonly (Uint8Array | undefined)[];
+  readonly rows: PackedRows;
+
+  constructor(elements: number, format: PackedFormat, blocks: number) {
+    const rows: PackedRows = {};
+    for (const [part, bytes] of packedRowBytes(elements, format)) rows[part] = new Uint8Array(blocks * bytes);
+    this.rows = rows;
+    this.integers = rows.integers!;
+    this.factors = [rows.scale_factors, rows.offset_factors];
+    this.units = [rows.scale_units, rows.offset_units];
   }
-  half(at: number): number {
-    return HALVES[this.bytes[at]! | (this.bytes[at + 1]! << 8)]!;
-  }
-  byte(at: number): number {
-    return this.bytes[at]!;
-  }
-  signed(at: number): number {
-    return (this.bytes[at]! << 24) >> 24;
+
+  /** Half-precision numbers of a block: the unit of its scales, and that of its offsets. */
+  unit(kind: 0 | 1, block: number, source: Uint8Array, at: number, negative = false): void {
+    const units = this.units[kind]!;
+    units[2 * block] = source[at]!;
+    units[2 * block + 1] = source[at + 1]! ^ (negative ? 0x80 : 0);
   }
 }
 
-const HALVES = decodeElements(
-  'fp16',
-  new Uint8Array(Uint16Array.from({ length: 1 << 16 }, (_, i) => i).buffer),
-);
-
-/** 32 elements of 4 bits, those of the low halves of 16 bytes first; with a fifth bit from 4 bytes at `high`. */
-function unpack32(
-  blocks: Blocks,
-  { from, high = null }: { readonly from: number; readonly high?: number | null },
-  put: (i: number, quant: number) => void,
-): void {
-  const fifth = (i: number): number =>
-    high === null ? 0 : ((blocks.byte(high + (i >> 3)) >> (i & 7)) & 1) << 4;
-  for (let i = 0; i < 16; i += 1) {
-    const byte = blocks.byte(from + i);
-    put(i, (byte & 15) | fifth(i));
-    put(i + 16, (byte >> 4) | fifth(i + 16));
-  }
+interface BlockType {
+  readonly elements: number;
+  readonly bytes: number;
+  readonly format: Omit<PackedFormat, 'type' | 'zero'>;
+  readonly zero: number;
+  /** Brings block number `block`, which begins at byte `at`, into its parts. */
+  readonly put: (source: Uint8Array, at: number, block: number, to: Parts) => void;
 }
 
-/** Scale and minimum, of 6 bits each, of the eight groups of a block of Q4_K or Q5_K. */
-function groupScale(blocks: Blocks, from: number, group: number): readonly [number, number] {
-  const byte = (i: number): number => blocks.byte(from + i);
-  if (group < 4) return [byte(group) & 63, byte(group + 4) & 63];
-  return [
-    (byte(group + 4) & 15) | ((byte(group - 4) >> 6) << 4),
-    (byte(group + 4) >> 4) | ((byte(group) >> 6) << 4),
-  ];
-}
-
-/** Q4_K and Q5_K: 256 elements in groups of 32; two groups share 32 bytes, and all eight the bytes of the fifth bits. */
-function unpackGroups(fifthBits: boolean) {
-  return (blocks: Blocks, at: number, out: Float32Array, to: number): void => {
-    const [d, min] = [blocks.half(at), blocks.half(at + 2)];
-    const high = at + 16;
-    const low = fifthBits ? high + 32 : high;
-    for (let group = 0; group < 8; group += 1) {
-      const [scale, minimum] = groupScale(blocks, at + 4, group);
-      for (let i = 0; i < 32; i += 1) {
-        const nibble = (blocks.byte(low + (group >> 1) * 32 + i) >> (4 * (group & 1))) & 15;
-        const fifth = fifthBits ? ((blocks.byte(high + i) >> group) & 1) << 4 : 0;
-        out[to + group * 32 + i] = d * scale * (nibble | fifth) - min * minimum;
-      }
-    }
+function blocks({ elements, bytes, put, zero, ...rest }: BlockType): BlockLayout {
+  const format: PackedFormat = { ...rest.format, zero, type: 'fp16' };
+  return {
+    ...{ elements, bytes, native: null, format },
+    pack: (source) => {
+      const count = source.length / bytes;
+      const parts = new Parts(elements, format, count);
+      for (let block = 0; block < count; block += 1) put(source, block * bytes, block, parts);
+      return parts.rows;
+    },
   };
 }
 
-/** 256 elements of 6 bits in groups of 16, each with a scale of 8 bits. */
-function unpackQ6K(blocks: Blocks, at: number, out: Float32Array, to: number): void {
-  const d = blocks.half(at + 208);
-  for (let i = 0; i < 256; i += 1) {
-    const [half, part, lane] = [i >> 7, (i >> 5) & 3, i & 31];
-    const low = (blocks.byte(at + half * 64 + (part & 1) * 32 + lane) >> (4 * (part >> 1))) & 15;
-    const high = (blocks.byte(at + 128 + half * 32 + lane) >> (2 * part)) & 3;
-    const scale = Math.fround(d * blocks.signed(at + 192 + (i >> 4)));
-    out[to + i] = scale * ((low | (high << 4)) - 32);
+const BLOCK_32 = {
+  elements: 32,
+  format: { bits: 8, block: 32, group: 1, scales: 'units', offsets: null },
+} as const;
+const SUPER = {
+  elements: 256,
+  format: { bits: 8, block: 32, group: 8, scales: 'factors', offsets: 'factors' },
+} as const;
+
+/** An integer of 8 bits is kept plus this: `MatMulNBits` takes it for 0. */
+const ZERO = 128;
+
+/** 32 elements of 4 bits, those of the low halves of 16 bytes first: neighbours into one byte. */
+function pairs(source: Uint8Array, from: number, out: Uint8Array, to: number): void {
+  for (let i = 0; i < 8; i += 1) {
+    const [a, b] = [source[from + 2 * i]!, source[from + 2 * i + 1]!];
+    out[to + i] = (a & 15) | ((b & 15) << 4);
+    out[to + 8 + i] = (a >> 4) | (b & 0xf0);
+  }
+}
+
+/** 32 elements of 5 bits: four as above, and a fifth from 4 bytes at `high`. */
+function fives(
+  source: Uint8Array,
+  at: { from: number; high: number },
+  add: number,
+  out: Uint8Array,
+  to: number,
+) {
+  for (let i = 0; i < 16; i += 1) {
+    const byte = source[at.from + i]!;
+    const low = (source[at.high + (i >> 3)]! >> (i & 7)) & 1;
+    const high = (source[at.high + 2 + (i >> 3)]! >> (i & 7)) & 1;
+    out[to + i] = add + ((byte & 15) | (low << 4));
+    out[to + 16 + i] = add + ((byte >> 4) | (high << 4));
+  }
+}
+
+/** Scales and minima, of 6 bits each, of the eight groups of a block of Q4_K or Q5_K. */
+function groupScales(source: Uint8Array, from: number, block: number, { factors }: Parts): void {
+  const [scales, minima] = [factors[0]!, factors[1]!];
+  for (let group = 0; group < 4; group += 1) {
+    const [a, b, c] = [source[from + group]!, source[from + group + 4]!, source[from + group + 8]!];
+    const to = 8 * block + group;
+    scales[to] = a & 63;
+    minima[to] = b & 63;
+    scales[to + 4] = (c & 15) | ((a >> 6) << 4);
+    minima[to + 4] = (c >> 4) | ((b >> 6) << 4);
   }
 }
 
@@ -121,52 +140,123 @@ const TYPES = new Map<number, GgufType>(
     1: { name: 'F16', layout: native('fp16', 2) },
     2: {
       name: 'Q4_0',
-      layout: packed(32, 18, (blocks, at, out, to) => {
-        const d = blocks.half(at);
-        unpack32(blocks, { from: at + 2 }, (i, quant) => {
-          out[to + i] = d * (quant - 8);
-        });
+      layout: blocks({
+        ...{ elements: 32, bytes: 18, format: { ...BLOCK_32.format, bits: 4 }, zero: 8 },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          pairs(source, at + 2, to.integers, 16 * block);
+        },
       }),
     },
     3: {
       name: 'Q4_1',
-      layout: packed(32, 20, (blocks, at, out, to) => {
-        const [d, min] = [blocks.half(at), blocks.half(at + 2)];
-        unpack32(blocks, { from: at + 4 }, (i, quant) => {
-          out[to + i] = d * quant + min;
-        });
+      layout: blocks({
+        ...{ elements: 32, bytes: 20, format: { ...BLOCK_32.format, bits: 4, offsets: 'units' }, zero: 0 },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          to.unit(1, block, source, at + 2);
+          pairs(source, at + 4, to.integers, 16 * block);
+        },
       }),
     },
     6: {
       name: 'Q5_0',
-      layout: packed(32, 22, (blocks, at, out, to) => {
-        const d = blocks.half(at);
-        unpack32(blocks, { from: at + 6, high: at + 2 }, (i, quant) => {
-          out[to + i] = d * (quant - 16);
-        });
+      layout: blocks({
+        ...{ ...BLOCK_32, bytes: 22, zero: ZERO },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          fives(source, { from: at + 6, high: at + 2 }, ZERO - 16, to.integers, 32 * block);
+        },
       }),
     },
     7: {
       name: 'Q5_1',
-      layout: packed(32, 24, (blocks, at, out, to) => {
-        const [d, min] = [blocks.half(at), blocks.half(at + 2)];
-        unpack32(blocks, { from: at + 8, high: at + 4 }, (i, quant) => {
-          out[to + i] = d * quant + min;
-        });
+      layout: blocks({
+        ...{ elements: 32, bytes: 24, format: { ...BLOCK_32.format, offsets: 'units' }, zero: ZERO },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          to.unit(1, block, source, at + 2);
+          fives(source, { from: at + 8, high: at + 4 }, ZERO, to.integers, 32 * block);
+        },
       }),
     },
     8: {
       name: 'Q8_0',
-      layout: packed(32, 34, (blocks, at, out, to) => {
-        const d = blocks.half(at);
-        for (let i = 0; i < 32; i += 1) out[to + i] = d * blocks.signed(at + 2 + i);
+      layout: blocks({
+        ...{ ...BLOCK_32, bytes: 34, zero: ZERO },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          for (let i = 0; i < 32; i += 1) to.integers[32 * block + i] = source[at + 2 + i]! ^ ZERO;
+        },
       }),
     },
     10: { name: 'Q2_K', layout: null },
     11: { name: 'Q3_K', layout: null },
-    12: { name: 'Q4_K', layout: packed(256, 144, unpackGroups(false)) },
-    13: { name: 'Q5_K', layout: packed(256, 176, unpackGroups(true)) },
-    14: { name: 'Q6_K', layout: packed(256, 210, unpackQ6K) },
+    12: {
+      name: 'Q4_K',
+      layout: blocks({
+        ...{ elements: 256, bytes: 144, format: { ...SUPER.format, bits: 4 }, zero: 0 },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          to.unit(1, block, source, at + 2, true);
+          groupScales(source, at + 4, block, to);
+          // Two groups share 32 bytes.
+          for (let pair = 0; pair < 4; pair += 1) {
+            const [from, out] = [at + 16 + 32 * pair, 128 * block + 32 * pair];
+            for (let i = 0; i < 16; i += 1) {
+              const [a, b] = [source[from + 2 * i]!, source[from + 2 * i + 1]!];
+              to.integers[out + i] = (a & 15) | ((b & 15) << 4);
+              to.integers[out + 16 + i] = (a >> 4) | (b & 0xf0);
+            }
+          }
+        },
+      }),
+    },
+    13: {
+      name: 'Q5_K',
+      layout: blocks({
+        ...{ ...SUPER, bytes: 176, zero: ZERO },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at);
+          to.unit(1, block, source, at + 2, true);
+          groupScales(source, at + 4, block, to);
+          // All eight groups share the 32 bytes of the fifth bits.
+          for (let group = 0; group < 8; group += 1) {
+            const [from, shift] = [at + 48 + 32 * (group >> 1), 4 * (group & 1)];
+            for (let i = 0; i < 32; i += 1) {
+              const fifth = (source[at + 16 + i]! >> group) & 1;
+              to.integers[256 * block + 32 * group + i] =
+                ZERO + (((source[from + i]! >> shift) & 15) | (fifth << 4));
+            }
+          }
+        },
+      }),
+    },
+    14: {
+      name: 'Q6_K',
+      layout: blocks({
+        ...{ elements: 256, bytes: 210, zero: ZERO },
+        format: { bits: 8, block: 16, group: 16, scales: 'factors', offsets: null },
+        put: (source, at, block, to) => {
+          to.unit(0, block, source, at + 208);
+          to.factors[0]!.set(source.subarray(at + 192, at + 208), 16 * block);
+          for (let half = 0; half < 2; half += 1) {
+            const [from, out] = [at + 64 * half, 256 * block + 128 * half];
+            for (let i = 0; i < 32; i += 1) {
+              const [a, b, high] = [
+                source[from + i]!,
+                source[from + 32 + i]!,
+                source[at + 128 + 32 * half + i]!,
+              ];
+              to.integers[out + i] = ZERO - 32 + ((a & 15) | ((high & 3) << 4));
+              to.integers[out + 32 + i] = ZERO - 32 + ((b & 15) | (((high >> 2) & 3) << 4));
+              to.integers[out + 64 + i] = ZERO - 32 + ((a >> 4) | (((high >> 4) & 3) << 4));
+              to.integers[out + 96 + i] = ZERO - 32 + ((b >> 4) | ((high >> 6) << 4));
+            }
+          }
+        },
+      }),
+    },
     30: { name: 'BF16', layout: native('bf16', 2) },
     39: { name: 'MXFP4', layout: null },
   } satisfies Record<number, GgufType>).map(([id, type]) => [Number(id), type]),

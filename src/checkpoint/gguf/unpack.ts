@@ -1,21 +1,76 @@
 import { ModelError } from '../../files/errors.js';
 import type { StoredType } from '../config.js';
 import { allFinite, CHUNK_BYTES, type ConvertedWeight } from '../conversion.js';
+import type { PackedRows } from '../packed.js';
+import type { StoredTensor } from '../safetensors.js';
 import { openWeights } from '../weights-file.js';
+import { type BlockLayout, decodeBlocks } from './types.js';
 import type { GgufWeight } from './weights.js';
 
-/** Weights of F32, F16 and BF16 as they are, others unpacked to fp32. Throws ModelError for those that are not finite. */
-export const unpackedGguf = (weight: GgufWeight, file: string): ConvertedWeight => ({
-  ...{ name: weight.name, shape: weight.shape, type: keptType(weight) },
-  chunks: () => unpackedRows(weight, file),
-});
+/** A weight that is read where it lies in the GGUF file; `null` for one that has to be converted. */
+export function weightInPlace(weight: GgufWeight, file: string): StoredTensor | null {
+  const { name, shape, tensor, layout, interleaved } = weight;
+  const { offset, byteLength } = tensor;
+  if (layout.native === null || weight.offset !== 0 || interleaved !== null || byteLength === null)
+    return null;
+  return { name, shape, file, type: layout.native, offset, byteLength };
+}
 
-/** Type of a weight after unpacking: the file's own type, or fp32 if it is computed. */
-export const keptType = ({ layout: { native }, offset }: GgufWeight): StoredType =>
+/**
+ * A weight as it is kept in the cache folder: a matrix of integers in parts of their own, all else in fp32 or as it was.
+ * Throws ModelError for numbers that are not finite.
+ */
+export function convertedGguf(weight: GgufWeight, file: string): ConvertedWeight {
+  const { name, shape, layout } = weight;
+  const [out, inner] = shape;
+  if (layout.native !== null || inner === undefined) {
+    return { name, shape, type: keptType(weight), chunks: () => plainRows(weight, file) };
+  }
+  return {
+    ...{ name, shape: [out!, inner], type: 'packed', format: layout.format },
+    chunks: () => packedRowsOf(weight, layout, file),
+  };
+}
+
+/** Type of a weight that is not packed: the file's own type, or fp32 if it is computed. */
+const keptType = ({ layout: { native }, offset }: GgufWeight): StoredType =>
   offset === 0 ? (native ?? 'fp32') : 'fp32';
 
-/** A weight in the bytes of the checkpoint, whole heads at a time where they are interleaved. */
-async function* unpackedRows(weight: GgufWeight, file: string): AsyncGenerator<Uint8Array> {
+async function* packedRowsOf(
+  weight: GgufWeight,
+  layout: BlockLayout,
+  file: string,
+): AsyncGenerator<PackedRows> {
+  for await (const bytes of storedRows(weight, file)) {
+    const rows = layout.pack(bytes);
+    for (const units of [rows.scale_units, rows.offset_units]) {
+      if (units && !finiteHalves(units)) {
+        throw new ModelError(file, weight.tensor.name, 'contains NaN or infinity');
+      }
+    }
+    yield rows;
+  }
+}
+
+/** Half-precision numbers whose exponents are all ones are not finite. */
+function finiteHalves(bytes: Uint8Array): boolean {
+  for (let i = 1; i < bytes.length; i += 2) if ((bytes[i]! & 0x7c) === 0x7c) return false;
+  return true;
+}
+
+async function* plainRows(weight: GgufWeight, file: string): AsyncGenerator<Uint8Array> {
+  const { tensor, layout, offset } = weight;
+  for await (const bytes of storedRows(weight, file)) {
+    const values = decodeBlocks(layout, bytes);
+    if (!allFinite(values)) throw new ModelError(file, tensor.name, 'contains NaN or infinity');
+    if (offset !== 0) for (const [i, value] of values.entries()) values[i] = value - offset;
+    const kept = layout.native !== null && offset === 0;
+    yield kept ? bytes : new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  }
+}
+
+/** The bytes of a weight, whole heads at a time where they are interleaved, and those in the order of the checkpoint. */
+async function* storedRows(weight: GgufWeight, file: string): AsyncGenerator<Uint8Array> {
   const { tensor, layout, interleaved } = weight;
   // Each element of a vector of biases is a row.
   const [rows, inner] = weight.shape.length > 1 ? [weight.shape[0]!, weight.shape[1]!] : [tensor.dims[0]!, 1];
@@ -30,14 +85,7 @@ async function* unpackedRows(weight: GgufWeight, file: string): AsyncGenerator<U
       const stored = new Uint8Array(Math.min(most, count - row) * rowBytes);
       const { bytesRead } = await from.read(stored, 0, stored.length, tensor.offset + row * rowBytes);
       if (bytesRead < stored.length) throw new ModelError(file, tensor.name, 'ends before its last element');
-      const values = layout.decode(stored);
-      if (!allFinite(values)) throw new ModelError(file, tensor.name, 'contains NaN or infinity');
-      if (weight.offset !== 0) for (const [i, value] of values.entries()) values[i] = value - weight.offset;
-      const kept = layout.native !== null && weight.offset === 0;
-      const bytes = kept ? stored : new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-      yield interleaved === null
-        ? bytes
-        : halvesApart(bytes, interleaved, bytes.length / (values.length / length));
+      yield interleaved === null ? stored : halvesApart(stored, interleaved, rowBytes);
     }
   } finally {
     await from.close();

@@ -32,10 +32,15 @@ interface Turn {
 
 /**
  * The graph of a run with so many rows of each sequence. A prompt that is read alone comes to the same bits however it is
- * cut. On a GPU it is one for both: CUDA holds the weights once more for each, WebGPU reads keys apart in all.
+ * cut. Where every graph holds the weights once more (integers, CUDA) it is one for both; WebGPU reads keys apart in all.
  */
-export function decodeGraph(rows: readonly number[], device: Device = 'cpu'): PlainSpec {
-  const apart = device === 'cpu' && (rows.length > 1 || rows[0] === 1);
+export function decodeGraph(
+  rows: readonly number[],
+  { integers }: Pick<ModelSource, 'integers'>,
+  device: Device = 'cpu',
+): PlainSpec {
+  const always = integers !== undefined && integers.size > 0;
+  const apart = device === 'cpu' && (always || rows.length > 1 || rows[0] === 1);
   return { kind: 'forward', sequences: rows.length, result: 'logprobs', ...(apart && { apart }) };
 }
 
@@ -182,9 +187,10 @@ export class DecodeWorker {
 
   /** Log-probabilities of the token that follows each turn's last one, `[vocab]`. */
   async #logprobs(turns: readonly Turn[]): Promise<Float32Array[]> {
-    const { sessions, device } = this.#options;
+    const { sessions, source, device } = this.#options;
     const graph = decodeGraph(
       turns.map(({ ids }) => ids.length),
+      source,
       device,
     );
     const session = await sessions.get(graph);

@@ -13,6 +13,7 @@ import { DeviceKeys } from './device-keys.js';
 import { DeviceWeights } from './device-weights.js';
 import { TokurBases } from './low-rank-basis.js';
 import type { SequenceRunner } from './sequence-run.js';
+import { SplitPass } from './split-pass.js';
 
 /** A graph by its options. */
 export type GraphSpec =
@@ -37,6 +38,8 @@ export interface GraphRunners {
 
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
+/** The same where each graph has a packed copy of the weights. */
+const PACKED_SIZES = [4, 1];
 /**
  * WebGPU promises a shader no more than eight buffers to take sequences apart and join them; CUDA holds the weights once
  * more for every graph.
@@ -55,6 +58,8 @@ export class Sessions implements GraphRunners {
   readonly #opened = new Map<string, Promise<OpenedGraph>>();
   /** Data that graphs share if they do not read it in place; `null` otherwise. */
   readonly #device: Shared | null;
+  /** Passes of one sequence, of a model whose weights are in integers, on a CPU. */
+  readonly #passes: SplitPass | null;
   /** Graphs that compute the inputs of `tokur` graphs. */
   readonly tokurBases: TokurBases;
 
@@ -65,13 +70,18 @@ export class Sessions implements GraphRunners {
       options.device === 'webgpu'
         ? { weights: new DeviceWeights(options), keys: new DeviceKeys(source.config, options) }
         : null;
+    const { device = 'cpu', packed = false } = options;
+    const integers = [...source.tensors.values()].some(({ type }) => type === 'packed');
+    this.#passes = integers && !packed && device === 'cpu' ? new SplitPass(source, options) : null;
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
   /** The largest number of sequences, of those that wait, that go through in one run. */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
-    const most = Math.min(waiting, limit, LARGEST_BATCH[this.#options.device ?? 'cpu']);
-    return BATCH_SIZES.find((size) => size <= most) ?? 1;
+    const { device = 'cpu', packed } = this.#options;
+    const most = Math.min(waiting, limit, LARGEST_BATCH[device]);
+    if (this.#passes) return 1;
+    return (packed ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
   }
 
   get(spec: GraphSpec): Promise<OpenedGraph> {
@@ -88,7 +98,9 @@ export class Sessions implements GraphRunners {
     const start = performance.now();
     const session = await (this.#device
       ? this.#openOnDevice(spec, this.#device)
-      : openSession(this.#build(spec), this.#options));
+      : this.#passes && inParts(spec)
+        ? this.#passes.open(spec.kind === 'score', spec.top)
+        : openSession(this.#build(spec), this.#options));
     debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
     return session;
   }
@@ -109,6 +121,12 @@ export class Sessions implements GraphRunners {
     return buildTokurGraph(this.#source, { ...spec, directions });
   }
 }
+
+/** Whether {@link SplitPass} runs a graph. */
+const inParts = (spec: GraphSpec): spec is Extract<GraphSpec, { readonly kind: 'score' | 'forward' }> =>
+  spec.kind === 'score'
+    ? spec.sequences === 1 && spec.form === 'perturb'
+    : spec.kind === 'forward' && spec.sequences === 1 && spec.result === 'statistics' && !spec.noise;
 
 /** A graph that the weights alone determine. */
 export function buildGraph(source: ModelSource, spec: PlainSpec): Graph {

@@ -1,7 +1,7 @@
-import { externalTensor, type ModelSource } from '../../graphs/decoder.js';
+import type { Weight } from '../../checkpoint/weights.js';
+import { type ModelSource, weightOf } from '../../graphs/decoder.js';
 import { buildGramGraph } from '../../graphs/gram-graph.js';
 import { leadingEigenvectors } from '../../numerics/subspace-iteration.js';
-import type { ExternalTensor } from '../../onnx/graph.js';
 import { floats, openSession, type SessionOptions } from '../ort-session.js';
 
 /** The top singular directions of one projection. */
@@ -51,7 +51,7 @@ export class TokurBases {
     const at = this.#found.length;
     if (this.layers) return;
     const name = `model.layers.${at >> 1}.self_attn.${at % 2 === 0 ? 'q' : 'v'}_proj.weight`;
-    this.#found[at] = await leftSingularVectors(externalTensor(this.#source, name), this.#options);
+    this.#found[at] = await leftSingularVectors(weightOf(this.#source, name), this.#options);
   }
 }
 
@@ -60,7 +60,7 @@ export class TokurBases {
  * fewer rows has as many vectors as rows.
  */
 export async function leftSingularVectors(
-  weight: ExternalTensor,
+  weight: Weight,
   options: SessionOptions,
   rank = TOKUR_RANK,
 ): Promise<LowRankBasis> {

@@ -1,4 +1,4 @@
-import { openIntegerWeights } from '../integer-weights.js';
+import { openIntegerWeights, packedWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import type { ServerStatus } from '../server/score-servers.js';
 import { tritonPackage } from '../server/triton-package.js';
@@ -38,13 +38,16 @@ async function open(message: OpenMessage): Promise<void> {
 }
 
 async function openDecode(message: OpenMessage): Promise<void> {
-  const { threads, device, contextLength, prefixCacheBytes, integerFile } = message;
+  const { threads, device, contextLength, prefixCacheBytes, integerFolder } = message;
   if (device === 'inference-server') throw new Error('an inference server only scores');
-  const integers = integerFile === null ? null : await openIntegerWeights(message.source, integerFile);
-  const source = integers ? { ...message.source, integers } : message.source;
+  const integers = new Map([
+    ...(device === 'cpu' ? packedWeights(message.source) : []),
+    ...(integerFolder === null ? [] : await openIntegerWeights(message.source, integerFolder)),
+  ]);
+  const source = { ...message.source, integers };
   // Products of integers are slow unless they are packed.
-  const sessions = new Sessions(source, { threads, device, prepacking: integers !== null });
-  for (const rows of [2, 1]) await sessions.get(decodeGraph([rows], device));
+  const sessions = new Sessions(source, { threads, device, packed: integers.size > 0 });
+  for (const rows of [2, 1]) await sessions.get(decodeGraph([rows], source, device));
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({
     ...{ sessions, source, threads, device, contextLength, prefixCacheBytes, send },

@@ -1,0 +1,180 @@
+import { open } from 'node:fs/promises';
+import type { StoredType } from './config.js';
+import { decodeElements, ELEMENT_BYTES } from './elements.js';
+import type { PlannedTensor } from './safetensors-file.js';
+import { DTYPES } from './safetensors-header.js';
+
+/**
+ * How a matrix is stored in integers: w = scale · (q − zero) + offset, with a scale and an offset for each block of
+ * inputs. Q4_K of GGUF, for example, has integers of 4 bits in blocks of 32; scale and offset are whole numbers of 6
+ * bits times a half-precision number, which 8 blocks share.
+ */
+export interface PackedFormat {
+  /** Bits of an integer. Two of 4 bits share a byte, the first in its low half. */
+  readonly bits: 4 | 8;
+  readonly zero: number;
+  /** Inputs that share a scale. What the last block of a row lacks is stored as zeros. */
+  readonly block: 16 | 32 | 64 | 128;
+  /** Blocks that share a unit. */
+  readonly group: number;
+  /** Type of the units. */
+  readonly type: StoredType;
+  /** Whether scales are factors times units, or the units themselves. */
+  readonly scales: 'factors' | 'units';
+  /** The same of offsets, if there are any. */
+  readonly offsets: 'factors' | 'units' | null;
+}
+
+/** Parts of a packed matrix; each has its rows in the order of the matrix. */
+export const PACKED_PARTS = [
+  'integers',
+  'scale_factors',
+  'scale_units',
+  'offset_factors',
+  'offset_units',
+] as const;
+export type PackedPart = (typeof PACKED_PARTS)[number];
+
+/** Bytes of the parts of some rows. */
+export type PackedRows = Partial<Record<PackedPart, Uint8Array>>;
+
+/** A matrix `[out, in]` in integers, where it lies in a file. Offsets are bytes from the start of the file. */
+export interface PackedTensor {
+  readonly name: string;
+  readonly type: 'packed';
+  readonly shape: readonly [out: number, inner: number];
+  readonly file: string;
+  readonly format: PackedFormat;
+  readonly offsets: Readonly<Partial<Record<PackedPart, number>>>;
+  /** Of all parts together. */
+  readonly byteLength: number;
+}
+
+/** Shape of a part of a matrix, without its rows; `null` for one that the format does not have. */
+function partShape(part: PackedPart, inner: number, format: PackedFormat): readonly number[] | null {
+  const { bits, block, group } = format;
+  const blocks = Math.ceil(inner / block);
+  const units = blocks / group;
+  const kind = part.startsWith('scale') ? format.scales : format.offsets;
+  if (part === 'integers') return [(blocks * block * bits) / 8];
+  if (kind === null || (part.endsWith('factors') && kind === 'units')) return null;
+  return part.endsWith('factors') ? [units, group] : [units];
+}
+
+/** Bytes of one row of each part of the format. */
+export function packedRowBytes(inner: number, format: PackedFormat): ReadonlyMap<PackedPart, number> {
+  const bytes = new Map<PackedPart, number>();
+  for (const part of PACKED_PARTS) {
+    const shape = partShape(part, inner, format);
+    const size = part.endsWith('units') ? ELEMENT_BYTES[format.type] : 1;
+    if (shape)
+      bytes.set(
+        part,
+        shape.reduce((product, each) => product * each, size),
+      );
+  }
+  return bytes;
+}
+
+/** The parts of a matrix as tensors of a safetensors file. */
+export function plannedParts(
+  name: string,
+  [out, inner]: readonly [number, number],
+  format: PackedFormat,
+): ReadonlyMap<PackedPart, PlannedTensor> {
+  const planned = new Map<PackedPart, PlannedTensor>();
+  for (const part of PACKED_PARTS) {
+    const shape = partShape(part, inner, format);
+    const dtype = part === 'integers' ? 'U8' : part.endsWith('units') ? DTYPES[format.type] : 'I8';
+    if (shape) planned.set(part, { name: `${name}.${part}`, dtype, shape: [out, ...shape] });
+  }
+  return planned;
+}
+
+/** Some rows of a matrix. */
+export function packedRows(tensor: PackedTensor, from: number, count: number): PackedTensor {
+  const { name, shape, format } = tensor;
+  if (from === 0 && count === shape[0]) return tensor;
+  const bytes = packedRowBytes(shape[1], format);
+  const offsets: Partial<Record<PackedPart, number>> = {};
+  let byteLength = 0;
+  for (const [part, size] of bytes) {
+    offsets[part] = tensor.offsets[part]! + from * size;
+    byteLength += count * size;
+  }
+  return {
+    ...tensor,
+    ...{ name: `${name}[${from}:${from + count}]`, shape: [count, shape[1]], offsets, byteLength },
+  };
+}
+
+/** The values of some rows, from the bytes of their parts. */
+export function unpackRows(format: PackedFormat, rows: PackedRows): Float32Array {
+  const { bits, zero, block } = format;
+  const integers = rows.integers!;
+  const values = new Float32Array((integers.length * 8) / bits);
+  const blocks = values.length / block;
+  const scales = blockNumbers(format, format.scales, rows.scale_factors, rows.scale_units);
+  const offsets =
+    format.offsets && blockNumbers(format, format.offsets, rows.offset_factors, rows.offset_units);
+  for (let b = 0; b < blocks; b += 1) {
+    const [scale, offset] = [scales[b]!, offsets ? offsets[b]! : -0]; // x − 0 is x, also of −0
+    for (let i = b * block; i < (b + 1) * block; i += 1) {
+      const q = bits === 8 ? integers[i]! : (integers[i >> 1]! >> (4 * (i & 1))) & 15;
+      values[i] = scale * (q - zero) + offset;
+    }
+  }
+  return values;
+}
+
+/** Scales or offsets of all blocks. */
+function blockNumbers(
+  { group, type }: PackedFormat,
+  kind: 'factors' | 'units',
+  factors: Uint8Array | undefined,
+  units: Uint8Array | undefined,
+): Float32Array {
+  const shared = decodeElements(type, units!);
+  const signed =
+    kind === 'factors' ? new Int8Array(factors!.buffer, factors!.byteOffset, factors!.length) : null;
+  return Float32Array.from(
+    { length: shared.length * group },
+    (_, i) => (signed ? signed[i]! : 1) * shared[Math.floor(i / group)]!,
+  );
+}
+
+/** Bytes that are read at once, about. */
+const CHUNK_BYTES = 1 << 24;
+
+/**
+ * The values of a packed matrix, some rows at a time.
+ * @throws Error if the file ends too early or cannot be read
+ */
+export async function* readPackedRows({
+  shape: [out, inner],
+  file,
+  format,
+  offsets,
+  name,
+}: PackedTensor): AsyncGenerator<Float32Array> {
+  const bytes = packedRowBytes(inner, format);
+  const most = Math.max(1, Math.floor(CHUNK_BYTES / inner));
+  const handle = await open(file);
+  try {
+    for (let row = 0; row < out; row += most) {
+      const count = Math.min(most, out - row);
+      const rows: PackedRows = {};
+      for (const [part, size] of bytes) {
+        const { buffer, bytesRead } = await handle.read(
+          new Uint8Array(count * size),
+          ...([0, count * size, offsets[part]! + row * size] as const),
+        );
+        if (bytesRead < count * size) throw new Error(`${file}: ${name}: ends before its last element`);
+        rows[part] = buffer;
+      }
+      yield unpackRows(format, rows);
+    }
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,84 @@
+import type { ModelSource } from '../../graphs/decoder.js';
+import { buildPassGraphs, buildStatisticsGraph } from '../../graphs/pass-graphs.js';
+import {
+  type Feeds,
+  type Fetches,
+  floats,
+  type OpenedGraph,
+  openSession,
+  type SessionOptions,
+} from '../ort-session.js';
+
+interface Opened {
+  readonly forward: OpenedGraph;
+  readonly backward: OpenedGraph;
+  readonly handedOn: readonly string[];
+}
+
+/**
+ * Runs `score` and `forward` graphs of one sequence with two sessions in all, those of {@link buildPassGraphs}: the
+ * forward one has the only packed copy of the weights.
+ */
+export class SplitPass {
+  readonly #source: ModelSource;
+  readonly #options: SessionOptions;
+  #opened: Promise<Opened> | undefined;
+
+  constructor(source: ModelSource, options: SessionOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  /** @param adversary whether Adv. Pert. is computed; statistics of the clean rows always are */
+  async open(adversary: boolean, top?: number): Promise<OpenedGraph> {
+    const { config } = this.#source;
+    const { forward, backward, handedOn } = await this.#graphs();
+    const { threads } = this.#options;
+    const options = { rival: adversary, ...(top !== undefined && { top }) };
+    const statistics = await openSession(buildStatisticsGraph(this.#source, options), { threads });
+    const run = async (feeds: Feeds, fetches: Fetches) => {
+      const { targets, attacked, alpha, ...rest } = feeds;
+      const rows = feeds['ids.0']!.dims[0]!;
+      const still = floats(new Float32Array(rows * config.hiddenSize), [rows, config.hiddenSize]);
+      const windows = Object.keys(fetches).filter((name) => name.startsWith('window_'));
+      const wanted = ['logits', ...windows, ...(adversary ? handedOn : [])];
+      const clean = await forward.run({ ...rest, step: still }, nothing(wanted));
+      const scored = { logits: clean.logits!, targets: targets! };
+      const results = Object.keys(fetches).filter((name) => !windows.includes(name));
+      if (!adversary) return { ...clean, ...(await statistics.run(scored, nothing(results))) };
+      const all = { ...feeds, ...clean };
+      const given = Object.fromEntries(backward.inputNames.map((name) => [name, all[name]!]));
+      const { adversary: step } = await backward.run(given, nothing(['adversary']));
+      const perturbed = await forward.run({ ...rest, step: step! }, nothing(['logits']));
+      const both = { ...scored, perturbed_logits: perturbed.logits! };
+      return { ...clean, ...(await statistics.run(both, nothing(results))) };
+    };
+    return {
+      inputNames: [...new Set([...forward.inputNames, ...backward.inputNames])],
+      outputNames: [...forward.outputNames, ...statistics.outputNames],
+      run,
+      endProfiling: () => {
+        forward.endProfiling();
+        backward.endProfiling();
+      },
+    };
+  }
+
+  #graphs(): Promise<Opened> {
+    const open = async (): Promise<Opened> => {
+      const { first, second, handedOn } = buildPassGraphs(this.#source);
+      return {
+        forward: await openSession(first, { ...this.#options, packed: true }),
+        backward: await openSession(second, this.#options),
+        handedOn,
+      };
+    };
+    this.#opened ??= open().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+}
+
+const nothing = (names: readonly string[]): Fetches => Object.fromEntries(names.map((name) => [name, null]));

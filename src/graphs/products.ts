@@ -1,0 +1,316 @@
+import { type PackedPart, type PackedTensor, packedRowBytes } from '../checkpoint/packed.js';
+import type { StoredTensor } from '../checkpoint/safetensors.js';
+import { rowsOf, type Weight } from '../checkpoint/weights.js';
+import type { ExternalTensor, Graph } from '../onnx/graph.js';
+import type { Dim, ElementType, Value } from '../onnx/types.js';
+
+/** Elements of an fp32 copy of a weight: 28 MB. Larger pieces of memory are given back to the system at every free. */
+const MAX_COPY_ELEMENTS = 7 * 2 ** 20;
+
+/** `accuracy_level` of `MatMulNBits`: activations stay in fp32, or are rounded to 8 bits in blocks. */
+const LEVELS = { fp32: 1, int8: 4 } as const;
+
+export interface ProductsOptions {
+  /**
+   * Whether integers of 4 bits are multiplied by an operator that packs a copy of them: three times as fast, and for one
+   * graph of a process. Those of 8 bits have no such operator with fp32 activations.
+   */
+  readonly packs?: boolean | undefined;
+}
+
+/**
+ * Products with the weights of a model, as they are stored.
+ *
+ * What is not fp32 is made so where it is used, some rows at a time: the file is mapped, and nothing of a copy outlives
+ * its product. Such products have gradients. {@link multiplyIntegers} has none; it is for writing.
+ */
+export class Products {
+  readonly #g: Graph;
+  readonly #packs: boolean;
+  readonly #sums = new Map<Value, Map<number, Value>>();
+  readonly #split = new Map<Value, readonly [Value, Value]>();
+
+  constructor(g: Graph, { packs = false }: ProductsOptions = {}) {
+    this.#g = g;
+    this.#packs = packs;
+  }
+
+  /** x Wᵀ + bias: `[rows, in]`, W `[out, in]` → `[rows, out]`. */
+  multiply(x: Value, weight: Weight, bias?: Value): Value {
+    const g = this.#g;
+    const product = weight.type === 'packed' ? this.#multiplyPacked(x, weight) : null;
+    if (product) return bias ? g.op('Add', [product, bias]) : product;
+    const parts = partsToCopy(weight);
+    if (parts.length === 1) {
+      const w = g.weight(externalTensor(weight as StoredTensor), x);
+      return g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
+    }
+    const whole = this.#inParts(parts, x, (part, after) =>
+      g.op('Gemm', [x, g.weight(externalTensor(part as StoredTensor), after)], { transB: 1 }),
+    );
+    return bias ? g.op('Add', [whole, bias]) : whole;
+  }
+
+  /** The same as {@link multiply}, with activations rounded to 8 bits in blocks. */
+  multiplyIntegers(x: Value, weight: PackedTensor, bias?: Value): Value {
+    const product = this.#nBits(x, weight, 'int8');
+    return bias ? this.#g.op('Add', [product, bias]) : product;
+  }
+
+  #multiplyPacked(x: Value, weight: PackedTensor): Value {
+    const product =
+      this.#packs && weight.format.bits === 4
+        ? this.#nBits(x, weight, 'fp32')
+        : this.#inParts(partsToCopy(weight) as PackedTensor[], x, (part, after) =>
+            this.#packed(x, part, after),
+          );
+    this.#g.defineGradient(product, { inputs: [x], rule: (dy) => [() => this.#back(dy, weight)] });
+    return product;
+  }
+
+  #nBits(x: Value, weight: PackedTensor, activations: keyof typeof LEVELS): Value {
+    const g = this.#g;
+    const { format, shape } = weight;
+    const [out, inner] = shape;
+    const { bits, block, zero } = format;
+    const blocks = Math.ceil(inner / block);
+    const integers = g.external(external(weight, 'integers', 'uint8', [out, blocks, (block * bits) / 8]));
+    const scales = numbers(g, weight, 'scale');
+    const product = g.op('MatMulNBits', [x, integers, scales], {
+      ...{ K: inner, N: out, bits, block_size: block, accuracy_level: LEVELS[activations] },
+    });
+    // The operator takes the middle of the range for 0.
+    const moved = 2 ** (bits - 1) - zero;
+    const shift = moved === 0 ? null : g.op('Mul', [scales, g.scalar(moved)]);
+    const given = format.offsets === null ? null : numbers(g, weight, 'offset');
+    const offsets = shift && given ? g.op('Add', [shift, given]) : (shift ?? given);
+    if (!offsets) return product;
+    const added = g.op('Gemm', [this.#blockSums(x, block), offsets], { transB: 1 });
+    return g.op('Add', [product, added]);
+  }
+
+  /** One product after the other, so that one copy at a time is there. */
+  #inParts<Part extends Weight>(
+    parts: readonly Part[],
+    x: Value,
+    multiply: (part: Part, after: Value) => Value,
+  ): Value {
+    let after = x;
+    const products = parts.map((part) => {
+      after = multiply(part, after);
+      return after;
+    });
+    return products.length === 1 ? after : this.#g.op('Concat', products, { axis: 1 });
+  }
+
+  /** Rows of a matrix: ids `[rows]` → fp32 `[rows, in]`. */
+  gather(weight: Weight, ids: Value): Value {
+    const g = this.#g;
+    if (weight.type !== 'packed') {
+      return g.cast(g.op('Gather', [g.external(externalTensor(weight)), ids], { axis: 0 }), 'float32');
+    }
+    const { shape, format } = weight;
+    const [out, inner] = shape;
+    const { bits, block, zero } = format;
+    const rows = ids.shape[0]!;
+    const take = (value: Value): Value => g.op('Gather', [value, ids], { axis: 0 });
+    const bytes = take(g.external(external(weight, 'integers', 'uint8', [out, (inner * bits) / 8])));
+    const halves = bits === 8 ? [bytes] : [g.op('BitwiseAnd', [bytes, g.byte(15)]), shifted(g, bytes)];
+    const columns = halves.map((half) => g.unsqueeze(g.cast(half, 'float32'), [2]));
+    const integers = columns.length === 1 ? columns[0]! : g.op('Concat', columns, { axis: 2 });
+    const centred = g.op('Sub', [g.reshape(integers, [rows, inner / block, block]), g.scalar(zero)]);
+    const perBlock = (kind: 'scale' | 'offset'): Value =>
+      g.unsqueeze(numbers(g, weight, kind, { take, rows }), [2]);
+    const scaled = g.op('Mul', [centred, perBlock('scale')]);
+    const values = format.offsets === null ? scaled : g.op('Add', [scaled, perBlock('offset')]);
+    return g.reshape(values, [rows, inner]);
+  }
+
+  /** dY W: `[rows, out]` → `[rows, in]`, as {@link #packed} with the sums over the outputs. */
+  #back(dy: Value, weight: PackedTensor): Value {
+    const g = this.#g;
+    const [rows, inner] = [dy.shape[0]!, weight.shape[1]];
+    const { bits, block, zero, offsets } = weight.format;
+    const add = (a: Value | null, b: Value): Value => (a ? g.op('Add', [a, b]) : b);
+    let bytes: Value | null = null;
+    let low: Value | null = null;
+    let added: Value | null = null;
+    let [from, after] = [0, dy];
+    for (const part of partsToCopy(weight) as PackedTensor[]) {
+      const some = part === weight ? dy : g.slice(dy, 1, [from], part.shape[0]);
+      from += part.shape[0];
+      const times = (integers: Integers): Value =>
+        g.op('MatMul', [some, scaledIntegers(g, part, integers, after)]);
+      bytes = add(bytes, times(bits === 8 ? 'bytes' : 'bytes / 16'));
+      after = bytes;
+      if (bits === 4) low = add(low, times('low halves'));
+      if (offsets !== null || (bits === 4 && zero !== 0)) {
+        added = add(added, g.op('MatMul', [some, blockOffsets(g, part, after)]));
+      }
+    }
+    let gradient = bytes!;
+    if (low) {
+      const odd = g.op('Sub', [bytes!, g.op('Mul', [low, g.scalar(1 / 16)])]);
+      const pairs = [low, odd].map((half) => g.unsqueeze(half, [2]));
+      gradient = g.reshape(g.op('Concat', pairs, { axis: 2 }), [rows, inner]);
+    }
+    if (!added) return gradient;
+    const blocks = g.reshape(gradient, [rows, inner / block, block]);
+    return g.reshape(g.op('Add', [blocks, g.unsqueeze(added, [2])]), [rows, inner]);
+  }
+
+  /**
+   * x (s ⊙ q)ᵀ, and what the offsets of a block add to all of its inputs: their sum times the offset.
+   *
+   * Two integers of 4 bits make a byte b = q₀ + 16 q₁. With x₀ and x₁, every other input, x₀ q₀ + x₁ q₁ is
+   * (x₀ − x₁/16) q₀ + x₁ b/16: so bytes are read as they are, and of the halves only q₀ is taken out.
+   */
+  #packed(x: Value, part: PackedTensor, after: Value): Value {
+    const g = this.#g;
+    const { bits, block, zero, offsets } = part.format;
+    const times = (inputs: Value, integers: Integers): Value =>
+      g.op('Gemm', [inputs, scaledIntegers(g, part, integers, after)], { transB: 1 });
+    let product: Value;
+    if (bits === 8) {
+      product = times(x, 'bytes');
+    } else {
+      const [even, odd] = this.#halves(x);
+      const less = g.op('Sub', [even, g.op('Mul', [odd, g.scalar(1 / 16)])]);
+      product = g.op('Add', [times(less, 'low halves'), times(odd, 'bytes / 16')]);
+    }
+    // Halves are taken without their zero, which then is an offset of the block.
+    const moved = bits === 4 && zero !== 0;
+    if (offsets === null && !moved) return product;
+    const sums = this.#blockSums(x, block);
+    return g.op('Add', [product, g.op('Gemm', [sums, blockOffsets(g, part, after)], { transB: 1 })]);
+  }
+
+  /** `[rows, in]` → the even and the odd columns, `[rows, in / 2]` */
+  #halves(x: Value): readonly [Value, Value] {
+    let halves = this.#split.get(x);
+    if (!halves) {
+      const [rows, inner] = [x.shape[0]!, Number(x.shape[1])];
+      const pairs = this.#g.split(this.#g.reshape(x, [rows, inner / 2, 2]), 2, [1, 1]);
+      const [even, odd] = pairs.map((half) => this.#g.reshape(half, [rows, inner / 2]));
+      halves = [even!, odd!];
+      this.#split.set(x, halves);
+    }
+    return halves;
+  }
+
+  /** `[rows, in]` → `[rows, blocks]` */
+  #blockSums(x: Value, block: number): Value {
+    const known = this.#sums.get(x) ?? new Map<number, Value>();
+    this.#sums.set(x, known);
+    let sums = known.get(block);
+    if (!sums) {
+      const [rows, inner] = [x.shape[0]!, Number(x.shape[1])];
+      const blocks = this.#g.reshape(x, [rows, inner / block, block]);
+      sums = this.#g.reduce('ReduceSum', blocks, [-1], { keepDims: false });
+      known.set(block, sums);
+    }
+    return sums;
+  }
+}
+
+const shifted = (g: Graph, bytes: Value): Value =>
+  g.op('BitShift', [bytes, g.byte(4)], { direction: 'RIGHT' });
+
+/** What of the stored bytes is multiplied: of integers of 4 bits, two are in a byte. */
+type Integers = 'bytes' | 'bytes / 16' | 'low halves';
+
+/** The integers times their scales, fp32 `[out, in]`, or `[out, in / 2]` for integers of 4 bits. */
+function scaledIntegers(g: Graph, part: PackedTensor, of: Integers, after: Value): Value {
+  const { shape, format } = part;
+  const blocks = (shape[0] * shape[1]) / format.block;
+  const bytes = (format.block * format.bits) / 8;
+  // As rows of one block each: with a scale for each row, the operator is four times as fast as by blocks.
+  const stored = g.external(external(part, 'integers', 'uint8', [blocks, bytes]));
+  const given = numbers(g, part, 'scale', { take: (units) => g.tied(units, after), rows: shape[0] });
+  const scales = of === 'bytes / 16' ? g.op('Mul', [given, g.scalar(1 / 16)]) : given;
+  const inputs = [
+    of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
+    g.reshape(scales, [blocks]),
+    ...(of === 'bytes' && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
+  ];
+  const values = g.op('DequantizeLinear', inputs, { axis: 0 });
+  const result = g.reshape(values, [shape[0], (shape[1] * format.bits) / 8]);
+  return g.rereadable(result, (later) => scaledIntegers(g, part, of, later));
+}
+
+/** What is added to all inputs of a block, fp32 `[out, blocks]`: the offset, for 4 bits less zero times the scale. */
+function blockOffsets(g: Graph, part: PackedTensor, after: Value): Value {
+  const { bits, zero, offsets } = part.format;
+  const taken = { take: (stored: Value) => g.tied(stored, after), rows: part.shape[0] };
+  const moved =
+    bits === 4 && zero !== 0 ? g.op('Mul', [numbers(g, part, 'scale', taken), g.scalar(-zero)]) : null;
+  const given = offsets === null ? null : numbers(g, part, 'offset', taken);
+  const value = moved && given ? g.op('Add', [moved, given]) : (moved ?? given)!;
+  return g.rereadable(value, (later) => blockOffsets(g, part, later));
+}
+
+/** What is done with stored numbers before anything is computed of them, and how many rows there are then. */
+interface Taken {
+  readonly take: (stored: Value) => Value;
+  readonly rows: Dim;
+}
+
+/** Scales or offsets of all blocks of some rows, fp32 `[rows, blocks]`. */
+function numbers(g: Graph, weight: PackedTensor, kind: 'scale' | 'offset', taken?: Taken): Value {
+  const { shape, format } = weight;
+  const [out, inner] = shape;
+  const { take, rows } = taken ?? { take: (stored: Value) => stored, rows: out };
+  const [blocks, { group }] = [Math.ceil(inner / format.block), format];
+  const read = (part: PackedPart, type: ElementType, columns: number): Value =>
+    g.cast(take(g.external(external(weight, part, type, [out, columns]))), 'float32');
+  const units = read(`${kind}_units`, ELEMENT_TYPE[format.type], blocks / group);
+  const factored = format[`${kind}s`] === 'factors';
+  if (!factored && group === 1) return units;
+  const grouped = [rows, blocks / group, group];
+  const column = g.reshape(units, grouped.with(2, 1));
+  const all = factored
+    ? g.op('Mul', [g.reshape(read(`${kind}_factors`, 'int8', blocks), grouped), column])
+    : g.expand(column, grouped);
+  return g.reshape(all, [rows, blocks]);
+}
+
+/** A part of a packed matrix as the graph reads it; only the sizes of the whole matter. */
+function external(
+  { name, file, format, shape, offsets }: PackedTensor,
+  part: PackedPart,
+  type: ElementType,
+  dims: readonly number[],
+): ExternalTensor {
+  const byteLength = shape[0] * packedRowBytes(shape[1], format).get(part)!;
+  // One part may be read as several types.
+  return {
+    name: `${name}.${part}.${type}[${dims}]`,
+    type,
+    shape: dims,
+    file,
+    offset: offsets[part]!,
+    byteLength,
+  };
+}
+
+const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;
+
+/** A weight that is stored in floating point, as the graph reads it. */
+export const externalTensor = (tensor: StoredTensor): ExternalTensor => ({
+  ...tensor,
+  type: ELEMENT_TYPE[tensor.type],
+});
+
+/**
+ * A weight, by rows in parts of which one at a time can be copied to fp32: a whole copy of the largest would be larger
+ * than all that a run needs beside. What is fp32 already stays whole.
+ */
+export function partsToCopy(weight: Weight, limit = MAX_COPY_ELEMENTS): Weight[] {
+  const [rows = 0, inner = 1] = weight.shape;
+  if (weight.type === 'fp32' || rows * inner <= limit) return [weight];
+  const parts = Math.ceil((rows * inner) / limit);
+  const size = Math.ceil(rows / parts);
+  return Array.from({ length: Math.ceil(rows / size) }, (_, i) =>
+    rowsOf(weight, i * size, Math.min(size, rows - i * size)),
+  );
+}

@@ -81,19 +81,17 @@ export const readCheckpoint = (dir: string): Promise<Checkpoint> =>
 async function openFolder(source: string, options: UnpackOptions): Promise<Checkpoint> {
   const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
   const generation = await openGenerationConfig(source, config);
+  const parts = {
+    ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
+    tokenizer: await openTokenizer(source, config),
+    chatTemplate: await openChatTemplate(source),
+    eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
+  };
   const index = await readSafetensors(source);
   const { quantization } = config;
-  const opened = quantization && (await openQuantized({ config, quantization, dir: source }, index, options));
-  return assemble(
-    {
-      ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
-      tokenizer: await openTokenizer(source, config),
-      chatTemplate: await openChatTemplate(source),
-      eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
-      quantized: opened?.facts ?? null,
-    },
-    opened?.tensors ?? index,
-  );
+  if (!quantization) return assemble({ ...parts, quantized: null }, index);
+  const { facts, tensors } = await openQuantized({ config, quantization, dir: source }, index, options);
+  return assemble({ ...parts, quantized: facts }, tensors);
 }
 
 /**

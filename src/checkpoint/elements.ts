@@ -35,3 +35,27 @@ function fromFloat16(bits: number): number {
   if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
   return exponent === 0 ? sign * fraction * 2 ** -14 : sign * (1 + fraction) * 2 ** (exponent - 15);
 }
+
+/** The bytes of numbers that a type holds exactly. */
+export function encodeElements(type: StoredType, values: Float32Array): Uint8Array {
+  if (type === 'fp32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const codes = codesOf(type);
+  const stored = Uint16Array.from(values, (value) => {
+    const code = codes.get(value);
+    if (code === undefined) throw new Error(`${value} is no number of ${type}`);
+    return code;
+  });
+  return new Uint8Array(stored.buffer);
+}
+
+const codes = new Map<StoredType, ReadonlyMap<number, number>>();
+
+/** Every number of a 16-bit type → its bits. */
+function codesOf(type: 'bf16' | 'fp16'): ReadonlyMap<number, number> {
+  let found = codes.get(type);
+  if (!found) {
+    found = new Map([...tableOf(type).entries()].reverse().map(([bits, value]) => [value, bits]));
+    codes.set(type, found);
+  }
+  return found;
+}

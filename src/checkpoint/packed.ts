@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import type { StoredType } from './config.js';
 import { decodeElements, ELEMENT_BYTES } from './elements.js';
 import type { PlannedTensor } from './safetensors-file.js';
@@ -133,48 +132,12 @@ function blockNumbers(
   kind: 'factors' | 'units',
   factors: Uint8Array | undefined,
   units: Uint8Array | undefined,
-): Float32Array {
+): Float64Array {
   const shared = decodeElements(type, units!);
   const signed =
     kind === 'factors' ? new Int8Array(factors!.buffer, factors!.byteOffset, factors!.length) : null;
-  return Float32Array.from(
+  return Float64Array.from(
     { length: shared.length * group },
     (_, i) => (signed ? signed[i]! : 1) * shared[Math.floor(i / group)]!,
   );
-}
-
-/** Bytes that are read at once, about. */
-const CHUNK_BYTES = 1 << 24;
-
-/**
- * The values of a packed matrix, some rows at a time.
- * @throws Error if the file ends too early or cannot be read
- */
-export async function* readPackedRows({
-  shape: [out, inner],
-  file,
-  format,
-  offsets,
-  name,
-}: PackedTensor): AsyncGenerator<Float32Array> {
-  const bytes = packedRowBytes(inner, format);
-  const most = Math.max(1, Math.floor(CHUNK_BYTES / inner));
-  const handle = await open(file);
-  try {
-    for (let row = 0; row < out; row += most) {
-      const count = Math.min(most, out - row);
-      const rows: PackedRows = {};
-      for (const [part, size] of bytes) {
-        const { buffer, bytesRead } = await handle.read(
-          new Uint8Array(count * size),
-          ...([0, count * size, offsets[part]! + row * size] as const),
-        );
-        if (bytesRead < count * size) throw new Error(`${file}: ${name}: ends before its last element`);
-        rows[part] = buffer;
-      }
-      yield unpackRows(format, rows);
-    }
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,10 +1,8 @@
 import type { ModelConfig } from '../checkpoint/config.js';
 import { type ConvertedWeight, convert, planConversion } from '../checkpoint/conversion.js';
-import { decodeElements, ELEMENT_BYTES } from '../checkpoint/elements.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
-import type { StoredTensor } from '../checkpoint/safetensors.js';
-import { EMBEDDING, expectedTensors, type Weights } from '../checkpoint/weights.js';
-import { openWeights } from '../checkpoint/weights-file.js';
+import { weightValues } from '../checkpoint/weight-values.js';
+import { EMBEDDING, expectedTensors, type Weight, type Weights } from '../checkpoint/weights.js';
 import { ModelError } from '../files/errors.js';
 import type { ModelSource } from '../graphs/decoder.js';
 
@@ -19,8 +17,6 @@ const ROUNDED: PackedFormat = {
   ...{ bits: 8, zero: ZERO, block: BLOCK, group: 1, type: 'fp32' },
   ...{ scales: 'units', offsets: null },
 };
-/** Read at once. */
-const CHUNK_BYTES = 1 << 24;
 
 /** The matrices of products that are stored in integers already. */
 export function packedWeights({ config, tensors }: ModelSource): ReadonlyMap<string, PackedTensor> {
@@ -60,7 +56,7 @@ const planOf = ({ config, tensors }: ModelSource) => ({
   format: FORMAT,
   weights: productsOf(config).flatMap(({ name, shape }): ConvertedWeight[] => {
     if (tensors.get(name)?.type === 'packed') return [];
-    return [{ name, shape, type: 'packed', format: ROUNDED, chunks: () => roundedRows(tensors, name) }];
+    return [{ name, shape, type: 'packed', format: ROUNDED, chunks: () => roundedRows(tensors.get(name)!) }];
   }),
 });
 
@@ -73,25 +69,13 @@ function productsOf(config: ModelConfig) {
   );
 }
 
-/** A weight, some of its rows at a time. */
-async function* roundedRows(tensors: Weights, of: string): AsyncGenerator<PackedRows> {
-  const { name, type, shape, file, offset } = tensors.get(of) as StoredTensor;
-  const [out = 0, inner = 0] = shape;
-  const rowBytes = inner * ELEMENT_BYTES[type];
-  const most = Math.max(1, Math.floor(CHUNK_BYTES / rowBytes));
-  const from = await openWeights(file);
-  try {
-    for (let row = 0; row < out; row += most) {
-      const rows = Math.min(most, out - row);
-      const bytes = new Uint8Array(rows * rowBytes);
-      const { bytesRead } = await from.read(bytes, 0, bytes.length, offset + row * rowBytes);
-      if (bytesRead < bytes.length) throw new ModelError(file, name, 'ends before its last element');
-      const { integers, scales } = roundRows(decodeElements(type, bytes), inner);
-      if (!scales.every(Number.isFinite)) throw new ModelError(file, name, 'contains NaN or infinity');
-      yield { integers, scale_units: new Uint8Array(scales.buffer) };
+async function* roundedRows(weight: Weight): AsyncGenerator<PackedRows> {
+  for await (const values of weightValues(weight)) {
+    const { integers, scales } = roundRows(values, weight.shape[1]!);
+    if (!scales.every(Number.isFinite)) {
+      throw new ModelError(weight.file, weight.name, 'contains NaN or infinity');
     }
-  } finally {
-    await from.close();
+    yield { integers, scale_units: new Uint8Array(scales.buffer) };
   }
 }
 

@@ -2,7 +2,7 @@ import { type PackedPart, type PackedTensor, packedRowBytes } from '../checkpoin
 import type { StoredTensor } from '../checkpoint/safetensors.js';
 import { rowsOf, type Weight } from '../checkpoint/weights.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
-import type { Dim, ElementType, Value } from '../onnx/types.js';
+import type { ElementType, Shape, Value } from '../onnx/types.js';
 
 /** Elements of an fp32 copy of a weight: 28 MB. Larger pieces of memory are given back to the system at every free. */
 const MAX_COPY_ELEMENTS = 7 * 2 ** 20;
@@ -120,7 +120,7 @@ export class Products {
     const integers = columns.length === 1 ? columns[0]! : g.op('Concat', columns, { axis: 2 });
     const centred = g.op('Sub', [g.reshape(integers, [rows, inner / block, block]), g.scalar(zero)]);
     const perBlock = (kind: 'scale' | 'offset'): Value =>
-      g.unsqueeze(numbers(g, weight, kind, { take, rows }), [2]);
+      g.unsqueeze(numbers(g, weight, kind, { take, shape: [rows, inner / block] }), [2]);
     const scaled = g.op('Mul', [centred, perBlock('scale')]);
     const values = format.offsets === null ? scaled : g.op('Add', [scaled, perBlock('offset')]);
     return g.reshape(values, [rows, inner]);
@@ -226,11 +226,12 @@ function scaledIntegers(g: Graph, part: PackedTensor, of: Integers, after: Value
   const bytes = (format.block * format.bits) / 8;
   // As rows of one block each: with a scale for each row, the operator is four times as fast as by blocks.
   const stored = g.external(external(part, 'integers', 'uint8', [blocks, bytes]));
-  const given = numbers(g, part, 'scale', { take: (units) => g.tied(units, after), rows: shape[0] });
+  const take = (units: Value): Value => g.tied(units, after);
+  const given = numbers(g, part, 'scale', { take, shape: [blocks] });
   const scales = of === 'bytes / 16' ? g.op('Mul', [given, g.scalar(1 / 16)]) : given;
   const inputs = [
     of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
-    g.reshape(scales, [blocks]),
+    scales,
     ...(of === 'bytes' && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
   ];
   const values = g.op('DequantizeLinear', inputs, { axis: 0 });
@@ -241,37 +242,42 @@ function scaledIntegers(g: Graph, part: PackedTensor, of: Integers, after: Value
 /** What is added to all inputs of a block, fp32 `[out, blocks]`: the offset, for 4 bits less zero times the scale. */
 function blockOffsets(g: Graph, part: PackedTensor, after: Value): Value {
   const { bits, zero, offsets } = part.format;
-  const taken = { take: (stored: Value) => g.tied(stored, after), rows: part.shape[0] };
+  const [out, inner] = part.shape;
+  const reading = {
+    take: (stored: Value): Value => g.tied(stored, after),
+    shape: [out, inner / part.format.block],
+  };
   const moved =
-    bits === 4 && zero !== 0 ? g.op('Mul', [numbers(g, part, 'scale', taken), g.scalar(-zero)]) : null;
-  const given = offsets === null ? null : numbers(g, part, 'offset', taken);
+    bits === 4 && zero !== 0 ? g.op('Mul', [numbers(g, part, 'scale', reading), g.scalar(-zero)]) : null;
+  const given = offsets === null ? null : numbers(g, part, 'offset', reading);
   const value = moved && given ? g.op('Add', [moved, given]) : (moved ?? given)!;
   return g.rereadable(value, (later) => blockOffsets(g, part, later));
 }
 
-/** What is done with stored numbers before anything is computed of them, and how many rows there are then. */
-interface Taken {
+/** How numbers are read: what is done with them as stored, and the shape that is wanted, whose rows may be others. */
+interface Reading {
   readonly take: (stored: Value) => Value;
-  readonly rows: Dim;
+  readonly shape: Shape;
 }
 
-/** Scales or offsets of all blocks of some rows, fp32 `[rows, blocks]`. */
-function numbers(g: Graph, weight: PackedTensor, kind: 'scale' | 'offset', taken?: Taken): Value {
-  const { shape, format } = weight;
-  const [out, inner] = shape;
-  const { take, rows } = taken ?? { take: (stored: Value) => stored, rows: out };
+/** Scales or offsets of all blocks of some rows, fp32; `[out, blocks]` by default. */
+function numbers(g: Graph, weight: PackedTensor, kind: 'scale' | 'offset', reading?: Reading): Value {
+  const { format } = weight;
+  const [out, inner] = weight.shape;
   const [blocks, { group }] = [Math.ceil(inner / format.block), format];
-  const read = (part: PackedPart, type: ElementType, columns: number): Value =>
-    g.cast(take(g.external(external(weight, part, type, [out, columns]))), 'float32');
-  const units = read(`${kind}_units`, ELEMENT_TYPE[format.type], blocks / group);
+  const { take, shape } = reading ?? { take: (stored: Value) => stored, shape: [out, blocks] };
+  // In the shape that is needed from the start: onnxruntime 1.30 fails to merge two Reshapes of which one is tied.
+  const read = (part: PackedPart, type: ElementType, dims: readonly number[]): Value =>
+    g.cast(take(g.external(external(weight, part, type, dims))), 'float32');
+  const [units, factors] = [`${kind}_units`, `${kind}_factors`] as const;
+  const type = ELEMENT_TYPE[format.type];
   const factored = format[`${kind}s`] === 'factors';
-  if (!factored && group === 1) return units;
-  const grouped = [rows, blocks / group, group];
-  const column = g.reshape(units, grouped.with(2, 1));
+  if (!factored && group === 1) return read(units, type, shape.length === 1 ? [out * blocks] : [out, blocks]);
+  const column = read(units, type, [out, blocks / group, 1]);
   const all = factored
-    ? g.op('Mul', [g.reshape(read(`${kind}_factors`, 'int8', blocks), grouped), column])
-    : g.expand(column, grouped);
-  return g.reshape(all, [rows, blocks]);
+    ? g.op('Mul', [read(factors, 'int8', [out, blocks / group, group]), column])
+    : g.expand(column, column.shape.with(2, group));
+  return g.reshape(all, shape);
 }
 
 /** A part of a packed matrix as the graph reads it; only the sizes of the whole matter. */

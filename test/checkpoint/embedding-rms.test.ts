@@ -5,6 +5,7 @@ import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { embeddingRms } from '#src/checkpoint/embedding-rms.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { filesOf, fixture, folder, modelError, safetensors } from '../support/graphs.js';
+import { storedWeight } from '../support/weights.js';
 
 const NAME = 'model.embed_tokens.weight';
 
@@ -69,7 +70,7 @@ describe('embeddingRms', () => {
   it('is read when first asked for, and once', async () => {
     const dir = await folder(await filesOf(fixture('tiny-qwen2')));
     const checkpoint = await openCheckpoint(dir);
-    const tensor = checkpoint.tensors.get(NAME)!;
+    const tensor = storedWeight(checkpoint, NAME);
     const file = join(dir, 'model.safetensors');
     const ones = (exponent: number) => new Uint16Array(tensor.byteLength / 2).fill(0x3f80 + (exponent << 7));
     const bytes = await readFile(file);

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { type ModelConfig, parseConfig } from '#src/checkpoint/config.js';
 import { readSafetensors, type StoredTensor, type TensorIndex } from '#src/checkpoint/safetensors.js';
-import { checkTensors, expectedTensors, splitFused, storedTensors } from '#src/checkpoint/weights.js';
+import {
+  checkTensors,
+  expectedTensors,
+  splitFused,
+  storedTensors,
+  type Weights,
+} from '#src/checkpoint/weights.js';
 import { FAMILY_CHECKPOINTS } from '../support/golden.js';
 import { FIXTURES, fixture, json, modelError, REASONER } from '../support/graphs.js';
 
 const configOf = async (dir: string) => parseConfig(await json(dir, 'config.json'), 'config.json');
-const shapesOf = (tensors: TensorIndex) =>
+const shapesOf = (tensors: Weights) =>
   Object.fromEntries([...tensors].map(([name, { shape }]) => [name, shape]));
 
 describe('expectedTensors', () => {

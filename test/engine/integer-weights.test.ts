@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { openIntegerWeights, roundRows } from '#src/engine/integer-weights.js';
@@ -39,20 +39,19 @@ describe('roundRows', () => {
 });
 
 describe('openIntegerWeights', () => {
-  const open = async (file: string, model = REASONER) =>
-    openIntegerWeights(await openCheckpoint(model), file);
+  const open = async (folder: string, model = REASONER) =>
+    openIntegerWeights(await openCheckpoint(model), folder);
 
   it('makes a file once', async () => {
     const file = folder.path('cache/model.safetensors');
-    const weights = await open(file);
+    const weights = await open(folder.path('cache'));
     const { mtimeMs, size } = statSync(file);
-    expect(await open(file)).toEqual(weights);
+    expect(await open(folder.path('cache'))).toEqual(weights);
     expect(statSync(file)).toMatchObject({ mtimeMs, size });
     expect(readdirSync(folder.path('cache'))).toEqual(['model.safetensors']);
-    const last = Math.max(
-      ...[...weights.values()].map(({ integers: { offset, byteLength } }) => offset + byteLength),
-    );
-    expect(last).toBe(size);
+    const bytes = [...weights.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(bytes).toBeLessThan(size);
+    expect(bytes).toBeGreaterThan(size - 2 ** 15); // the header
   });
 
   it.each([
@@ -60,11 +59,11 @@ describe('openIntegerWeights', () => {
     ['of another layout', (file: string) => writeFileSync(file, readFileSync(file).fill(0, 0, 64))],
     ['empty', (file: string) => writeFileSync(file, '')],
   ])('makes a file again that is %s', async (name, spoil) => {
-    const file = folder.path(`${name}.safetensors`);
-    await open(file);
+    const file = folder.path(`${name}/model.safetensors`);
+    await open(folder.path(name));
     const made = readFileSync(file);
     spoil(file);
-    await open(file);
+    await open(folder.path(name));
     expect(readFileSync(file).equals(made)).toBe(true);
   });
 
@@ -72,20 +71,19 @@ describe('openIntegerWeights', () => {
     const model = changedReasoner(folder.path('broken'), (weights) => {
       weights[7] = Number.NaN;
     });
-    const file = folder.path('none/model.safetensors');
-    await expect(open(file, model)).rejects.toThrow(/weight: contains NaN or infinity/);
+    await expect(open(folder.path('none'), model)).rejects.toThrow(/weight: contains NaN or infinity/);
     expect(readdirSync(folder.path('none'))).toEqual([]);
   });
 
   it('names a file that cannot be written', async () => {
-    mkdirSync(folder.path('in-the-way'));
     const file = folder.path('in-the-way');
+    writeFileSync(file, '');
     await expect(open(file)).rejects.toMatchObject({ type: 'model', file });
   });
 
   it('may be made by several at once', async () => {
-    const file = folder.path('together/model.safetensors');
-    await Promise.all([open(file), open(file)]);
+    const together = folder.path('together');
+    await Promise.all([open(together), open(together)]);
     expect(readdirSync(folder.path('together'))).toEqual(['model.safetensors']);
   });
 });

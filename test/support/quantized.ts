@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { findQuantized } from '#src/checkpoint/quantized/find.js';
 import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
-import { unpackedQuantized } from '#src/checkpoint/quantized/unpack.js';
+import { convertedQuantized } from '#src/checkpoint/quantized/unpack.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
 import { ModelError } from '#src/files/errors.js';
@@ -96,7 +96,7 @@ export const parseSettings = (json: unknown) =>
     throw new ModelError('config.json', field, problem);
   });
 
-/** Finds and unpacks that matrix of a folder. */
+/** Finds and converts that matrix of a folder; `count` is how many values it has then. */
 export async function unpackMatrix(
   dir: string,
   config: unknown,
@@ -107,6 +107,9 @@ export async function unpackMatrix(
   const found = findQuantized(quantization, matrices, await readSafetensors(dir), dir);
   let count = 0;
   for (const weight of found)
-    for await (const bytes of unpackedQuantized(weight).chunks()) count += bytes.length;
+    for await (const chunk of convertedQuantized(weight).chunks()) {
+      const integers = chunk instanceof Uint8Array ? null : chunk.integers!;
+      count += integers ? (integers.length * 8) / quantization.bits : (chunk as Uint8Array).length / 4;
+    }
   return { found, count };
 }

@@ -17,6 +17,7 @@ import {
   type TokenEvent,
 } from '#src/index.js';
 import { checkpointFolder, goldenCases } from '../support/golden.js';
+import { storedWeight } from '../support/weights.js';
 
 const { promptIds, responseIds } = goldenCases('tiny-llama')[0]!;
 const EMBEDDING = 'model.embed_tokens.weight';
@@ -46,7 +47,7 @@ async function withPatched(
   await cp(checkpointFolder('tiny-llama'), folder, { recursive: true });
   const engine = await Engine.open(folder);
   try {
-    const { file, offset, type } = engine.checkpoint.tensors.get(tensor)!;
+    const { file, offset, type } = storedWeight(engine.checkpoint, tensor);
     expect(type).toBe('fp32');
     const handle = await open(file, 'r+');
     await handle.write(Buffer.from(Float32Array.of(value).buffer), 0, 4, offset + 4 * element);

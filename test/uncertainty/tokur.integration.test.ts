@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { type LayerBasis, TOKUR_RANK } from '#src/engine/child/low-rank-basis.js';
-import { externalTensor } from '#src/graphs/decoder.js';
 import { Engine, type Scoring, scoreResponse } from '#src/index.js';
 import { type Projection, type TokurSettings, weightNoise } from '#src/numerics/tokur-noise.js';
 import { TOKUR_METHODS } from '#src/uncertainty/tokur.js';
 import { checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
 import { tokurBases } from '../support/tokur.js';
+import { storedWeight } from '../support/weights.js';
 
 const PROJECTIONS = ['q', 'v'] as const;
 const range = (n: number) => Array.from({ length: n }, (_, i) => i);
@@ -91,10 +91,7 @@ async function perturbedCopy(
   const { tensors } = await openCheckpoint(copy);
   for (const layer of range(source.config.layers)) {
     for (const name of PROJECTIONS) {
-      const weight = externalTensor(
-        { config: source.config, tensors },
-        `model.layers.${layer}.self_attn.${name}_proj.weight`,
-      );
+      const weight = storedWeight({ tensors }, `model.layers.${layer}.self_attn.${name}_proj.weight`);
       const [out, hidden] = [weight.shape[0]!, weight.shape[1]!];
       const basis = bases[layer]![name].vectors;
       const noise = noiseOf({ layer, name }).subarray(hidden * TOKUR_RANK);

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { cacheFolder } from '../../files/cache-folder.js';
 import { ModelError, reasonOf } from '../../files/errors.js';
@@ -78,7 +78,7 @@ export async function openGguf(
   const model = await readGguf(file);
   const { texts } = model;
   const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
-  const { plan, tensors } = await layOutGguf(model, file);
+  const { plan } = await layOutGguf(model, file);
   await convert({
     ...{ ...plan, file, onProgress },
     texts: {
@@ -87,15 +87,17 @@ export async function openGguf(
       'tokenizer_config.json': json(texts.tokenizerConfig),
     },
   });
+  const { tensors } = await layOutGguf(model, file, await realpath(plan.folder));
   return { ...model, dir: plan.folder, tensors };
 }
 
-/** The weights of a GGUF file where they lie, once those that have to be are converted. */
-export async function layOutGguf({ weights, digest }: GgufModel, file: string) {
+/** The weights of a GGUF file where they lie, once those that have to be are converted into the folder. */
+export async function layOutGguf(
+  { weights, digest }: GgufModel,
+  file: string,
+  folder: string = join(cacheFolder(), 'gguf', digest),
+) {
   const path = await realpath(file);
-  const cache = cacheFolder();
-  await mkdir(cache, { recursive: true });
-  const folder = join(await realpath(cache), 'gguf', digest);
   const kept = weights.flatMap((weight) => weightInPlace(weight, path) ?? []);
   const names = new Set(kept.map(({ name }) => name));
   const converted = weights

@@ -2,22 +2,22 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheFolder } from '../../files/cache-folder.js';
 import type { ModelConfig } from '../config.js';
-import { type Conversion, convert, convertedFile, planConversion } from '../conversion.js';
+import { type Conversion, convert, planConversion } from '../conversion.js';
 import { digestWeights } from '../fingerprint.js';
-import type { StoredTensor, TensorIndex } from '../safetensors.js';
-import { storedTensors } from '../weights.js';
+import type { TensorIndex } from '../safetensors.js';
+import { storedTensors, type Weight, type Weights } from '../weights.js';
 import { describe, findQuantized, partsOf } from './find.js';
 import type { Size } from './rows.js';
 import type { Quantization } from './settings.js';
-import { unpackedQuantized } from './unpack.js';
+import { convertedQuantized } from './unpack.js';
 
-/** Format of the unpacked weights: a file of another format is made again. */
-const FORMAT = 'flinch quantized 1';
+/** Format of the converted weights: a file of another format is made again. */
+const FORMAT = 'flinch quantized 2';
 
 export interface QuantizationFacts {
   /** Method, format and bits. */
   readonly format: string;
-  /** Folder of the unpacked weights. */
+  /** Folder of the converted weights. */
   readonly folder: string;
   /** How many matrices are quantised, of how many. */
   readonly matrices: readonly [quantized: number, all: number];
@@ -26,15 +26,16 @@ export interface QuantizationFacts {
 }
 
 export interface UnpackOptions {
-  /** Whether to unpack weights that are not in the cache yet. Otherwise their tensors are where they would be. */
+  /** Whether to convert weights that are not in the cache yet. Otherwise their tensors are where they would be. */
   readonly unpack: boolean;
   readonly onProgress?: ((progress: Conversion) => void) | undefined;
 }
 
 /**
- * Unpacks the quantised weights of a checkpoint to fp32 in the user's cache folder, unless they are there.
+ * Keeps the quantised weights of a checkpoint in the user's cache folder in a form that graphs read, unless they are
+ * there.
  *
- * @returns the checkpoint's tensors, with the unpacked ones in place of those that they are made of
+ * @returns the checkpoint's tensors, with the converted ones in place of those that they are made of
  * @throws ModelError naming file and tensor
  */
 export async function openQuantized(
@@ -45,7 +46,7 @@ export async function openQuantized(
   }: { readonly config: ModelConfig; readonly quantization: Quantization; readonly dir: string },
   index: TensorIndex,
   { unpack, onProgress }: UnpackOptions,
-): Promise<{ readonly tensors: TensorIndex; readonly facts: QuantizationFacts }> {
+): Promise<{ readonly tensors: Weights; readonly facts: QuantizationFacts }> {
   const matrices = new Map<string, Size>();
   for (const [name, [rows, columns]] of storedTensors(config))
     if (rows !== undefined && columns !== undefined) matrices.set(name, [rows, columns]);
@@ -56,22 +57,18 @@ export async function openQuantized(
     [JSON.stringify(quantization)],
   );
   const folder = join(cacheFolder(), 'quantized', digest);
-  const plan = { format: FORMAT, folder, weights: found.map(unpackedQuantized) };
+  const plan = { format: FORMAT, folder, weights: found.map(convertedQuantized) };
   if (unpack) await convert({ ...plan, file: dir, texts: {}, onProgress });
 
-  const target = convertedFile(plan);
-  const file = unpack ? await realpath(target) : target;
-  const tensors = new Map<string, StoredTensor>(index);
+  const converted = planConversion({ ...plan, folder: unpack ? await realpath(folder) : folder }).tensors;
+  const tensors = new Map<string, Weight>(index);
   const others = new Map(index.unsupported);
   for (const { name } of sources) {
     tensors.delete(name);
     others.delete(name);
   }
   const keptBytes = [...tensors.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const { places } = planConversion(plan);
-  for (const { name, shape } of plan.weights) {
-    tensors.set(name, { name, shape, type: 'fp32', file, ...places.get(name)! });
-  }
+  for (const [name, weight] of converted) tensors.set(name, weight);
   const elements = [...tensors.values()].reduce(
     (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
     0,

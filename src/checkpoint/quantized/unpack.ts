@@ -1,18 +1,120 @@
 import { ModelError } from '../../files/errors.js';
+import type { StoredType } from '../config.js';
 import { allFinite, CHUNK_BYTES, type ConvertedWeight } from '../conversion.js';
+import { encodeElements } from '../elements.js';
+import type { PackedFormat, PackedRows } from '../packed.js';
 import type { FileTensor } from '../safetensors.js';
 import { openWeights } from '../weights-file.js';
 import type { QuantizedWeight } from './find.js';
-import type { StoredPart } from './layouts.js';
+import type { Layout, StoredPart } from './layouts.js';
 import { int32s, rowReader, type Size } from './rows.js';
 
-/** A quantised matrix as fp32: (value − zero-point) · scale. Throws ModelError naming the part that is wrong. */
-export const unpackedQuantized = (weight: QuantizedWeight): ConvertedWeight => ({
-  ...{ name: weight.name, shape: weight.shape, type: 'fp32' },
-  chunks: () => unpackedRows(weight),
-});
+/**
+ * A quantised matrix as it is kept: its integers in the parts of a packed one, or unpacked to fp32 if they are no
+ * integers, or their groups are no blocks of neighbours. Throws ModelError naming the part that is wrong.
+ */
+export function convertedQuantized(weight: QuantizedWeight): ConvertedWeight {
+  const { name, shape } = weight;
+  const format = packedFormat(weight);
+  if (format) return { name, shape, type: 'packed', format, chunks: () => packedRows(weight, format) };
+  return { name, shape, type: 'fp32', chunks: () => unpackedRows(weight) };
+}
+
+const BLOCKS = [128, 64, 32, 16] as const;
+
+function packedFormat({ quantization, scales, zeros, layout, shape }: QuantizedWeight): PackedFormat | null {
+  const { type, bits, block, symmetric, reordered } = quantization;
+  const group = block[1] ?? shape[1];
+  const size = BLOCKS.find((each) => group % each === 0);
+  if (type === 'float' || reordered || size === undefined || shape[1] % group !== 0) return null;
+  const moved = !symmetric && zeros !== null;
+  return {
+    ...{ bits, block: size, group: group / size, scales: 'units', offsets: moved ? 'factors' : null },
+    zero: moved ? middleOf(bits) : layout.zero + signedBy(layout, bits),
+    type: UNITS[scales.dtype] ?? 'fp32',
+  };
+}
+
+const UNITS: Readonly<Record<string, StoredType>> = { F16: 'fp16', BF16: 'bf16' };
+
+/** Zero-points that differ become offsets: those of 8 bits are kept around 0, as factors have a sign. */
+const middleOf = (bits: 4 | 8): number => (bits === 8 ? 128 : 0);
+
+/** What is added to stored values that have a sign. */
+const signedBy = ({ values }: Layout, bits: 4 | 8): number =>
+  bits === 8 && values.dtypes.includes('I8') ? 128 : 0;
+
+async function* packedRows(weight: QuantizedWeight, format: PackedFormat): AsyncGenerator<PackedRows> {
+  const { shape, layout } = weight;
+  const [, columns] = shape;
+  const { bits, type } = format;
+  const add = signedBy(layout, bits);
+  const middle = middleOf(bits) - add;
+  for await (const { row, count, valuesOf, scales, zeros, groupsOfRow } of quantizedRows(weight)) {
+    const integers = new Uint8Array((count * columns * bits) / 8);
+    const units = new Float32Array(count * groupsOfRow);
+    const factors = new Int8Array(format.offsets === null ? 0 : (count * columns) / format.block);
+    const out = new Float32Array(columns);
+    for (let i = 0; i < count; i += 1) {
+      valuesOf(row + i, out);
+      const at = (i * columns * bits) / 8;
+      if (bits === 8) for (let k = 0; k < columns; k += 1) integers[at + k] = out[k]! + add;
+      else for (let k = 0; k < columns; k += 2) integers[at + k / 2] = out[k]! | (out[k + 1]! << 4);
+      const first = blockOf(weight, row + i) * groupsOfRow;
+      units.set(scales.subarray(first, first + groupsOfRow), i * groupsOfRow);
+      if (format.offsets === null) continue;
+      for (let k = 0; k < groupsOfRow * format.group; k += 1) {
+        factors[i * groupsOfRow * format.group + k] = zeros[first + Math.floor(k / format.group)]! - middle;
+      }
+    }
+    const rows: PackedRows = { integers, scale_units: encodeElements(type, units) };
+    if (format.offsets === null) yield rows;
+    else {
+      const offset_units = encodeElements(
+        type,
+        units.map((unit) => -unit),
+      );
+      yield { ...rows, offset_factors: new Uint8Array(factors.buffer), offset_units };
+    }
+  }
+}
 
 async function* unpackedRows(weight: QuantizedWeight): AsyncGenerator<Uint8Array> {
+  const { values, shape } = weight;
+  const [, columns] = shape;
+  const groups = await groupsOf(weight);
+  for await (const { row, count, valuesOf, scales, zeros, groupsOfRow } of quantizedRows(weight)) {
+    const out = new Float32Array(count * columns);
+    for (let i = 0; i < count; i += 1) {
+      const of = out.subarray(i * columns, (i + 1) * columns);
+      valuesOf(row + i, of);
+      const block = blockOf(weight, row + i) * groupsOfRow;
+      for (let column = 0; column < columns; column += 1) {
+        const at = block + groups[column]!;
+        of[column] = (of[column]! - zeros[at]!) * scales[at]!;
+      }
+    }
+    if (!allFinite(out)) throw new ModelError(values.file, values.name, 'contains NaN or infinity');
+    yield new Uint8Array(out.buffer);
+  }
+}
+
+/** The block of rows that a row is in. */
+const blockOf = ({ quantization, shape }: QuantizedWeight, row: number): number =>
+  Math.floor(row / (quantization.block[0] ?? shape[0]));
+
+interface QuantizedRows {
+  readonly row: number;
+  readonly count: number;
+  /** Reads the integers of a row. */
+  readonly valuesOf: (row: number, out: Float32Array) => void;
+  readonly scales: Float32Array;
+  readonly zeros: Float32Array;
+  readonly groupsOfRow: number;
+}
+
+/** Reads the parts of a matrix, for some of its rows at a time. */
+async function* quantizedRows(weight: QuantizedWeight): AsyncGenerator<QuantizedRows> {
   const { quantization, values, shape, layout, size } = weight;
   const [rows, columns] = shape;
   if (size) checkSize(size, await read(size), shape);
@@ -25,23 +127,11 @@ async function* unpackedRows(weight: QuantizedWeight): AsyncGenerator<Uint8Array
   const valuesOf = await readPart(layout.values, values, shape);
   const scales = await scalesOf(weight, readPart);
   const zeros = await zerosOf(weight, readPart);
-  const groups = await groupsOf(weight);
-  const [, count] = weight.scaleSize;
-  const blockRows = quantization.block[0] ?? rows;
+  await groupsOf(weight); // checked, also where they are in order
+  const [, groupsOfRow] = weight.scaleSize;
   const most = Math.max(1, Math.floor(CHUNK_BYTES / (4 * columns)));
   for (let row = 0; row < rows; row += most) {
-    const out = new Float32Array(Math.min(most, rows - row) * columns);
-    for (let i = 0; i < out.length / columns; i += 1) {
-      const of = out.subarray(i * columns, (i + 1) * columns);
-      valuesOf(row + i, of);
-      const block = Math.floor((row + i) / blockRows) * count;
-      for (let column = 0; column < columns; column += 1) {
-        const at = block + groups[column]!;
-        of[column] = (of[column]! - zeros[at]!) * scales[at]!;
-      }
-    }
-    if (!allFinite(out)) throw new ModelError(values.file, values.name, 'contains NaN or infinity');
-    yield new Uint8Array(out.buffer);
+    yield { row, count: Math.min(most, rows - row), valuesOf, scales, zeros, groupsOfRow };
   }
 }
 

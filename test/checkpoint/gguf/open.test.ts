@@ -51,7 +51,7 @@ describe.each(FAMILIES)('%s.gguf', (name) => {
       { ...window, cache },
     ]);
     const found = tokens!.map(({ logprob }) => logprob);
-    expect(largestDifference(found, logprobs)).toBeLessThan(2e-5);
+    expect(largestDifference(found, logprobs)).toBeLessThan(5e-5);
   });
 });
 
@@ -114,7 +114,8 @@ describe('the folder that is made of a GGUF file', () => {
     ]);
     expect(seen.at(-1)).toMatchObject({ file, folder: dir, written: seen[0]?.total });
     const { mtimeMs, size } = statSync(join(dir, 'model.safetensors'));
-    expect([seen.at(-1)?.total, size > weightBytes]).toEqual([size, true]);
+    // Vectors of fp32 stay in the GGUF file.
+    expect([seen.at(-1)?.total, size < weightBytes + 2 ** 14]).toEqual([size, true]);
     expect(gguf).toMatchObject({ file, types: { F32: 16, Q8_0: 4, Q4_0: 3 } });
     await openCheckpoint(file, { onConversion: () => expect.unreachable() });
     expect(statSync(join(dir, 'model.safetensors')).mtimeMs).toBe(mtimeMs);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkModel, openCheckpoint, readCheckpoint } from '#src/checkpoint/checkpoint.js';
@@ -13,7 +13,8 @@ import { calibrationFileOf } from '#src/risk/calibration-file.js';
 import { useFolder } from '../../support/cli.js';
 import { largestDifference } from '../../support/golden.js';
 import { folder } from '../../support/graphs.js';
-import { QUANTIZED, quantizedFiles, tensorParts } from '../../support/quantized.js';
+import { QUANTIZED, quantizedFiles } from '../../support/quantized.js';
+import { valuesOf } from '../../support/weights.js';
 
 const cache = useFolder();
 const { XDG_CACHE_HOME } = process.env;
@@ -25,15 +26,27 @@ afterAll(() => {
   else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
 });
 
+/** Matrices that are stored as one are found by their parts. */
+const partsOf = (tensor: string): readonly string[] => {
+  const [stem, fused] = tensor.split(/(?<=\.)(qkv|gate_up)_proj/);
+  if (fused === undefined) return [tensor];
+  const names = fused === 'qkv' ? ['q', 'k', 'v'] : ['gate', 'up'];
+  return names.map((name) => `${stem}${name}_proj.weight`);
+};
+
 describe.each(Object.entries(QUANTIZED))('%s', (name, { digests, ids, logprobs }) => {
-  it("is unpacked to the bits of its tool, and gives the weights' log-probabilities", async () => {
+  it("has the values of its tool, to the bit, and gives the weights' log-probabilities", async () => {
     const checkpoint = await openCheckpoint(await folder(await quantizedFiles(name)));
-    const unpacked = tensorParts(readFileSync(join(checkpoint.quantized!.folder, 'model.safetensors')));
-    const found = Object.entries(unpacked).map(([tensor, { data }]) => [
-      tensor,
-      createHash('sha256').update(data).digest('hex'),
-    ]);
-    expect(Object.fromEntries(found)).toEqual(digests);
+    const found = Object.keys(digests).map(async (tensor) => {
+      const hash = createHash('sha256');
+      for (const part of partsOf(tensor)) {
+        const weight = checkpoint.tensors.get(part)!;
+        expect(weight.file).toBe(join(checkpoint.quantized!.folder, 'model.safetensors'));
+        hash.update(new Uint8Array((await valuesOf(weight)).buffer));
+      }
+      return [tensor, hash.digest('hex')];
+    });
+    expect(Object.fromEntries(await Promise.all(found))).toEqual(digests);
 
     const session = await new Sessions(checkpoint, { threads: 1 }).get({
       ...{ kind: 'forward', sequences: 1, result: 'statistics' },
@@ -48,7 +61,7 @@ describe.each(Object.entries(QUANTIZED))('%s', (name, { digests, ids, logprobs }
 });
 
 describe('a folder with quantised weights', () => {
-  it('is unpacked once, with progress, beside the weights that are not quantised', async () => {
+  it('is converted once, with progress, beside the weights that are not quantised', async () => {
     process.env.XDG_CACHE_HOME = cache.path('once');
     const dir = await folder(await quantizedFiles('gptq-int4'));
     const seen: Conversion[] = [];
@@ -56,7 +69,7 @@ describe('a folder with quantised weights', () => {
     const { quantized, tensors } = checkpoint;
     expect(seen.at(-1)).toMatchObject({ file: dir, folder: quantized!.folder, written: seen[0]?.total });
     expect(readdirSync(quantized!.folder)).toEqual(['model.safetensors']);
-    expect(checkpoint).toMatchObject({ dir, gguf: null, weightBytes: 275328 });
+    expect(checkpoint).toMatchObject({ dir, gguf: null, weightBytes: 182016 });
     expect(calibrationFileOf(checkpoint)).toBe(join(dir, 'calibration.json'));
     expect(quantized).toMatchObject({ format: 'gptq (gptq), 4 bits', matrices: [21, 23] });
     expect(tensors.get('lm_head.weight')?.file).toBe(join(dir, 'plain.safetensors'));
@@ -68,7 +81,7 @@ describe('a folder with quantised weights', () => {
     expect(await fingerprint(repaired)).toBe(await fingerprint(checkpoint));
   });
 
-  it('is checked and read without being unpacked', async () => {
+  it('is checked and read without being converted', async () => {
     const dir = await folder(await quantizedFiles('awq-int4'));
     process.env.XDG_CACHE_HOME = cache.path('other');
     await checkModel(dir);
@@ -77,7 +90,7 @@ describe('a folder with quantised weights', () => {
     expect(quantized?.format).toBe('awq (gemm), 4 bits');
     const name = 'model.layers.0.self_attn.k_proj.weight';
     const { file: _, ...place } = tensors.get(name)!;
-    expect(place).toMatchObject({ type: 'fp32', shape: [32, 64] });
+    expect(place).toMatchObject({ type: 'packed', shape: [32, 64] });
     expect((await openCheckpoint(dir)).tensors.get(name)).toMatchObject(place);
   });
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   sessions = new Sessions(checkpoint, { threads: 1 });
   // Opened ahead, so that a pause in the messages means that there is nothing to do.
-  for (const rows of [[2], [1], [1, 1]]) await sessions.get(decodeGraph(rows));
+  for (const rows of [[2], [1], [1, 1]]) await sessions.get(decodeGraph(rows, {}));
 });
 
 beforeEach(() => {
@@ -134,7 +134,7 @@ describe('DecodeWorker', () => {
     beforeEach(async () => {
       rows.length = 0;
       for (const count of [2, 1]) {
-        const session = await sessions.get(decodeGraph([count]));
+        const session = await sessions.get(decodeGraph([count], {}));
         const run = session.run.bind(session);
         vi.spyOn(session, 'run').mockImplementation((feeds, fetches) => {
           rows.push(feeds['ids.0']!.dims[0]!);

@@ -6,10 +6,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { leftSingularVectors } from '#src/engine/child/low-rank-basis.js';
-import { externalTensor, type ModelSource } from '#src/graphs/decoder.js';
+import { type ModelSource, weightOf } from '#src/graphs/decoder.js';
 import { standardNormals } from '#src/numerics/noise.js';
 import { FIXTURES, fixture, REASONER } from '../../support/graphs.js';
 import { tokurBases } from '../../support/tokur.js';
+import { valuesOf } from '../../support/weights.js';
 
 type Rows = readonly (readonly number[])[];
 type Stored = 'F32' | 'BF16';
@@ -62,7 +63,7 @@ async function store(name: string, weight: Rows, type: Stored = 'F32') {
     Buffer.concat([length, header, bytes].map((part) => Buffer.from(part.buffer, 0, part.byteLength))),
   );
   const { config } = await openCheckpoint(fixture('tiny-llama'));
-  return externalTensor({ config, tensors: await readSafetensors(dir) }, name);
+  return weightOf({ config, tensors: await readSafetensors(dir) }, name);
 }
 
 const find = async (weight: Rows, type?: Stored, rank?: number) =>
@@ -190,19 +191,6 @@ function expectOrthonormal(vectors: Rows): void {
 }
 
 async function readWeight(source: ModelSource, name: string): Promise<Rows> {
-  const { file, offset, shape, type } = externalTensor(source, name);
-  const view = new DataView(Uint8Array.from(await readFile(file)).buffer, offset);
-  const read = (i: number) => {
-    if (type === 'float32') return view.getFloat32(4 * i, true);
-    const bits = view.getUint16(2 * i, true);
-    const [exponentBits, bias] = type === 'bfloat16' ? [8, 127] : [5, 15];
-    const fraction = (bits % 2 ** (15 - exponentBits)) / 2 ** (15 - exponentBits);
-    const exponent = ((bits % 2 ** 15) >> (15 - exponentBits)) - bias;
-    const magnitude = exponent === -bias ? fraction * 2 ** (1 - bias) : (1 + fraction) * 2 ** exponent;
-    return bits < 2 ** 15 ? magnitude : -magnitude;
-  };
-  return rowsOf(
-    Array.from({ length: shape[0]! * shape[1]! }, (_, i) => read(i)),
-    shape[1]!,
-  );
+  const weight = weightOf(source, name);
+  return rowsOf(await valuesOf(weight), weight.shape[1]!);
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Shape, type WeightType, writeRandomCheckpoint } from '#lab/speed/random-checkpoint.js';
 import { DEFAULT_SCORING, Engine, openCheckpoint, scoreResponse } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
+import { storedWeight } from '../../support/weights.js';
 
 const TINY: Shape = {
   hidden_size: 32,
@@ -56,7 +57,7 @@ describe('a random checkpoint', () => {
     expect(half.weightBytes).toBe(full.weightBytes / 2);
     const name = 'model.layers.1.mlp.up_proj.weight';
     const read = async ({ tensors }: typeof full): Promise<Buffer> => {
-      const { file, offset, byteLength } = tensors.get(name)!;
+      const { file, offset, byteLength } = storedWeight({ tensors }, name);
       return (await readFile(file)).subarray(offset, offset + byteLength);
     };
     const [words, halves] = [await read(full), await read(half)];

@@ -4,6 +4,7 @@ import { GGUF_FORMATS, writeRandomGguf } from '#lab/speed/random-gguf.js';
 import { QUANTIZED_FORMATS, writeRandomQuantized } from '#lab/speed/random-quantized.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { useFolder } from '../../support/cli.js';
+import { valuesOf } from '../../support/weights.js';
 
 const SHAPE = {
   hidden_size: 256,
@@ -26,10 +27,7 @@ afterAll(() => {
 
 /** Mean and standard deviation of a weight. */
 async function spread(model: string, name: string): Promise<{ mean: number; deviation: number }> {
-  const { file, offset, byteLength, type } = (await openCheckpoint(model)).tensors.get(name)!;
-  expect(type).toBe('fp32');
-  const bytes = Uint8Array.from((await readFile(file)).subarray(offset, offset + byteLength));
-  const values = new Float32Array(bytes.buffer);
+  const values = await valuesOf((await openCheckpoint(model)).tensors.get(name)!);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const square = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
   return { mean, deviation: Math.sqrt(square) };

@@ -42,7 +42,7 @@ interface CalibrateOptions {
   readonly scoring: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly device: DeviceChoice;
-  readonly precision: Precision;
+  readonly precision?: Precision;
   readonly input?: string;
   readonly tasks?: number | true;
   readonly limit?: number;
@@ -140,7 +140,10 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
   if (labels !== undefined) return compareLabels({ ...options, labels });
   const asked = scoringOf(options, options.methods, options.seed);
   const { device, precision } = options;
-  const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });
+  const engine = await Engine.open(options.model, {
+    ...{ device, onConversion: reportConversion() },
+    ...(precision && { precision }),
+  });
   try {
     const { checkpoint } = engine;
     const file = options.output ?? calibrationFileOf(checkpoint);

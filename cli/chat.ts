@@ -42,7 +42,7 @@ import { uncalibrated } from './uncalibrated.js';
 interface ChatOptions {
   readonly model: string;
   readonly device: DeviceChoice;
-  readonly precision: Precision;
+  readonly precision?: Precision;
   readonly system?: string;
   readonly temperature?: number;
   readonly topP?: number;
@@ -128,7 +128,10 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
   const interactive = question === undefined && process.stdin.isTTY === true;
   const scoring = scoringFor(options);
   const { device, precision } = options;
-  const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });
+  const engine = await Engine.open(options.model, {
+    ...{ device, onConversion: reportConversion() },
+    ...(precision && { precision }),
+  });
   try {
     const watch = scoring && (await watchOf(engine, options, scoring));
     await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);

@@ -3,7 +3,7 @@ import type { Conversion } from '../src/checkpoint/conversion.js';
 import { formatBytes } from './format.js';
 import { remark } from './terminal.js';
 
-/** Says on standard error that a GGUF file or a quantised checkpoint is unpacked, and where people see it how far. */
+/** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
 export function reportConversion(): (progress: Conversion) => void {
   const bar = new SingleBar({
     format: '{bar} {percentage} %, {eta_formatted} left',
@@ -13,7 +13,7 @@ export function reportConversion(): (progress: Conversion) => void {
   let begun = false;
   return ({ file, folder, written, total }) => {
     if (!begun) {
-      remark(`unpacking ${file} into ${folder} (${formatBytes(total)}), this once`);
+      remark(`converting ${file} into ${folder} (${formatBytes(total)}), this once`);
       if (process.stderr.isTTY) bar.start(total, 0);
     }
     begun = true;

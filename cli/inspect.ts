@@ -63,8 +63,12 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
   const memory = memoryOf(config, positions);
   const time = await timeOf(facts, positions, options);
   if (options.json) {
-    const { files, ...rest } = facts;
-    const precisions = { decode: PRECISIONS, score: ['fp32'], integerBytes: integerBytes(config) };
+    const { files, integers, ...rest } = facts;
+    const precisions = {
+      decode: PRECISIONS,
+      score: ['fp32'],
+      integerBytes: integers ? null : integerBytes(config),
+    };
     const all = { ...rest, ...files, precisions, memory, gpu: gpuOf(facts), ...(time && { time }) };
     say(`${JSON.stringify(all)}\n`);
     return;
@@ -119,7 +123,7 @@ async function timeOf(
 }
 
 function rowsOf(facts: ModelFacts): [string, string][] {
-  const { config, parameters, types, weightBytes, gguf, quantized, files } = facts;
+  const { config, parameters, types, integers, weightBytes, gguf, quantized, files } = facts;
   const millions = parameters / 1e6;
   const vocabulary = files
     ? `${config.vocabSize} rows, ${files.tokens} tokens, ends with ${files.ends.join(' or ') || 'nothing'}`
@@ -136,7 +140,7 @@ function rowsOf(facts: ModelFacts): [string, string][] {
     ['rotation', rotationOf(config)],
     [
       'parameters',
-      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, ${gguf || quantized ? 'unpacked to' : 'stored as'} ${types.join(', ')}`,
+      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, stored as ${[...(integers ? ['integers'] : []), ...types].join(', ')}`,
     ],
     ['vocabulary', vocabulary],
   ];
@@ -154,8 +158,7 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
-  const mapped =
-    gguf || quantized ? 'unpacked once into the cache folder, mapped from there' : 'mapped from the files';
+  const mapped = integers ? 'converted once into the cache folder, mapped from there' : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
   const { webgpu, cuda } = gpuOf(facts);
   rows.push([
@@ -164,13 +167,15 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   ]);
   rows.push([
     'precision',
-    `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); passes that score in fp32`,
+    integers
+      ? 'writes in int8 on a CPU (integers as stored, in memory of its own), or in fp32; passes that score in fp32'
+      : `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); passes that score in fp32`,
   ]);
   return rows;
 }
 
-const gpuOf = ({ weightBytes, parameters, types }: ModelFacts) =>
-  gpuWeights(weightBytes, { parameters, bf16: types.includes('bf16') });
+const gpuOf = ({ weightBytes, parameters, types, integers }: ModelFacts) =>
+  gpuWeights(weightBytes, { parameters, widened: integers || types.includes('bf16') });
 
 function windowsOf({ slidingWindow, layers }: ModelConfig): string {
   const windows = slidingWindow.filter((window) => window !== null);

@@ -14,13 +14,16 @@ export interface ModelFacts {
   readonly config: ModelConfig;
   readonly parameters: number;
   readonly weightBytes: number;
+  /** Types of the weights in floating point. */
   readonly types: readonly StoredType[];
+  /** Whether there are matrices in integers. */
+  readonly integers: boolean;
   /** Facts of a GGUF file; other fields describe the checkpoint made of it. */
   readonly gguf: GgufFacts | null;
-  /** Facts of a folder with quantised weights; other fields describe the unpacked weights. */
+  /** Facts of a folder with quantised weights; other fields describe them as they are converted. */
   readonly quantized: QuantizationFacts | null;
   readonly files: {
-    /** Null where it is not known before weights are unpacked. */
+    /** Null where it is not known before weights are converted. */
     readonly embeddingRms: number | null;
     readonly tokens: number;
     readonly ends: readonly string[];
@@ -29,7 +32,7 @@ export interface ModelFacts {
   } | null;
 }
 
-/** @param model a checkpoint folder or a GGUF file, of which nothing is unpacked, or a file in the format of config.json */
+/** @param model a checkpoint folder or a GGUF file, of which nothing is converted, or a file in the format of config.json */
 export async function readModelFacts(model: string): Promise<ModelFacts> {
   if (!(await isFile(model))) return readFolder(model);
   return (await isGguf(model)) ? readGgufFile(model) : readConfigAlone(model);
@@ -56,6 +59,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes,
     types: plainTypes(all),
+    integers: hasIntegers(all),
     ...{ gguf, quantized },
     files: {
       embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
@@ -78,6 +82,7 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
     parameters: weights.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes: weights.reduce((bytes, { byteLength }) => bytes + byteLength, 0),
     types: plainTypes(weights),
+    integers: hasIntegers(weights),
     files: {
       ...{ embeddingRms: null, eosTokenIds },
       tokens: tokenizer.size,
@@ -86,6 +91,8 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
     },
   };
 }
+
+const hasIntegers = (weights: readonly Weight[]): boolean => weights.some(({ type }) => type === 'packed');
 
 /** Types of the weights that are not packed. */
 const plainTypes = (weights: readonly Weight[]): readonly StoredType[] => [
@@ -104,6 +111,7 @@ async function readConfigAlone(file: string): Promise<ModelFacts> {
     parameters,
     weightBytes: parameters * (type === 'fp32' ? 4 : 2),
     types: [type],
+    integers: false,
     ...{ gguf: null, quantized: null },
     files: null,
   };

@@ -19,10 +19,8 @@ export const deviceOption = (): Option =>
 export const precisionOption = (): Option =>
   new Option(
     '--precision <name>',
-    'numbers that the model writes with; int8 is faster, and passes that score are in fp32 either way',
-  )
-    .choices(PRECISIONS)
-    .default('fp32');
+    'numbers that the model writes with; passes that score are in fp32 either way (default: int8 for weights in integers on a CPU, else fp32)',
+  ).choices(PRECISIONS);
 
 function numberBetween(low: number, high: number, whole: boolean) {
   return (text: string): number => {

@@ -70,9 +70,10 @@ export function serveCommand(): Command {
       ).choices(DEVICE_CHOICES),
     )
     .addOption(
-      new Option('--precision <name>', 'numbers that --model writes with (default: fp32)').choices(
-        PRECISIONS,
-      ),
+      new Option(
+        '--precision <name>',
+        'numbers that --model writes with (default: int8 for weights in integers on a CPU, else fp32)',
+      ).choices(PRECISIONS),
     )
     .option(
       '--max-streams <number>',

@@ -123,7 +123,7 @@ export async function openEngine(
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
     ...{ device, maxStreams, onConversion: logConversion(name, logger) },
-    ...('precision' in config && { precision: config.precision }),
+    ...('precision' in config && config.precision && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...(settings && { stallSeconds: settings.stall_s }),
     ...scoreServersOf(config),
@@ -164,7 +164,7 @@ const placesOf = (
 function logConversion(model: string, logger: Logger): (progress: Conversion) => void {
   let begun = false;
   return ({ file, folder, total }) => {
-    if (!begun) logger.info({ model, file, folder, bytes: total }, 'unpacking weights');
+    if (!begun) logger.info({ model, file, folder, bytes: total }, 'converting weights');
     begun = true;
   };
 }

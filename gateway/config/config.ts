@@ -57,15 +57,15 @@ const checkpointSchema = z
     device,
     precision: z
       .enum(PRECISIONS)
-      .default('fp32')
+      .optional()
       .describe(
-        'Numbers that the model writes with; `int8` is faster on a CPU. Passes that score are in fp32 either way.',
+        'Numbers that the model writes with; `int8` is faster on a CPU. Default: `int8` for weights in integers (GGUF, GPTQ, AWQ) on a CPU, else `fp32`. Passes that score are in fp32 either way.',
       ),
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
     guard: guard.describe('Policy for requests for this model.'),
   })
-  .refine(({ device, precision }) => precision === 'fp32' || device === 'cpu' || device === 'auto', {
+  .refine(({ device, precision }) => precision !== 'int8' || device === 'cpu' || device === 'auto', {
     path: ['precision'],
     error: 'int8 runs on the device cpu only',
   })

@@ -67,14 +67,14 @@ const DEFAULT_GRAPHS = { decode: 1, score: 2 } as const;
 
 /**
  * Bytes of weights on a GPU with the default measures. Through WebGPU all graphs of a process share them, in fp32 where
- * the file has bf16; CUDA has a copy for each graph.
+ * the file has bf16 or integers; CUDA has a copy for each graph.
  */
 export function gpuWeights(
   weightBytes: number,
-  { parameters, bf16 }: { readonly parameters: number; readonly bf16: boolean },
+  { parameters, widened }: { readonly parameters: number; readonly widened: boolean },
 ): { readonly webgpu: number; readonly cuda: number } {
   const { decode, score } = DEFAULT_GRAPHS;
-  return { webgpu: 2 * (bf16 ? parameters * FLOAT : weightBytes), cuda: (decode + score) * weightBytes };
+  return { webgpu: 2 * (widened ? parameters * FLOAT : weightBytes), cuda: (decode + score) * weightBytes };
 }
 
 /** Keys and values, with the room that a cache has to grow. */

@@ -14,9 +14,10 @@ export interface OpenMessage {
   readonly role: Role;
   readonly source: ModelSource;
   /**
-   * Folder of weights that are rounded to integers, read or to be written; `null` to compute with them as they are.
+   * Products of integers: weights that are none are read from the folder, or rounded into it, if there is one. `null`:
+   * all are of fp32.
    */
-  readonly integerFolder: string | null;
+  readonly integers: { readonly folder: string | null } | null;
   readonly threads: number;
   readonly device: Backend;
   /** The most positions that one sequence may have. */

@@ -12,6 +12,8 @@ export interface ModelSource {
   readonly tensors: Weights;
   /** Matrices whose products are of integers, by name; such products have no gradient. */
   readonly integers?: ReadonlyMap<string, PackedTensor>;
+  /** See {@link ProductsOptions}. */
+  readonly unpacked?: boolean;
 }
 
 /** Queries, keys and values of one layer, `[rows, heads · headDim]`, before rotation. */
@@ -38,10 +40,10 @@ export class Decoder {
   readonly #source: ModelSource;
   readonly #products: Products;
 
-  constructor(g: Graph, source: ModelSource, options?: ProductsOptions) {
+  constructor(g: Graph, source: ModelSource, options: Pick<ProductsOptions, 'packs'> = {}) {
     this.#g = g;
     this.#source = source;
-    this.#products = new Products(g, options);
+    this.#products = new Products(g, { ...options, unpacked: source.unpacked });
   }
 
   /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */

@@ -16,6 +16,8 @@ export interface ProductsOptions {
    * graph of a process. Those of 8 bits have no such operator with fp32 activations.
    */
   readonly packs?: boolean | undefined;
+  /** Whether matrices in integers are inputs of the graph, unpacked: a device is given them once for all graphs. */
+  readonly unpacked?: boolean | undefined;
 }
 
 /**
@@ -27,17 +29,23 @@ export interface ProductsOptions {
 export class Products {
   readonly #g: Graph;
   readonly #packs: boolean;
+  readonly #unpacked: boolean;
   readonly #sums = new Map<Value, Map<number, Value>>();
   readonly #split = new Map<Value, readonly [Value, Value]>();
 
-  constructor(g: Graph, { packs = false }: ProductsOptions = {}) {
+  constructor(g: Graph, { packs = false, unpacked = false }: ProductsOptions = {}) {
     this.#g = g;
     this.#packs = packs;
+    this.#unpacked = unpacked;
   }
 
   /** x Wᵀ + bias: `[rows, in]`, W `[out, in]` → `[rows, out]`. */
   multiply(x: Value, weight: Weight, bias?: Value): Value {
     const g = this.#g;
+    if (weight.type === 'packed' && this.#unpacked) {
+      const w = g.external(unpackedTensor(weight));
+      return g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
+    }
     const product = weight.type === 'packed' ? this.#multiplyPacked(x, weight) : null;
     if (product) return bias ? g.op('Add', [product, bias]) : product;
     const parts = partsToCopy(weight);
@@ -106,8 +114,9 @@ export class Products {
   /** Rows of a matrix: ids `[rows]` → fp32 `[rows, in]`. */
   gather(weight: Weight, ids: Value): Value {
     const g = this.#g;
-    if (weight.type !== 'packed') {
-      return g.cast(g.op('Gather', [g.external(externalTensor(weight)), ids], { axis: 0 }), 'float32');
+    if (weight.type !== 'packed' || this.#unpacked) {
+      const table = weight.type === 'packed' ? unpackedTensor(weight) : externalTensor(weight);
+      return g.cast(g.op('Gather', [g.external(table), ids], { axis: 0 }), 'float32');
     }
     const { shape, format } = weight;
     const [out, inner] = shape;
@@ -298,6 +307,12 @@ function external(
     byteLength,
   };
 }
+
+/** The values of a packed matrix in fp32. */
+const unpackedTensor = (packed: PackedTensor): ExternalTensor => {
+  const { name, shape, file } = packed;
+  return { name, type: 'float32', shape, file, offset: 0, byteLength: 4 * shape[0] * shape[1], packed };
+};
 
 const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;
 

@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux')('a device that is not there', () =>
       type: 'open',
       role: 'decode',
       source: { config, tensors },
-      integerFolder: null,
+      integers: null,
       threads: 1,
       contextLength: 64,
     } as const;

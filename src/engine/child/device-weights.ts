@@ -1,6 +1,8 @@
 import { open } from 'node:fs/promises';
 import * as ort from 'onnxruntime-node';
 import { decodeElements } from '../../checkpoint/elements.js';
+import type { PackedTensor } from '../../checkpoint/packed.js';
+import { weightValues } from '../../checkpoint/weight-values.js';
 import { type ExternalTensor, Graph } from '../../onnx/graph.js';
 import { type FinishedGraph, weightsAsInputs } from '../../onnx/weights-as-inputs.js';
 import {
@@ -43,7 +45,7 @@ export class DeviceWeights {
   async #tensor(weight: ExternalTensor): Promise<ort.Tensor> {
     const known = this.#tensors.get(weight.name);
     if (known) return known;
-    const stored = tensorOf(weight, await bytesOf(weight));
+    const stored = weight.packed ? await unpacked(weight.packed) : tensorOf(weight, await bytesOf(weight));
     const loader = await this.#loader(stored.type === 'float16' ? 'float16' : 'float32', weight.shape.length);
     const { weight: loaded } = await loader.run({ stored });
     if (!loaded) throw new Error(`${weight.name}: was not brought to the device`);
@@ -85,4 +87,14 @@ async function bytesOf({ name, file, offset, byteLength }: ExternalTensor): Prom
 function tensorOf({ type, shape }: ExternalTensor, bytes: Uint8Array): ort.Tensor {
   if (type === 'float16') return new ort.Tensor('float16', new Uint16Array(bytes.buffer), shape);
   return new ort.Tensor('float32', decodeElements(type === 'bfloat16' ? 'bf16' : 'fp32', bytes), shape);
+}
+
+async function unpacked(weight: PackedTensor): Promise<ort.Tensor> {
+  const values = new Float32Array(weight.shape[0] * weight.shape[1]);
+  let at = 0;
+  for await (const rows of weightValues(weight)) {
+    values.set(rows, at);
+    at += rows.length;
+  }
+  return new ort.Tensor('float32', values, weight.shape);
 }

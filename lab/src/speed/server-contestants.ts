@@ -4,18 +4,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createParser } from 'eventsource-parser';
-import { readText } from 'flinch-client/protocol';
-import { z } from 'zod';
 import { freePort } from '../free-port.js';
 import { ggufOf, peersFolder, pythonOf } from '../peers/folder.js';
-import { type PeerServer, type PeerServerName, startPeer } from '../peers/server.js';
-import { type AnswerTimes, decodeSpeed, timesOfChunks } from './answer-times.js';
+import { type PeerServerName, startPeer } from '../peers/server.js';
+import { decodeSpeed } from './answer-times.js';
+import { completionTimes } from './completion-times.js';
 import { type Contestant, checkCount, type OpenContestant } from './contestant.js';
 
 const MODEL = 'smollm2';
-/** Bytes of an error. */
-const MOST_BYTES = 16 << 20;
 /** Settings with which these servers are started. */
 export const SERVED = { context: 512, streams: 8 };
 
@@ -46,7 +42,7 @@ async function openServer(peer: ServerName): Promise<OpenContestant> {
   return {
     pid: running.pid,
     run: async ({ prompts, tokens }) => {
-      const answers = await Promise.all(prompts.map((ids) => complete(running, ids, tokens)));
+      const answers = await Promise.all(prompts.map((ids) => completionTimes(running, ids, tokens)));
       checkCount(
         name,
         answers.map((answer) => answer.tokens.length),
@@ -66,43 +62,6 @@ const OPTIONS: Readonly<Record<PeerServerName, readonly string[]>> = {
     ...['--threads', String(availableParallelism()), '--cache-ram', '0'],
   ],
 };
-
-const chunkSchema = z.object({
-  choices: z.array(z.object({ text: z.string() })),
-  usage: z.object({ completion_tokens: z.int() }).nullish(),
-});
-
-async function complete(
-  { url, model }: PeerServer,
-  prompt: readonly number[],
-  tokens: number,
-): Promise<AnswerTimes> {
-  const start = performance.now();
-  const response = await fetch(`${url}/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      ...{ model, prompt, max_tokens: tokens, temperature: 0, ignore_eos: true, cache_prompt: false },
-      ...{ stream: true, stream_options: { include_usage: true } },
-    }),
-  });
-  if (!response.ok || !response.body) {
-    const text = await readText(response.body, MOST_BYTES);
-    throw new Error(`${url}: ${response.status} ${text.slice(0, 500)}`);
-  }
-  const times: number[] = [];
-  let count = 0;
-  const events = createParser({
-    onEvent: ({ data }) => {
-      if (data === '[DONE]') return;
-      const { choices, usage } = chunkSchema.parse(JSON.parse(data));
-      if (choices.some(({ text }) => text !== '')) times.push(performance.now() - start);
-      count = usage?.completion_tokens ?? count;
-    },
-  });
-  for await (const text of response.body.pipeThrough(new TextDecoderStream())) events.feed(text);
-  return timesOfChunks(times, count);
-}
 
 /** The same weights as the GGUF of Q4_1 has, unrounded; made once. */
 async function f32Model(): Promise<string> {

@@ -6,16 +6,7 @@ import { UsageError } from '#src/files/errors.js';
 import { unpack } from './environment.js';
 import type { Part, Workshop } from './part.js';
 import { runUv, uvParts } from './uv.js';
-
-/** One file in several packages, because PyPI's limit for a file is 100 MB. */
-export interface JoinedModel {
-  /** Package and version of each part, in order. */
-  readonly packages: readonly string[];
-  /** Each part below the folder into which the packages are unpacked. */
-  readonly files: readonly string[];
-  /** Of the whole file. */
-  readonly sha256: string;
-}
+import type { JoinedModel } from './versions.js';
 
 /** A model whose parts are downloaded, joined, and checked as a whole. Nothing of the packages' code is run. */
 export const joinedModel = (path: string, { packages, files, sha256 }: JoinedModel): Part => ({

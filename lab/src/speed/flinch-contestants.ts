@@ -1,9 +1,13 @@
 import { fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Precision } from '#src/engine/precision.js';
-import { LAB_ENTRY } from '../entry.js';
 import type { Contestant, Work } from './contestant.js';
 import type { FlinchMode, FlinchProcessOptions } from './flinch-process.js';
 import { openProgram, wholeText, writing } from './program.js';
+
+/** The program of this command, which is also that of flinch's process. */
+const ENTRY = fileURLToPath(new URL(`./../main${extname(import.meta.url)}`, import.meta.url));
 
 interface Flinch {
   /** Checkpoint folder or GGUF file. */
@@ -52,7 +56,7 @@ export const offlineContestant = (model: string, contextLength: number, referenc
 export const isOffline = ({ prompts }: Work): boolean => prompts.length === 1 && prompts[0]!.length <= 32;
 
 function openFlinch(name: string, options: FlinchProcessOptions, read: typeof writing) {
-  const child = fork(LAB_ENTRY, ['peers-speed', '--contestant', JSON.stringify(options)], {
+  const child = fork(ENTRY, ['peers-speed', '--contestant', JSON.stringify(options)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: [],
   });

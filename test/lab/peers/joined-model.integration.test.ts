@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type JoinedModel, joinedModel, joinFiles } from '#lab/peers/joined-model.js';
+import { joinedModel, joinFiles } from '#lab/peers/joined-model.js';
 import type { Workshop } from '#lab/peers/part.js';
-import { JOINED_MODELS } from '#lab/peers/versions.js';
+import { JOINED_MODELS, type JoinedModel } from '#lab/peers/versions.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

@@ -49,6 +49,7 @@ export async function runFlinchProcess(json: string): Promise<void> {
     }
   });
   process.once('disconnect', () => process.exit()); // its processes end with it
+  if (!process.connected) process.exit();
   process.send?.({ ready: true });
 }
 

@@ -1,10 +1,11 @@
 import { median } from 'simple-statistics';
 import { type Machine, table } from '#bench/markdown-table.js';
+import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
 import { type Contestant, type Measured, memoryOf, type OpenContestant, type Work } from './contestant.js';
 import { processTree } from './process-tree.js';
 
-/** Tokens of each stream before those that count. */
-const WARM_UP_TOKENS = 8;
+/** Written before an answer that counts: more than a block of scores, so that all passes are set up. */
+const WARM_UP_TOKENS = DEFAULT_BLOCK + 8;
 
 /** Work that all contestants do in turn. */
 export interface Job {
@@ -93,7 +94,7 @@ export async function measurePeers(
 }
 
 async function turn(open: OpenContestant, work: Work, others: Work['prompts']): Promise<Turn> {
-  await open.run({ ...work, prompts: others, tokens: WARM_UP_TOKENS });
+  await open.run({ ...work, prompts: others, tokens: Math.min(WARM_UP_TOKENS, work.tokens) });
   const measured = await open.run(work);
   return { ...measured, memoryBytes: await memoryOf(await processTree(open.pid)) };
 }

@@ -64,10 +64,10 @@ it('compares with the reference of the same round, where both do the work', asyn
 
 it('warms up with a short answer to another prompt, with room for the whole', async () => {
   const { all, works } = contestants({ b: [1] });
-  await measurePeers(all, { ...OPTIONS, jobs: [job(1)], rounds: 1 });
+  await measurePeers(all, { ...OPTIONS, tokens: 40, jobs: [job(1)], rounds: 1 });
   expect(works).toEqual([
-    { prompts: [[0, 0]], tokens: 8, positions: 22 },
-    { prompts: [[1, 0]], tokens: 20, positions: 22 },
+    { prompts: [[0, 0]], tokens: 24, positions: 42 },
+    { prompts: [[1, 0]], tokens: 40, positions: 42 },
   ]);
 });
 

@@ -13,7 +13,10 @@ export interface Work {
 /** `firstSeconds` is `null` where nothing is written. */
 export type Measured = Omit<DecodeSpeed, 'firstSeconds'> & { readonly firstSeconds: number | null };
 
-/** A program that is measured. It has the machine for itself from its opening until it is closed. */
+/**
+ * A program that is measured. It has the machine for itself from its opening until it is closed. It does not outlive this
+ * process.
+ */
 export interface Contestant {
   readonly name: string;
   /** The name of the one that it is compared with; by default the first. */
@@ -29,8 +32,6 @@ export interface OpenContestant {
   /** Leads the tree of its processes. */
   readonly pid: number;
   close(): Promise<void>;
-  /** Ends it at once: this process is about to end. */
-  kill(): void;
 }
 
 /** @throws Error if one of the answers is not as long as it had to be */

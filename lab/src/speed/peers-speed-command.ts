@@ -8,7 +8,6 @@ import { say } from '#cli/terminal.js';
 import { UsageError } from '#src/files/errors.js';
 import { withCacheIn } from '../peers/folder.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
-import type { OpenContestant } from './contestant.js';
 import { runFlinchProcess } from './flinch-process.js';
 import { formatPeersSpeed, type ModelSpeed, measurePeers } from './peers-speed.js';
 import { GGUF_FORMATS, type GgufFormat } from './random-gguf.js';
@@ -100,10 +99,8 @@ function peersOf(model: ModelName, { peers }: Options): readonly string[] {
 }
 
 async function run(model: ModelName, options: Options, temporary: string): Promise<ModelSpeed> {
-  let opened: OpenContestant | undefined;
-  const kill = (): void => opened?.kill();
   const interrupt = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
-  process.once('exit', kill).once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   let progress: Progress | undefined;
   try {
     const peers = peersOf(model, options);
@@ -112,12 +109,9 @@ async function run(model: ModelName, options: Options, temporary: string): Promi
     return await measurePeers(contestants, {
       ...{ model, jobs, tokens: options.tokens, rounds: options.rounds },
       onTurn: () => progress?.advance(),
-      onOpen: (contestant) => {
-        opened = contestant;
-      },
     });
   } finally {
     progress?.stop();
-    process.off('exit', kill).off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
 }

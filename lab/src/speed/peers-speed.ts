@@ -51,8 +51,6 @@ export interface MeasureOptions {
   readonly rounds: number;
   /** Called before each turn of a contestant. */
   readonly onTurn: () => void;
-  /** Called with each contestant that is opened. */
-  readonly onOpen?: (contestant: OpenContestant) => void;
 }
 
 interface Turn extends Measured {
@@ -62,7 +60,7 @@ interface Turn extends Measured {
 /** Opens one contestant after the other, round after round, so that each is alone on the machine. */
 export async function measurePeers(
   contestants: readonly Contestant[],
-  { model, jobs, tokens, rounds, onTurn, onOpen }: MeasureOptions,
+  { model, jobs, tokens, rounds, onTurn }: MeasureOptions,
 ): Promise<ModelSpeed> {
   /** Turns by contestant and job, one for each round. */
   const turns = contestants.map(() => jobs.map((): Turn[] => []));
@@ -70,7 +68,6 @@ export async function measurePeers(
     for (const [index, contestant] of contestants.entries()) {
       onTurn();
       const open = await contestant.open();
-      onOpen?.(open);
       try {
         for (const [j, job] of jobs.entries()) {
           const work = workOf(job, round, tokens);

@@ -29,6 +29,9 @@ export async function openProgram(
   child: ChildProcess,
   { send, read }: Talk,
 ): Promise<OpenContestant> {
+  const kill = (): void => void child.kill('SIGKILL'); // what it has started ends with it
+  process.once('exit', kill);
+  child.once('close', () => process.off('exit', kill));
   let written = '';
   child.stderr?.on('data', (data) => {
     written = `${written}${data}`.slice(-2000);
@@ -59,9 +62,8 @@ export async function openProgram(
     },
     close: async () => {
       const closed = once(child, 'close');
-      child.kill('SIGKILL'); // what it has started ends with it, and with that its standard error
+      kill();
       await closed;
     },
-    kill: () => void child.kill('SIGKILL'),
   };
 }

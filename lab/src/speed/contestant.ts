@@ -1,29 +1,37 @@
 import { processMemory } from '#bench/process-memory.js';
+import type { DecodeSpeed } from './answer-times.js';
 
 /** Work that is measured: prompts of token ids, each with an answer of a given length. */
 export interface Work {
   readonly prompts: readonly (readonly number[])[];
   /** Tokens to write, or to score, for each of them. */
   readonly tokens: number;
-  /** Whether it is done with the first of these. */
-  readonly first: boolean;
+  /** Positions that the longest prompt and its answer may take; the same for the warm-up. */
+  readonly positions: number;
 }
 
+/** `firstSeconds` is `null` where nothing is written. */
+export type Measured = Omit<DecodeSpeed, 'firstSeconds'> & { readonly firstSeconds: number | null };
+
+/**
+ * A program that is measured. It has the machine for itself from its opening until it is closed. It does not outlive this
+ * process.
+ */
 export interface Contestant {
   readonly name: string;
   /** The name of the one that it is compared with; by default the first. */
   readonly reference?: string;
-  /** Answers all prompts at once. Fails if it writes another number of tokens. */
-  run(work: Work): Promise<void>;
   /** Whether that has a meaning for it. */
   does(work: Work): boolean;
-  /** Bytes of its processes now; `null` where the system does not tell. */
-  memory(): Promise<number | null>;
-  /** Lets it run, or stops it while another one is measured. */
-  turn(mine: boolean): void;
+  open(): Promise<OpenContestant>;
+}
+
+export interface OpenContestant {
+  /** Answers all prompts at once. Fails if it writes another number of tokens. */
+  run(work: Work): Promise<Measured>;
+  /** Leads the tree of its processes. */
+  readonly pid: number;
   close(): Promise<void>;
-  /** Ends it at once: this process is about to end. */
-  kill(): void;
 }
 
 /** @throws Error if one of the answers is not as long as it had to be */

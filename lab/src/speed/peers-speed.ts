@@ -1,20 +1,26 @@
 import { median } from 'simple-statistics';
-import { type Machine, table, thisMachine } from '#bench/markdown-table.js';
-import type { Contestant, Work } from './contestant.js';
-import type { Job } from './speed-models.js';
+import { type Machine, table } from '#bench/markdown-table.js';
+import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
+import { type Contestant, type Measured, memoryOf, type OpenContestant, type Work } from './contestant.js';
+import { processTree } from './process-tree.js';
 
-/** Ids of whole words, so that no server treats any of them as special; all models have them. */
-const [FIRST_ID, LAST_ID] = [1000, 8000];
-/** Tokens of the round that is not counted. */
-const WARM_UP_TOKENS = 8;
-/** Written or scored after a prompt, of which the first is waited for. */
-const AFTER_PROMPT = 32;
+/** Written before an answer that counts: more than a block of scores, so that all passes are set up. */
+const WARM_UP_TOKENS = DEFAULT_BLOCK + 8;
 
-interface Result {
-  /** Index of one of the report's jobs. */
-  readonly job: number;
-  /** Seconds until the first token or score, or tokens of all streams per second; one number for each round. */
-  readonly values: readonly number[];
+/** Work that all contestants do in turn. */
+export interface Job {
+  readonly streams: number;
+  readonly promptTokens: number;
+  /** Prompts of a round, one for each stream. */
+  readonly prompts: (round: number) => readonly (readonly number[])[];
+}
+
+interface Result extends Pick<Job, 'streams' | 'promptTokens'> {
+  /** One number for each round; none where nothing is written. */
+  readonly firstSeconds: readonly number[];
+  readonly tokensPerSecond: readonly number[];
+  /** Memory of all processes of the program after the answer. */
+  readonly memoryBytes: readonly number[];
   /** How many times as fast as the reference in the same round. */
   readonly ratios: readonly number[];
 }
@@ -22,17 +28,20 @@ interface Result {
 interface Row {
   readonly name: string;
   readonly reference: string;
-  readonly memoryBytes: number | null;
   readonly results: readonly Result[];
 }
 
-export interface PeersSpeed {
+/** The measurements of one model. */
+export interface ModelSpeed {
   readonly model: string;
+  readonly rows: readonly Row[];
+}
+
+export interface PeersSpeed {
   readonly machine: Machine;
   readonly tokens: number;
   readonly rounds: number;
-  readonly jobs: readonly Job[];
-  readonly rows: readonly Row[];
+  readonly models: readonly ModelSpeed[];
 }
 
 export interface MeasureOptions {
@@ -40,94 +49,118 @@ export interface MeasureOptions {
   readonly jobs: readonly Job[];
   readonly tokens: number;
   readonly rounds: number;
-  /** Called after each turn, also of those that leave it out. */
+  /** Called before each turn of a contestant. */
   readonly onTurn: () => void;
 }
 
-/**
- * Runs all contestants in turn, round after round, while the others are stopped. The first round is short and
- * not counted.
- */
+interface Turn extends Measured {
+  readonly memoryBytes: number | null;
+}
+
+/** Opens one contestant after the other, round after round, so that each is alone on the machine. */
 export async function measurePeers(
   contestants: readonly Contestant[],
   { model, jobs, tokens, rounds, onTurn }: MeasureOptions,
-): Promise<PeersSpeed> {
-  const seconds = new Map<string, number[]>();
-  const memory = new Map<string, number | null>();
-  const key = (name: string, job: number): string => `${job} ${name}`;
-  for (let round = 0; round <= rounds; round++) {
-    for (const [index, job] of jobs.entries()) {
-      const work = workOf(job, round, tokens);
-      for (const contestant of contestants) {
-        const { name } = contestant;
-        onTurn();
-        if (!contestant.does(work)) continue;
-        const taken = await inTurn(contestant, work);
-        if (round > 0) seconds.set(key(name, index), [...(seconds.get(key(name, index)) ?? []), taken]);
-        memory.set(name, await contestant.memory());
+): Promise<ModelSpeed> {
+  /** Turns by contestant and job, one for each round. */
+  const turns = contestants.map(() => jobs.map((): Turn[] => []));
+  for (let round = 1; round <= rounds; round++) {
+    for (const [index, contestant] of contestants.entries()) {
+      onTurn();
+      const open = await contestant.open();
+      try {
+        for (const [j, job] of jobs.entries()) {
+          const work = workOf(job, round, tokens);
+          if (contestant.does(work)) turns[index]![j]!.push(await turn(open, work, job.prompts(0)));
+        }
+      } finally {
+        await open.close();
       }
     }
   }
-  const first = contestants[0]!.name;
-  const rows = contestants.map(({ name, reference = first }): Row => {
-    const results = jobs.flatMap(({ streams, first: firstAlone }, job): Result[] => {
-      const own = seconds.get(key(name, job));
-      const others = seconds.get(key(reference, job));
-      if (!own || !others) return [];
-      const values = firstAlone ? own : own.map((taken) => (streams * tokens) / taken);
-      return [{ job, values, ratios: own.map((taken, i) => others[i]! / taken) }];
+  const indexOf = new Map(contestants.map(({ name }, index) => [name, index]));
+  const rows = contestants.map(({ name, reference = contestants[0]!.name }, index): Row => {
+    const results = jobs.flatMap((job, j): Result[] => {
+      const own = turns[index]![j]!;
+      const others = turns[indexOf.get(reference) ?? index]![j]!;
+      return own.length > 0 && others.length > 0 ? [resultOf(job, own, others)] : [];
     });
-    return { name, reference, memoryBytes: memory.get(name) ?? null, results };
+    return { name, reference, results };
   });
-  return { model, machine: thisMachine(), tokens, rounds, jobs, rows };
+  return { model, rows };
 }
 
-async function inTurn(contestant: Contestant, work: Work): Promise<number> {
-  contestant.turn(true);
-  try {
-    const start = performance.now();
-    await contestant.run(work);
-    return (performance.now() - start) / 1000;
-  } finally {
-    contestant.turn(false);
-  }
+async function turn(open: OpenContestant, work: Work, others: Work['prompts']): Promise<Turn> {
+  await open.run({ ...work, prompts: others, tokens: Math.min(WARM_UP_TOKENS, work.tokens) });
+  const measured = await open.run(work);
+  return { ...measured, memoryBytes: await memoryOf(await processTree(open.pid)) };
 }
 
-/** Work with other prompts in each round and stream, which are in no cache. */
-function workOf({ streams, promptTokens, first }: Job, round: number, tokens: number): Work {
-  const written = first ? AFTER_PROMPT : round === 0 ? WARM_UP_TOKENS : tokens;
-  const id = (i: number): number => FIRST_ID + ((i * 7919) % (LAST_ID - FIRST_ID));
-  const prompts = Array.from({ length: streams }, (_, stream) =>
-    Array.from({ length: promptTokens }, (_, i) => id((round * 100 + streams + stream) * promptTokens + i)),
-  );
-  return { prompts, tokens: written, first };
-}
+const workOf = ({ promptTokens, prompts }: Job, round: number, tokens: number): Work => ({
+  prompts: prompts(round),
+  tokens,
+  positions: promptTokens + tokens,
+});
 
-/** The report as a table of Markdown. */
-export function formatPeersSpeed({ model, machine, tokens, rounds, jobs, rows }: PeersSpeed): string {
-  const spread = (values: readonly number[], digits: number): string =>
-    `${median([...values]).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
-  const header = jobs.flatMap(({ streams, promptTokens, first }) => [
-    first ? `first after ${promptTokens}, s` : `tokens/s, ${streams} stream${streams > 1 ? 's' : ''}`,
-    'ratio',
-  ]);
-  const cells = (result: Result | undefined): string[] =>
-    result ? [spread(result.values, 1), spread(result.ratios, 2)] : ['', ''];
+const resultOf = ({ streams, promptTokens }: Job, own: readonly Turn[], others: readonly Turn[]): Result => ({
+  ...{ streams, promptTokens },
+  firstSeconds: own.flatMap(({ firstSeconds }) => firstSeconds ?? []),
+  tokensPerSecond: own.map(({ tokensPerSecond }) => tokensPerSecond),
+  memoryBytes: own.flatMap(({ memoryBytes }) => memoryBytes ?? []),
+  ratios: own.map(({ tokensPerSecond }, i) => tokensPerSecond / others[i]!.tokensPerSecond),
+});
+
+/** The rule of what is measured. */
+const RULE = [
+  'first: seconds from the request until each stream has its first token (the prompt, mostly)',
+  'tokens/s: from the second token to the last, of scored streams to the last score; all streams together',
+  'memory: PSS of all processes of the program, added up, after the answer',
+  'ratio: tokens/s, times as fast as the reference in the same round',
+  'Each program is alone on the machine, is started anew in each round, and has answered shortly before.',
+].join('\n');
+
+/** The report as tables of Markdown. */
+export function formatPeersSpeed({ machine, tokens, rounds, models }: PeersSpeed): string {
   return [
-    `${model} · ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`,
-    `${tokens} tokens after a prompt of ${jobs[0]!.promptTokens}, from request to last token; first token (with scores: first score) after a long prompt; median (least–most) of ${rounds} interleaved rounds; ratios: times as fast as ${referencesOf(rows)}`,
+    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`,
+    `${tokens} tokens for each stream; median (least–most) of ${rounds} interleaved rounds`,
+    RULE,
+    ...models.flatMap(({ model, rows }) => jobsOf(rows).map((job) => formatJob(model, rows, job))),
+  ].join('\n\n');
+}
+
+type Shape = Pick<Result, 'streams' | 'promptTokens'>;
+
+/** Each job once. */
+const jobsOf = (rows: readonly Row[]): Shape[] => [
+  ...new Map(
+    rows.flatMap(({ results }) => results).map((result) => [JSON.stringify(shapeOf(result)), result]),
+  ).values(),
+];
+const shapeOf = ({ streams, promptTokens }: Shape): Shape => ({ streams, promptTokens });
+
+function formatJob(model: string, rows: readonly Row[], { streams, promptTokens }: Shape): string {
+  const references = new Set<string>();
+  const cells = rows.flatMap(({ name, reference, results }): string[][] => {
+    const found = results.find(
+      (result) => result.streams === streams && result.promptTokens === promptTokens,
+    );
+    if (!found) return [];
+    const { firstSeconds, tokensPerSecond, ratios, memoryBytes } = found;
+    references.add(reference);
+    const speeds = [spread(firstSeconds, 2), spread(tokensPerSecond, 2), spread(ratios, 2)];
+    return [[name, ...speeds, memoryBytes.length > 0 ? megabytes(memoryBytes) : 'n/a']];
+  });
+  return [
+    `${model}, ${streams} stream${streams > 1 ? 's' : ''}, prompt of ${promptTokens} tokens; ratio to ${[...references].join('; ')}`,
     '',
-    table(
-      ['', 'memory, MB', ...header],
-      rows.map(({ name, memoryBytes, results }) => [
-        name,
-        memoryBytes === null ? 'n/a' : (memoryBytes / 1e6).toFixed(0),
-        ...jobs.flatMap((_, job) => cells(results.find((result) => result.job === job))),
-      ]),
-    ),
+    table(['', 'first, s', 'tokens/s', 'ratio', 'memory, MB'], cells),
   ].join('\n');
 }
 
-/** References of the rows: their own ratio is 1. */
-const referencesOf = (rows: readonly Row[]): string =>
-  [...new Set(rows.map(({ reference }) => reference))].join(', ');
+const megabytes = (bytes: readonly number[]): string => (median([...bytes]) / 1e6).toFixed(0);
+
+const spread = (values: readonly number[], digits: number): string =>
+  values.length === 0
+    ? ''
+    : `${median([...values]).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;

@@ -1,19 +1,17 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { readText } from 'flinch-client/protocol';
 import { freePort } from '../free-port.js';
 import { ggufOf, peersFolder, pythonOf } from '../peers/folder.js';
-import { type PeerServer, type PeerServerName, startPeer } from '../peers/server.js';
-import { type Contestant, checkCount, memoryOf } from './contestant.js';
+import { type PeerServerName, startPeer } from '../peers/server.js';
+import { decodeSpeed } from './answer-times.js';
+import { completionTimes } from './completion-times.js';
+import { type Contestant, checkCount, type OpenContestant } from './contestant.js';
 
 const MODEL = 'smollm2';
-/** Bytes of a completion. */
-const MOST_BYTES = 16 << 20;
 /** Settings with which these servers are started. */
 export const SERVED = { context: 512, streams: 8 };
 
@@ -26,7 +24,13 @@ export const SERVERS = {
 export type ServerName = keyof typeof SERVERS;
 
 /** A server, asked over HTTP. */
-export async function openServer(peer: ServerName): Promise<Contestant> {
+export const serverContestant = (peer: ServerName): Contestant => ({
+  name: SERVERS[peer].name,
+  does: ({ prompts, positions }) => prompts.length <= SERVED.streams && positions <= SERVED.context,
+  open: () => openServer(peer),
+});
+
+async function openServer(peer: ServerName): Promise<OpenContestant> {
   const { server, name, args } = SERVERS[peer];
   const more = peer === 'llama-f32' ? args(await f32Model()) : args('');
   const running = await startPeer(server, {
@@ -35,15 +39,23 @@ export async function openServer(peer: ServerName): Promise<Contestant> {
     log: join(peersFolder(), `speed-${peer}.log`),
     args: [...OPTIONS[server], ...more],
   });
+  const kill = (): void => running.signal('SIGKILL');
+  process.once('exit', kill);
   return {
-    name,
-    does: ({ prompts, first }) => prompts.length <= SERVED.streams && !first,
-    run: async ({ prompts, tokens }) =>
-      checkCount(name, await Promise.all(prompts.map((ids) => complete(running, ids, tokens))), tokens),
-    memory: async () => memoryOf(await groupOf(running.pid)),
-    turn: (mine) => running.signal(mine ? 'SIGCONT' : 'SIGSTOP'),
-    close: () => running.close(),
-    kill: () => running.signal('SIGKILL'),
+    pid: running.pid,
+    run: async ({ prompts, tokens }) => {
+      const answers = await Promise.all(prompts.map((ids) => completionTimes(running, ids, tokens)));
+      checkCount(
+        name,
+        answers.map((answer) => answer.tokens.length),
+        tokens,
+      );
+      return decodeSpeed(answers);
+    },
+    close: async () => {
+      process.off('exit', kill);
+      await running.close();
+    },
   };
 }
 
@@ -55,42 +67,10 @@ const OPTIONS: Readonly<Record<PeerServerName, readonly string[]>> = {
   ],
 };
 
-async function complete(
-  { url, model }: PeerServer,
-  prompt: readonly number[],
-  tokens: number,
-): Promise<number> {
-  const response = await fetch(`${url}/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      ...{ model, prompt, max_tokens: tokens, temperature: 0 },
-      ...{ ignore_eos: true, cache_prompt: false },
-    }),
-  });
-  const text = await readText(response.body, MOST_BYTES);
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, 500)}`);
-  const body: { readonly usage?: { readonly completion_tokens?: number } } = JSON.parse(text);
-  return body.usage?.completion_tokens ?? 0;
-}
-
 /** The same weights as the GGUF of Q4_1 has, unrounded; made once. */
 async function f32Model(): Promise<string> {
   const target = join(peersFolder(), 'models', `${MODEL}.F32.gguf`);
   const script = fileURLToPath(new URL('../../scripts/gguf_to_f32.py', import.meta.url));
   if (!existsSync(target)) await promisify(execFile)(pythonOf('vllm'), [script, ggufOf(MODEL), target]);
   return target;
-}
-
-/** The processes of a group. */
-async function groupOf(leader: number): Promise<number[]> {
-  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
-  const groups = await Promise.all(
-    pids.map(async (pid) => {
-      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      // After the name, which may hold anything: state, parent, group.
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
-    }),
-  );
-  return pids.filter((_, i) => groups[i] === leader);
 }

@@ -13,7 +13,7 @@ export interface ModelSource {
   /** Matrices whose products are of integers, by name; such products have no gradient. */
   readonly integers?: ReadonlyMap<string, PackedTensor>;
   /** See {@link ProductsOptions}. */
-  readonly unpacked?: boolean;
+  readonly gpu?: 'webgpu' | 'cuda';
 }
 
 /** Queries, keys and values of one layer, `[rows, heads · headDim]`, before rotation. */
@@ -43,7 +43,7 @@ export class Decoder {
   constructor(g: Graph, source: ModelSource, options: Pick<ProductsOptions, 'packs'> = {}) {
     this.#g = g;
     this.#source = source;
-    this.#products = new Products(g, { ...options, unpacked: source.unpacked });
+    this.#products = new Products(g, { ...options, gpu: source.gpu });
   }
 
   /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */

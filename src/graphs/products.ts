@@ -16,8 +16,11 @@ export interface ProductsOptions {
    * graph of a process. Those of 8 bits have no such operator with fp32 activations.
    */
   readonly packs?: boolean | undefined;
-  /** Whether matrices in integers are inputs of the graph, unpacked: a device is given them once for all graphs. */
-  readonly unpacked?: boolean | undefined;
+  /**
+   * With WebGPU, matrices in integers are inputs of the graph, unpacked: it is given them once for all graphs. CUDA has an
+   * operator with fp32 activations for all of them, and none for the halves of a byte.
+   */
+  readonly gpu?: 'webgpu' | 'cuda' | undefined;
 }
 
 /**
@@ -29,20 +32,20 @@ export interface ProductsOptions {
 export class Products {
   readonly #g: Graph;
   readonly #packs: boolean;
-  readonly #unpacked: boolean;
+  readonly #gpu: ProductsOptions['gpu'];
   readonly #sums = new Map<Value, Map<number, Value>>();
   readonly #split = new Map<Value, readonly [Value, Value]>();
 
-  constructor(g: Graph, { packs = false, unpacked = false }: ProductsOptions = {}) {
+  constructor(g: Graph, { packs = false, gpu }: ProductsOptions = {}) {
     this.#g = g;
     this.#packs = packs;
-    this.#unpacked = unpacked;
+    this.#gpu = gpu;
   }
 
   /** x Wᵀ + bias: `[rows, in]`, W `[out, in]` → `[rows, out]`. */
   multiply(x: Value, weight: Weight, bias?: Value): Value {
     const g = this.#g;
-    if (weight.type === 'packed' && this.#unpacked) {
+    if (weight.type === 'packed' && this.#gpu === 'webgpu') {
       const w = g.external(unpackedTensor(weight));
       return g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
     }
@@ -67,7 +70,7 @@ export class Products {
 
   #multiplyPacked(x: Value, weight: PackedTensor): Value {
     const product =
-      this.#packs && weight.format.bits === 4
+      this.#gpu === 'cuda' || (this.#packs && weight.format.bits === 4)
         ? this.#nBits(x, weight, 'fp32')
         : this.#inParts(partsToCopy(weight) as PackedTensor[], x, (part, after) =>
             this.#packed(x, part, after),
@@ -114,7 +117,7 @@ export class Products {
   /** Rows of a matrix: ids `[rows]` → fp32 `[rows, in]`. */
   gather(weight: Weight, ids: Value): Value {
     const g = this.#g;
-    if (weight.type !== 'packed' || this.#unpacked) {
+    if (weight.type !== 'packed' || this.#gpu === 'webgpu') {
       const table = weight.type === 'packed' ? unpackedTensor(weight) : externalTensor(weight);
       return g.cast(g.op('Gather', [g.external(table), ids], { axis: 0 }), 'float32');
     }
@@ -149,7 +152,7 @@ export class Products {
       const some = part === weight ? dy : g.slice(dy, 1, [from], part.shape[0]);
       from += part.shape[0];
       const times = (integers: Integers): Value =>
-        g.op('MatMul', [some, scaledIntegers(g, part, integers, after)]);
+        g.op('MatMul', [some, this.#scaled(part, integers, after)]);
       bytes = add(bytes, times(bits === 8 ? 'bytes' : 'bytes / 16'));
       after = bytes;
       if (bits === 4) low = add(low, times('low halves'));
@@ -178,7 +181,7 @@ export class Products {
     const g = this.#g;
     const { bits, block, zero, offsets } = part.format;
     const times = (inputs: Value, integers: Integers): Value =>
-      g.op('Gemm', [inputs, scaledIntegers(g, part, integers, after)], { transB: 1 });
+      g.op('Gemm', [inputs, this.#scaled(part, integers, after)], { transB: 1 });
     let product: Value;
     if (bits === 8) {
       product = times(x, 'bytes');
@@ -192,6 +195,11 @@ export class Products {
     if (offsets === null && !moved) return product;
     const sums = this.#blockSums(x, block);
     return g.op('Add', [product, g.op('Gemm', [sums, blockOffsets(g, part, after)], { transB: 1 })]);
+  }
+
+  #scaled(part: PackedTensor, integers: Integers, after: Value): Value {
+    const halves = this.#gpu === 'cuda' && integers === 'low halves';
+    return halves ? scaledHalves(this.#g, part, after) : scaledIntegers(this.#g, part, integers, after);
   }
 
   /** `[rows, in]` → the even and the odd columns, `[rows, in / 2]` */
@@ -246,6 +254,20 @@ function scaledIntegers(g: Graph, part: PackedTensor, of: Integers, after: Value
   const values = g.op('DequantizeLinear', inputs, { axis: 0 });
   const result = g.reshape(values, [shape[0], (shape[1] * format.bits) / 8]);
   return g.rereadable(result, (later) => scaledIntegers(g, part, of, later));
+}
+
+/** The low halves of the bytes times their scales, by arithmetic in fp32. */
+function scaledHalves(g: Graph, part: PackedTensor, after: Value): Value {
+  const { shape, format } = part;
+  const blocks = (shape[0] * shape[1]) / format.block;
+  const stored = g.external(external(part, 'integers', 'uint8', [blocks, format.block / 2]));
+  const bytes = g.cast(g.tied(stored, after), 'float32');
+  const high = g.op('Floor', [g.op('Mul', [bytes, g.scalar(1 / 16)])]);
+  const low = g.op('Sub', [bytes, g.op('Mul', [high, g.scalar(16)])]);
+  const scales = numbers(g, part, 'scale', { take: (units) => g.tied(units, after), shape: [blocks] });
+  const values = g.op('Mul', [low, g.reshape(scales, [blocks, 1])]);
+  const result = g.reshape(values, [shape[0], shape[1] / 2]);
+  return g.rereadable(result, (later) => scaledHalves(g, part, later));
 }
 
 /** What is added to all inputs of a block, fp32 `[out, blocks]`: the offset, for 4 bits less zero times the scale. */

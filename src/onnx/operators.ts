@@ -131,6 +131,7 @@ export const OPERATORS = {
   Identity: same,
   Neg: same,
   Exp: same,
+  Floor: same,
   Log: same,
   Reciprocal: same,
   Sqrt: same,

@@ -64,13 +64,13 @@ export class Sessions implements GraphRunners {
   readonly tokurBases: TokurBases;
 
   constructor(source: ModelSource, options: SessionOptions) {
-    this.#source = options.device === 'webgpu' ? { ...source, unpacked: true } : source;
+    const { device = 'cpu', packed = false } = options;
+    this.#source = device === 'cpu' ? source : { ...source, gpu: device };
     this.#options = options;
     this.#device =
       options.device === 'webgpu'
         ? { weights: new DeviceWeights(options), keys: new DeviceKeys(source.config, options) }
         : null;
-    const { device = 'cpu', packed = false } = options;
     const integers = [...source.tensors.values()].some(({ type }) => type === 'packed');
     this.#passes = integers && !packed && device === 'cpu' ? new SplitPass(source, options) : null;
     this.tokurBases = new TokurBases(source, { threads: options.threads });

@@ -158,7 +158,9 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
-  const mapped = integers ? 'converted once into the cache folder, mapped from there' : 'mapped from the files';
+  const mapped = integers
+    ? 'converted once into the cache folder, mapped from there'
+    : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
   const { webgpu, cuda } = gpuOf(facts);
   rows.push([

@@ -14,7 +14,10 @@ describe('a GGUF file as --model', () => {
     expect(code).toBe(0);
     const { gguf, embeddingRms, weightBytes, types } = JSON.parse(stdout);
     expect(gguf).toMatchObject({ file: model, types: { Q8_0: 4, Q4_0: 4, F32: 8 } });
-    expect({ embeddingRms, types }).toEqual({ embeddingRms: null, types: expect.arrayContaining(['fp32', 'fp16', 'bf16']) });
+    expect({ embeddingRms, types }).toEqual({
+      embeddingRms: null,
+      types: expect.arrayContaining(['fp32', 'fp16', 'bf16']),
+    });
     expect(weightBytes).toBeLessThan(266112); // of fp32
     expect(existsSync(env.XDG_CACHE_HOME)).toBe(false);
   });

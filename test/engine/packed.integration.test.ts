@@ -2,6 +2,11 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planSafetensors } from '#src/checkpoint/safetensors-file.js';
+import { runScorePass } from '#src/engine/child/score-pass.js';
+import { runtimeOf } from '#src/engine/child/sequence-run.js';
+import { KvCache } from '#src/engine/kv-cache.js';
+import { openSession } from '#src/engine/ort-session.js';
+import { buildScoreGraph } from '#src/graphs/score-graph.js';
 import {
   type Checkpoint,
   DEFAULT_SCORING,
@@ -84,10 +89,30 @@ describe.each(['tiny-llama.gguf', 'tiny-smollm3.gguf', 'tiny-gemma3.gguf'])(
       const both = found.filter(({ id }) => near.has(id));
       expect(both.length).toBeGreaterThan(2);
       // Rows of 64 to 256 numbers: on Qwen2.5-Coder-0.5B the mean difference is 0.004.
-    for (const { id, logprob } of both) expect(Math.abs(logprob - near.get(id)!)).toBeLessThan(0.5);
+      for (const { id, logprob } of both) expect(Math.abs(logprob - near.get(id)!)).toBeLessThan(0.5);
     });
   },
 );
+
+describe('the graphs of CUDA, on the CPU', () => {
+  it('give the scores of those of the CPU', async () => {
+    const { config, tensors } = await openCheckpoint('test/fixtures/gguf/tiny-smollm3.gguf');
+    const ids = PROMPT.slice(0, -1);
+    const targets = PROMPT.slice(-16);
+    const falls: number[][] = [];
+    for (const gpu of [null, 'cuda'] as const) {
+      const source = { config, tensors, ...(gpu && { gpu }) };
+      const graph = buildScoreGraph(source, { sequences: 1, form: 'perturb' });
+      const session = await openSession(graph, { threads: 1, packed: gpu !== null });
+      const window = { cache: new KvCache(config, 64), start: 0, ids, targets };
+      const windows = [{ ...window, attacked: targets.map(() => true) }];
+      const step = { alpha: 1e-4, form: 'perturb' } as const;
+      const [tokens] = await runScorePass(session, runtimeOf({ source, threads: 1 }), windows, step);
+      falls.push(tokens!.map(({ adversary }) => adversary!.fall));
+    }
+    expect(scoreErrors(falls[1]!, falls[0]!).all).toBeLessThan(0.002);
+  });
+});
 
 describe.skipIf(!adapter)('a model in integers on WebGPU', () => {
   it('scores as on the CPU', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GGUF_FORMATS, writeRandomGguf } from '#lab/speed/random-gguf.js';
 import { QUANTIZED_FORMATS, writeRandomQuantized } from '#lab/speed/random-quantized.js';

@@ -1,5 +1,6 @@
 import { type PackedPart, type PackedTensor, packedRowBytes } from '../checkpoint/packed.js';
 import type { StoredTensor } from '../checkpoint/safetensors.js';
+import { weightValues } from '../checkpoint/weight-values.js';
 import { rowsOf, type Weight } from '../checkpoint/weights.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { ElementType, Shape, Value } from '../onnx/types.js';
@@ -333,7 +334,8 @@ function external(
 /** The values of a packed matrix in fp32. */
 const unpackedTensor = (packed: PackedTensor): ExternalTensor => {
   const { name, shape, file } = packed;
-  return { name, type: 'float32', shape, file, offset: 0, byteLength: 4 * shape[0] * shape[1], packed };
+  const values = () => weightValues(packed);
+  return { name, type: 'float32', shape, file, offset: 0, byteLength: 4 * shape[0] * shape[1], values };
 };
 
 const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;

@@ -1,4 +1,3 @@
-import type { PackedTensor } from '../checkpoint/packed.js';
 import type { Node } from './operators.js';
 import { type AttributesOf, type OperatorName, operatorSpec } from './operators.js';
 import {
@@ -22,8 +21,8 @@ export interface ExternalTensor {
   readonly file: string;
   readonly offset: number;
   readonly byteLength: number;
-  /** The matrix that these are the values of: they are in no file, and only inputs of a graph can be given them. */
-  readonly packed?: PackedTensor;
+  /** Reads the values where they are in no file as they are: only inputs of a graph can be given them. */
+  readonly values?: () => AsyncIterable<Float32Array>;
 }
 
 export type Initializer =

@@ -1,8 +1,6 @@
 import { open } from 'node:fs/promises';
 import * as ort from 'onnxruntime-node';
 import { decodeElements } from '../../checkpoint/elements.js';
-import type { PackedTensor } from '../../checkpoint/packed.js';
-import { weightValues } from '../../checkpoint/weight-values.js';
 import { type ExternalTensor, Graph } from '../../onnx/graph.js';
 import { type FinishedGraph, weightsAsInputs } from '../../onnx/weights-as-inputs.js';
 import {
@@ -45,7 +43,9 @@ export class DeviceWeights {
   async #tensor(weight: ExternalTensor): Promise<ort.Tensor> {
     const known = this.#tensors.get(weight.name);
     if (known) return known;
-    const stored = weight.packed ? await unpacked(weight.packed) : tensorOf(weight, await bytesOf(weight));
+    const stored = weight.values
+      ? await unpacked(weight.shape, weight.values())
+      : tensorOf(weight, await bytesOf(weight));
     const loader = await this.#loader(stored.type === 'float16' ? 'float16' : 'float32', weight.shape.length);
     const { weight: loaded } = await loader.run({ stored });
     if (!loaded) throw new Error(`${weight.name}: was not brought to the device`);
@@ -89,12 +89,12 @@ function tensorOf({ type, shape }: ExternalTensor, bytes: Uint8Array): ort.Tenso
   return new ort.Tensor('float32', decodeElements(type === 'bfloat16' ? 'bf16' : 'fp32', bytes), shape);
 }
 
-async function unpacked(weight: PackedTensor): Promise<ort.Tensor> {
-  const values = new Float32Array(weight.shape[0] * weight.shape[1]);
+async function unpacked(shape: readonly number[], rows: AsyncIterable<Float32Array>): Promise<ort.Tensor> {
+  const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
   let at = 0;
-  for await (const rows of weightValues(weight)) {
-    values.set(rows, at);
-    at += rows.length;
+  for await (const some of rows) {
+    values.set(some, at);
+    at += some.length;
   }
-  return new ort.Tensor('float32', values, weight.shape);
+  return new ort.Tensor('float32', values, shape);
 }

@@ -44,8 +44,7 @@ export class Sampler {
     const { temperature, topK, topP } = this.#sampling;
     const best = argmax(logprobs);
     if (temperature === 0) return best;
-    const highest = logprobs[best]!;
-    const weights = Float64Array.from(logprobs, (logprob) => Math.exp((logprob - highest) / temperature));
+    const weights = weightsOf(logprobs, logprobs[best]!, temperature);
     if (topK === 0 && topP >= 1) return draw(weights, this.#uniform());
     const kept = nucleus(weights, topK || weights.length, topP);
     return kept[
@@ -74,6 +73,19 @@ export function topTokens(logprobs: Float32Array, k: number): TokenLogprob[] {
   return best;
 }
 
+/** e to the power of this, times any vocabulary, is lost in the rounding of a sum of about 1. */
+const NOTHING = -60;
+
+/** Relative probabilities of all tokens. A loop: `Float64Array.from` takes 30 ms for 150,000 tokens. */
+function weightsOf(logprobs: Float32Array, highest: number, temperature: number): Float64Array {
+  const weights = new Float64Array(logprobs.length);
+  for (let i = 0; i < logprobs.length; i++) {
+    const exponent = (logprobs[i]! - highest) / temperature;
+    if (exponent > NOTHING) weights[i] = Math.exp(exponent);
+  }
+  return weights;
+}
+
 function argmax(values: Float32Array): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
@@ -81,8 +93,7 @@ function argmax(values: Float32Array): number {
 }
 
 function draw(weights: Float64Array, uniform: number): number {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  let left = uniform * total;
+  let left = uniform * sumOf(weights);
   for (let i = 0; i < weights.length; i++) {
     left -= weights[i]!;
     if (left < 0) return i;
@@ -90,16 +101,24 @@ function draw(weights: Float64Array, uniform: number): number {
   return argmax(Float32Array.from(weights)); // rounding left a remainder
 }
 
+function sumOf(weights: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += weights[i]!;
+  return sum;
+}
+
 /** Ids of the tokens that top-k and then top-p keep, most probable first. */
 function nucleus(weights: Float64Array, topK: number, topP: number): number[] {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const total = sumOf(weights);
   // Tokens below this bound add up to less than 1 − topP all together, so none of them is in the nucleus:
   // sorting the rest is enough, which matters for vocabularies of 10⁵.
-  const bound = topK < weights.length ? 0 : ((1 - topP) * total) / weights.length;
+  const limited = topK < weights.length;
+  const bound = limited ? kthLargest(weights, topK) : ((1 - topP) * total) / weights.length;
   const ids: number[] = [];
-  weights.forEach((weight, id) => {
-    if (weight > bound) ids.push(id);
-  });
+  for (let id = 0; id < weights.length; id++) {
+    const weight = weights[id]!;
+    if (weight > bound || (limited && weight === bound && weight > 0)) ids.push(id);
+  }
   ids.sort((a, b) => weights[b]! - weights[a]! || a - b);
   ids.length = Math.min(ids.length, topK);
   const mass = topP * (topK < weights.length ? ids.reduce((sum, id) => sum + weights[id]!, 0) : total);
@@ -109,4 +128,20 @@ function nucleus(weights: Float64Array, topK: number, topP: number): number[] {
     return reached >= mass;
   });
   return end < 0 ? ids : ids.slice(0, end + 1);
+}
+
+/** Up to this k, insertion into a list is faster than sorting everything. */
+const FEW = 256;
+
+function kthLargest(weights: Float64Array, k: number): number {
+  if (k > FEW) return weights.toSorted()[weights.length - k]!;
+  const largest = new Float64Array(k); // ascending
+  for (let i = 0; i < weights.length; i++) {
+    const weight = weights[i]!;
+    if (weight <= largest[0]!) continue;
+    let place = 0;
+    for (; place + 1 < k && largest[place + 1]! < weight; place++) largest[place] = largest[place + 1]!;
+    largest[place] = weight;
+  }
+  return largest[0]!;
 }

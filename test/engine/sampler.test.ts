@@ -58,6 +58,17 @@ describe('Sampler', () => {
     expect(first(3)).toBe(first(3));
   });
 
+  it.each([1, 20, 256, 257, 900])('keeps the %d most probable of a large vocabulary, ties by id', (topK) => {
+    // Each log-probability twice.
+    const logprobs = Float32Array.from({ length: 1000 }, (_, id) => -8 + 2 * Math.sin(id >> 1));
+    const best = [...logprobs.keys()].toSorted((a, b) => logprobs[b]! - logprobs[a]! || a - b);
+    const kept = new Set(best.slice(0, topK));
+    const sampler = new Sampler({ temperature: 1, topK, topP: 1, seed: 5 });
+    const drawn = new Set(Array.from({ length: 4000 }, () => sampler.sample(logprobs)));
+    expect([...drawn].filter((id) => !kept.has(id))).toEqual([]);
+    expect(drawn.size).toBeGreaterThan(0.9 * topK);
+  });
+
   it('finds the nucleus of a large, flat vocabulary', () => {
     const flat = new Float32Array(50_000).fill(Math.log(0.5 / 50_000));
     flat[7] = Math.log(0.5);

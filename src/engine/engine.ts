@@ -257,7 +257,8 @@ export class Engine {
 
   /** Precision of the process that writes; scores are computed in fp32. */
   get precision(): Precision {
-    return this.#precision;
+    const { device } = this.host.decode;
+    return (device ?? 'cpu') === 'cpu' ? this.#precision : 'fp32';
   }
 
   /** Parameters for predictions of time and memory. */
@@ -300,7 +301,7 @@ export class Engine {
       ...{ pid, restarts, device, precision, waiting, servers },
     });
     const { decode, score } = this.host;
-    return { streams: this.#streams, decode: of(decode, this.#precision), score: of(score, 'fp32') };
+    return { streams: this.#streams, decode: of(decode, this.precision), score: of(score, 'fp32') };
   }
 
   async close(): Promise<void> {
@@ -317,7 +318,7 @@ interface Prepared {
 function precisionOf({ tensors }: Checkpoint, { precision, device = 'cpu' }: EngineOptions): Precision {
   if (precision) return precision;
   const integers = [...tensors.values()].some(({ type }) => type === 'packed');
-  return integers && device === 'cpu' ? 'int8' : 'fp32';
+  return integers && (device === 'cpu' || device === 'auto') ? 'int8' : 'fp32';
 }
 
 function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Backend[] {

@@ -40,8 +40,8 @@ async function open(message: OpenMessage): Promise<void> {
 async function openDecode(message: OpenMessage): Promise<void> {
   const { threads, device, contextLength, prefixCacheBytes, integers } = message;
   if (device === 'inference-server') throw new Error('an inference server only scores');
-  const packed = integers && packedWeights(message.source);
-  const rounded = integers?.folder ? await openIntegerWeights(message.source, integers.folder) : [];
+  const packed = device === 'cpu' && integers ? packedWeights(message.source) : null;
+  const rounded = packed && integers?.folder ? await openIntegerWeights(message.source, integers.folder) : [];
   const source = { ...message.source, ...(packed && { integers: new Map([...packed, ...rounded]) }) };
   // Products of integers are slow unless they are packed.
   const sessions = new Sessions(source, { threads, device, packed: packed !== null });

@@ -22,7 +22,7 @@ export interface GenerateRequest {
   /**
    * Client of the request. Generations of several clients are scored for the same time each. Keys and values
    * of a prompt are used again for prompts of the same client that begin alike, such as the next turn of a
-   * conversation: the response is the same, but comes earlier. Without a client nothing is kept, because a
+   * conversation: the response is the same (up to rounding in int8), but comes earlier. Without a client nothing is kept, because a
    * fast answer would reveal that someone has asked before.
    */
   readonly client?: string;

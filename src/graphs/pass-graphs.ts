@@ -4,6 +4,7 @@ import { type SplitGraph, splitGraph } from '../onnx/split.js';
 import { gradients } from '../onnx/vjp.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
+import type { ProductsOptions } from './products.js';
 import { declareSequences } from './sequence-batch.js';
 import { findRival, outputStatistics } from './token-statistics.js';
 
@@ -17,11 +18,13 @@ import { findRival, outputStatistics } from './token-statistics.js';
  *   `[scored, vocab]`, the keys and values of the window, and what the second part takes.
  * - `second`, the model backward: also `targets` int64 `[scored]`, `attacked` fp32 `[scored]`, `alpha` `[1]`. Output:
  *   `adversary` `[rows, hidden]`, the step −α · sgn g.
+ *
+ * @param packs whether the first packs a copy of the integers of 4 bits: see {@link ProductsOptions}
  */
-export function buildPassGraphs(source: ModelSource): SplitGraph {
+export function buildPassGraphs(source: ModelSource, packs: boolean): SplitGraph {
   const { config } = source;
   const g = new Graph();
-  const decoder = new Decoder(g, source, { packs: true });
+  const decoder = new Decoder(g, source, { packs });
   const batch = declareSequences(g, config, 1);
   const rows = g.input('rows', 'int64', ['scored']);
   const windows = declareWindows(g, config, batch, ['past']);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planSafetensors } from '#src/checkpoint/safetensors-file.js';
 import { runScorePass } from '#src/engine/child/score-pass.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
+import { SplitPass } from '#src/engine/child/split-pass.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { openSession } from '#src/engine/ort-session.js';
 import { buildScoreGraph } from '#src/graphs/score-graph.js';
@@ -111,6 +112,23 @@ describe('the graphs of CUDA, on the CPU', () => {
       falls.push(tokens!.map(({ adversary }) => adversary!.fall));
     }
     expect(scoreErrors(falls[1]!, falls[0]!).all).toBeLessThan(0.002);
+  });
+});
+
+describe('a pass in parts', () => {
+  it('gives the same scores without memory for a packed copy', async () => {
+    const { config, tensors } = await openCheckpoint('test/fixtures/gguf/tiny-smollm3.gguf');
+    const source = { config, tensors };
+    const targets = PROMPT.slice(-16);
+    const fallsWith = async (available: number) => {
+      const session = await new SplitPass(source, { threads: 1 }, available).open(true);
+      const window = { cache: new KvCache(config, 64), start: 0, ids: PROMPT.slice(0, -1), targets };
+      const windows = [{ ...window, attacked: targets.map(() => true) }];
+      const step = { alpha: 1e-4, form: 'perturb' } as const;
+      const [tokens] = await runScorePass(session, runtimeOf({ source, threads: 1 }), windows, step);
+      return tokens!.map(({ adversary }) => adversary!.fall);
+    };
+    expect(scoreErrors(await fallsWith(0), await fallsWith(1e12)).all).toBeLessThan(0.002);
   });
 });
 

@@ -9,6 +9,10 @@ import {
   type SessionOptions,
 } from '../ort-session.js';
 
+/** A packed copy takes 7 bits for an integer of 4, and no more than this share of the memory that is available. */
+const COPY = 7 / 4;
+const SHARE = 1 / 8;
+
 interface Opened {
   readonly forward: OpenedGraph;
   readonly backward: OpenedGraph;
@@ -17,16 +21,23 @@ interface Opened {
 
 /**
  * Runs `score` and `forward` graphs of one sequence with two sessions in all, those of {@link buildPassGraphs}: the
- * forward one has the only packed copy of the weights.
+ * forward one has the only packed copy of the weights, if there is memory for it.
  */
 export class SplitPass {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
+  readonly #packs: boolean;
   #opened: Promise<Opened> | undefined;
 
-  constructor(source: ModelSource, options: SessionOptions) {
+  /** @param available bytes of memory: the weights are read where they are mapped, and slower, if a copy is too large */
+  constructor(source: ModelSource, options: SessionOptions, available = process.availableMemory()) {
     this.#source = source;
     this.#options = options;
+    let bytes = 0;
+    for (const weight of source.tensors.values()) {
+      if (weight.type === 'packed' && weight.format.bits === 4) bytes += weight.byteLength;
+    }
+    this.#packs = COPY * bytes <= SHARE * available;
   }
 
   /** @param adversary whether Adv. Pert. is computed; statistics of the clean rows always are */
@@ -66,9 +77,9 @@ export class SplitPass {
 
   #graphs(): Promise<Opened> {
     const open = async (): Promise<Opened> => {
-      const { first, second, handedOn } = buildPassGraphs(this.#source);
+      const { first, second, handedOn } = buildPassGraphs(this.#source, this.#packs);
       return {
-        forward: await openSession(first, { ...this.#options, packed: true }),
+        forward: await openSession(first, { ...this.#options, packed: this.#packs }),
         backward: await openSession(second, this.#options),
         handedOn,
       };

@@ -55,9 +55,10 @@ describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ 
     folder = scratch();
     terminal = new Terminal(folder, new URL(gateway.url).port);
   });
+  // A server that does not end in a minute is told with its output.
   afterAll(async () => {
     expect(await terminal.close()).toEqual([]);
-  });
+  }, 90_000);
 
   for (const block of blocks) {
     const name = fileNameOf(block);

@@ -2,7 +2,7 @@ import type { ModelConfig } from '../checkpoint/config.js';
 import { type ConvertedWeight, convert, planConversion } from '../checkpoint/conversion.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
-import { EMBEDDING, expectedTensors, type Weight, type Weights } from '../checkpoint/weights.js';
+import { EMBEDDING, expectedTensors, type Weight } from '../checkpoint/weights.js';
 import { ModelError } from '../files/errors.js';
 import type { ModelSource } from '../graphs/decoder.js';
 
@@ -49,8 +49,8 @@ export async function openIntegerWeights(
 }
 
 /** Bytes of that file for a model: its integers and their scales, 1.125 for each weight of a product. */
-export const integerBytes = (config: ModelConfig, tensors: Weights = new Map()): number =>
-  planConversion({ ...planOf({ config, tensors }), folder: '' }).byteLength;
+export const integerBytes = (config: ModelConfig): number =>
+  planConversion({ ...planOf({ config, tensors: new Map() }), folder: '' }).byteLength;
 
 const planOf = ({ config, tensors }: ModelSource) => ({
   format: FORMAT,

@@ -94,12 +94,13 @@ const SUPER = {
 /** An integer of 8 bits is kept plus this: `MatMulNBits` takes it for 0. */
 const ZERO = 128;
 
-/** 32 elements of 4 bits, those of the low halves of 16 bytes first: neighbours into one byte. */
-function pairs(source: Uint8Array, from: number, out: Uint8Array, to: number): void {
-  for (let i = 0; i < 8; i += 1) {
+/** Elements of 4 bits, those of the low halves of so many bytes first: neighbours into one byte. */
+function pairs(source: Uint8Array, from: number, bytes: 16 | 32, out: Uint8Array, to: number): void {
+  const half = bytes / 2;
+  for (let i = 0; i < half; i += 1) {
     const [a, b] = [source[from + 2 * i]!, source[from + 2 * i + 1]!];
     out[to + i] = (a & 15) | ((b & 15) << 4);
-    out[to + 8 + i] = (a >> 4) | (b & 0xf0);
+    out[to + half + i] = (a >> 4) | (b & 0xf0);
   }
 }
 
@@ -144,7 +145,7 @@ const TYPES = new Map<number, GgufType>(
         ...{ elements: 32, bytes: 18, format: { ...BLOCK_32.format, bits: 4 }, zero: 8 },
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
-          pairs(source, at + 2, to.integers, 16 * block);
+          pairs(source, at + 2, 16, to.integers, 16 * block);
         },
       }),
     },
@@ -155,7 +156,7 @@ const TYPES = new Map<number, GgufType>(
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           to.unit(1, block, source, at + 2);
-          pairs(source, at + 4, to.integers, 16 * block);
+          pairs(source, at + 4, 16, to.integers, 16 * block);
         },
       }),
     },
@@ -202,12 +203,7 @@ const TYPES = new Map<number, GgufType>(
           groupScales(source, at + 4, block, to);
           // Two groups share 32 bytes.
           for (let pair = 0; pair < 4; pair += 1) {
-            const [from, out] = [at + 16 + 32 * pair, 128 * block + 32 * pair];
-            for (let i = 0; i < 16; i += 1) {
-              const [a, b] = [source[from + 2 * i]!, source[from + 2 * i + 1]!];
-              to.integers[out + i] = (a & 15) | ((b & 15) << 4);
-              to.integers[out + 16 + i] = (a >> 4) | (b & 0xf0);
-            }
+            pairs(source, at + 16 + 32 * pair, 32, to.integers, 128 * block + 32 * pair);
           }
         },
       }),

@@ -78,9 +78,9 @@ export class Sessions implements GraphRunners {
 
   /** The largest number of sequences, of those that wait, that go through in one run. */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
+    if (this.#passes) return 1;
     const { device = 'cpu', packed } = this.#options;
     const most = Math.min(waiting, limit, LARGEST_BATCH[device]);
-    if (this.#passes) return 1;
     return (packed ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
   }
 

@@ -1,0 +1,104 @@
+import { type PackedPart, type PackedTensor, packedRowBytes } from '../checkpoint/packed.js';
+import type { ExternalTensor, Graph } from '../onnx/graph.js';
+import type { ElementType, Shape, Value } from '../onnx/types.js';
+
+/** How graphs read the parts of a matrix in integers, and make values of them. */
+
+export const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;
+
+/** What of the stored bytes is multiplied: of integers of 4 bits, two are in a byte. */
+export type Integers = 'bytes' | 'bytes / 16' | 'low halves';
+
+/** The integers times their scales, fp32 `[out, in]`, or `[out, in / 2]` for integers of 4 bits. */
+export function scaledIntegers(g: Graph, part: PackedTensor, of: Integers, after: Value): Value {
+  const { shape, format } = part;
+  const blocks = (shape[0] * shape[1]) / format.block;
+  const bytes = (format.block * format.bits) / 8;
+  // As rows of one block each: with a scale for each row, the operator is four times as fast as by blocks.
+  const stored = g.external(external(part, 'integers', 'uint8', [blocks, bytes]));
+  const take = (units: Value): Value => g.tied(units, after);
+  const given = numbers(g, part, 'scale', { take, shape: [blocks] });
+  const scales = of === 'bytes / 16' ? g.op('Mul', [given, g.scalar(1 / 16)]) : given;
+  const inputs = [
+    of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
+    scales,
+    ...(of === 'bytes' && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
+  ];
+  const values = g.op('DequantizeLinear', inputs, { axis: 0 });
+  const result = g.reshape(values, [shape[0], (shape[1] * format.bits) / 8]);
+  return g.rereadable(result, (later) => scaledIntegers(g, part, of, later));
+}
+
+/** The low halves of the bytes times their scales, by arithmetic in fp32. */
+export function scaledHalves(g: Graph, part: PackedTensor, after: Value): Value {
+  const { shape, format } = part;
+  const blocks = (shape[0] * shape[1]) / format.block;
+  const stored = g.external(external(part, 'integers', 'uint8', [blocks, format.block / 2]));
+  const bytes = g.cast(g.tied(stored, after), 'float32');
+  const high = g.op('Floor', [g.op('Mul', [bytes, g.scalar(1 / 16)])]);
+  const low = g.op('Sub', [bytes, g.op('Mul', [high, g.scalar(16)])]);
+  const scales = numbers(g, part, 'scale', { take: (units) => g.tied(units, after), shape: [blocks] });
+  const values = g.op('Mul', [low, g.reshape(scales, [blocks, 1])]);
+  const result = g.reshape(values, [shape[0], shape[1] / 2]);
+  return g.rereadable(result, (later) => scaledHalves(g, part, later));
+}
+
+/** What is added to all inputs of a block, fp32 `[out, blocks]`: the offset, for 4 bits less zero times the scale. */
+export function blockOffsets(g: Graph, part: PackedTensor, after: Value): Value {
+  const { bits, zero, offsets } = part.format;
+  const [out, inner] = part.shape;
+  const reading = {
+    take: (stored: Value): Value => g.tied(stored, after),
+    shape: [out, inner / part.format.block],
+  };
+  const moved =
+    bits === 4 && zero !== 0 ? g.op('Mul', [numbers(g, part, 'scale', reading), g.scalar(-zero)]) : null;
+  const given = offsets === null ? null : numbers(g, part, 'offset', reading);
+  const value = moved && given ? g.op('Add', [moved, given]) : (moved ?? given)!;
+  return g.rereadable(value, (later) => blockOffsets(g, part, later));
+}
+
+/** How numbers are read: what is done with them as stored, and the shape that is wanted, whose rows may be others. */
+interface Reading {
+  readonly take: (stored: Value) => Value;
+  readonly shape: Shape;
+}
+
+/** Scales or offsets of all blocks of some rows, fp32; `[out, blocks]` by default. */
+export function numbers(g: Graph, weight: PackedTensor, kind: 'scale' | 'offset', reading?: Reading): Value {
+  const { format } = weight;
+  const [out, inner] = weight.shape;
+  const [blocks, { group }] = [Math.ceil(inner / format.block), format];
+  const { take, shape } = reading ?? { take: (stored: Value) => stored, shape: [out, blocks] };
+  // In the shape that is needed from the start: onnxruntime 1.30 fails to merge two Reshapes of which one is tied.
+  const read = (part: PackedPart, type: ElementType, dims: readonly number[]): Value =>
+    g.cast(take(g.external(external(weight, part, type, dims))), 'float32');
+  const [units, factors] = [`${kind}_units`, `${kind}_factors`] as const;
+  const type = ELEMENT_TYPE[format.type];
+  const factored = format[`${kind}s`] === 'factors';
+  if (!factored && group === 1) return read(units, type, shape.length === 1 ? [out * blocks] : [out, blocks]);
+  const column = read(units, type, [out, blocks / group, 1]);
+  const all = factored
+    ? g.op('Mul', [read(factors, 'int8', [out, blocks / group, group]), column])
+    : g.expand(column, column.shape.with(2, group));
+  return g.reshape(all, shape);
+}
+
+/** A part of a packed matrix as the graph reads it; only the sizes of the whole matter. */
+export function external(
+  { name, file, format, shape, offsets }: PackedTensor,
+  part: PackedPart,
+  type: ElementType,
+  dims: readonly number[],
+): ExternalTensor {
+  const byteLength = shape[0] * packedRowBytes(shape[1], format).get(part)!;
+  // One part may be read as several types.
+  return {
+    name: `${name}.${part}.${type}[${dims}]`,
+    type,
+    shape: dims,
+    file,
+    offset: offsets[part]!,
+    byteLength,
+  };
+}

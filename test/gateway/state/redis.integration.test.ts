@@ -12,7 +12,7 @@ describe.skipIf(!hasRedis)('the connection to Redis (skipped without Redis)', ()
   it('hears an answer that came while the process was stopped', async () => {
     const [{ url }, observe, logger] = [redisServer.server, vi.fn(), pino({ level: 'silent' })];
     const redis = new Redis({ url, logger, observe, found: () => {} });
-    await vi.waitFor(() => expect(redis.up).toBe(true));
+    await expect.poll(() => redis.up).toBe(true);
     const answer = redis.run((client) => client.ping());
     await new Promise(setImmediate); // the command is on its way
     const askedMs = performance.now();

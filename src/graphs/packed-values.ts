@@ -7,37 +7,51 @@ import type { ElementType, Shape, Value } from '../onnx/types.js';
 export const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;
 
 /** What of the stored bytes is multiplied: of integers of 4 bits, two are in a byte. */
-export type Integers = 'bytes' | 'bytes / 16' | 'low halves';
+export type Integers = 'bytes' | 'low halves';
 
 /** The integers times their scales, fp32 `[out, in]`, or `[out, in / 2]` for integers of 4 bits. */
-export function scaledIntegers(g: Graph, part: PackedTensor, of: Integers, after: Value): Value {
+export function scaledIntegers(
+  g: Graph,
+  part: PackedTensor,
+  of: Integers,
+  after: Value,
+  scales = blockScales(g, part, after),
+): Value {
   const { shape, format } = part;
   const blocks = (shape[0] * shape[1]) / format.block;
   const bytes = (format.block * format.bits) / 8;
   // As rows of one block each: with a scale for each row, the operator is four times as fast as by blocks.
   const stored = g.external(external(part, 'integers', 'uint8', [blocks, bytes]));
-  const take = (units: Value): Value => g.tied(units, after);
-  const given = numbers(g, part, 'scale', { take, shape: [blocks] });
-  const scales = of === 'bytes / 16' ? g.op('Mul', [given, g.scalar(1 / 16)]) : given;
   const inputs = [
     of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
     scales,
-    ...(of === 'bytes' && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
+    ...(format.bits === 8 && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
   ];
   const values = g.op('DequantizeLinear', inputs, { axis: 0 });
   const result = g.reshape(values, [shape[0], (shape[1] * format.bits) / 8]);
   return g.rereadable(result, (later) => scaledIntegers(g, part, of, later));
 }
 
+/** One scale for each block, fp32 `[out × blocks]`. */
+export function blockScales(g: Graph, part: PackedTensor, after: Value): Value {
+  const { shape, format } = part;
+  const take = (units: Value): Value => g.tied(units, after);
+  return numbers(g, part, 'scale', { take, shape: [(shape[0] * shape[1]) / format.block] });
+}
+
 /** The low halves of the bytes times their scales, by arithmetic in fp32. */
-export function scaledHalves(g: Graph, part: PackedTensor, after: Value): Value {
+export function scaledHalves(
+  g: Graph,
+  part: PackedTensor,
+  after: Value,
+  scales = blockScales(g, part, after),
+): Value {
   const { shape, format } = part;
   const blocks = (shape[0] * shape[1]) / format.block;
   const stored = g.external(external(part, 'integers', 'uint8', [blocks, format.block / 2]));
   const bytes = g.cast(g.tied(stored, after), 'float32');
   const high = g.op('Floor', [g.op('Mul', [bytes, g.scalar(1 / 16)])]);
   const low = g.op('Sub', [bytes, g.op('Mul', [high, g.scalar(16)])]);
-  const scales = numbers(g, part, 'scale', { take: (units) => g.tied(units, after), shape: [blocks] });
   const values = g.op('Mul', [low, g.reshape(scales, [blocks, 1])]);
   const result = g.reshape(values, [shape[0], shape[1] / 2]);
   return g.rereadable(result, (later) => scaledHalves(g, part, later));

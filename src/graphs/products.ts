@@ -6,6 +6,7 @@ import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import {
   blockOffsets,
+  blockScales,
   ELEMENT_TYPE,
   external,
   type Integers,
@@ -161,9 +162,10 @@ export class Products {
     for (const part of partsToCopy(weight) as PackedTensor[]) {
       const some = part === weight ? dy : g.slice(dy, 1, [from], part.shape[0]);
       from += part.shape[0];
+      const scales = blockScales(g, part, after);
       const times = (integers: Integers): Value =>
-        g.op('MatMul', [some, this.#scaled(part, integers, after)]);
-      bytes = add(bytes, times(bits === 8 ? 'bytes' : 'bytes / 16'));
+        g.op('MatMul', [some, this.#scaled(part, integers, after, scales)]);
+      bytes = add(bytes, times('bytes'));
       after = bytes;
       if (bits === 4) low = add(low, times('low halves'));
       if (offsets !== null || (bits === 4 && zero !== 0)) {
@@ -172,7 +174,7 @@ export class Products {
     }
     let gradient = bytes!;
     if (low) {
-      const odd = g.op('Sub', [bytes!, g.op('Mul', [low, g.scalar(1 / 16)])]);
+      const odd = g.op('Mul', [g.op('Sub', [bytes!, low]), g.scalar(1 / 16)]);
       const pairs = [low, odd].map((half) => g.unsqueeze(half, [2]));
       gradient = g.reshape(g.op('Concat', pairs, { axis: 2 }), [rows, inner]);
     }
@@ -190,15 +192,17 @@ export class Products {
   #packed(x: Value, part: PackedTensor, after: Value): Value {
     const g = this.#g;
     const { bits, block, zero, offsets } = part.format;
+    const scales = blockScales(g, part, after);
     const times = (inputs: Value, integers: Integers): Value =>
-      g.op('Gemm', [inputs, this.#scaled(part, integers, after)], { transB: 1 });
+      g.op('Gemm', [inputs, this.#scaled(part, integers, after, scales)], { transB: 1 });
     let product: Value;
     if (bits === 8) {
       product = times(x, 'bytes');
     } else {
       const [even, odd] = this.#halves(x);
-      const less = g.op('Sub', [even, g.op('Mul', [odd, g.scalar(1 / 16)])]);
-      product = g.op('Add', [times(less, 'low halves'), times(odd, 'bytes / 16')]);
+      const share = g.op('Mul', [odd, g.scalar(1 / 16)]);
+      const less = g.op('Sub', [even, share]);
+      product = g.op('Add', [times(less, 'low halves'), times(share, 'bytes')]);
     }
     // Halves are taken without their zero, which then is an offset of the block.
     const moved = bits === 4 && zero !== 0;
@@ -207,9 +211,11 @@ export class Products {
     return g.op('Add', [product, g.op('Gemm', [sums, blockOffsets(g, part, after)], { transB: 1 })]);
   }
 
-  #scaled(part: PackedTensor, integers: Integers, after: Value): Value {
+  #scaled(part: PackedTensor, integers: Integers, after: Value, scales: Value): Value {
     const halves = this.#gpu === 'cuda' && integers === 'low halves';
-    return halves ? scaledHalves(this.#g, part, after) : scaledIntegers(this.#g, part, integers, after);
+    return halves
+      ? scaledHalves(this.#g, part, after, scales)
+      : scaledIntegers(this.#g, part, integers, after, scales);
   }
 
   /** `[rows, in]` → the even and the odd columns, `[rows, in / 2]` */

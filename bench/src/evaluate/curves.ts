@@ -5,7 +5,7 @@ export const CURVE_PLACES = 50;
 
 /**
  * A response's scores at even places, between tokens on the straight line.
- * @param scores `null`, not attacked, counts as 0
+ * @param scores `null`, skipped by the schedule, is drawn as 0
  */
 export function curveOf(scores: readonly (number | null)[]): Float64Array {
   const curve = new Float64Array(CURVE_PLACES);

@@ -1,13 +1,13 @@
-import { max, mean, sumSimple } from 'simple-statistics';
+import { STATISTICS, type Statistic, stepScore } from 'flinch';
 
 /** How the scores of a step's tokens become one: the largest, length-normalised, or summed, which favours long steps. */
-export const AGGREGATIONS = ['max', 'mean', 'sum'] as const;
+export const AGGREGATIONS = STATISTICS;
 
-export type Aggregation = (typeof AGGREGATIONS)[number];
+export type Aggregation = Statistic;
 
-const AGGREGATE: Readonly<Record<Aggregation, (scores: number[]) => number>> = { max, mean, sum: sumSimple };
-
-/** @param scores of the step's tokens, at least one; `null`, not attacked, counts as 0 */
-export function aggregate(aggregation: Aggregation, scores: readonly (number | null)[]): number {
-  return AGGREGATE[aggregation](scores.map((score) => score ?? 0));
-}
+/** As the guard does. @param scores of the step's tokens; `null` where the schedule skipped one */
+export const aggregate = (aggregation: Aggregation, scores: readonly (number | null)[]): number =>
+  stepScore(
+    aggregation,
+    scores.filter((score) => score !== null),
+  );

@@ -4,7 +4,7 @@ import type { TokenRange } from './response-steps.js';
  * Whether a step holds one of the response's k highest tokens, ties included (arXiv 2602.02427): a token of it scores at
  * least the k-th highest. The lowest score of the response is never a hit, or else a schedule that tells no tokens apart
  * would hit always.
- * @param scores of the whole response; `null`, not attacked, counts as 0
+ * @param scores of the whole response; `null`, skipped by the schedule, ranks below all others, as in the guard
  */
 export function holdsTops(
   scores: readonly (number | null)[],
@@ -12,7 +12,7 @@ export function holdsTops(
   ks: readonly number[],
 ): boolean[] {
   const ascending = new Float64Array(scores.length);
-  for (let i = 0; i < scores.length; i += 1) ascending[i] = scores[i] ?? 0;
+  for (let i = 0; i < scores.length; i += 1) ascending[i] = scores[i] ?? Number.NEGATIVE_INFINITY;
   const highest = ascending.subarray(start, end).reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
   ascending.sort();
   return ks.map((k) => highest >= ascending.at(-Math.min(k, scores.length))! && highest > ascending[0]!);

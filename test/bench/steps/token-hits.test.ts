@@ -13,6 +13,7 @@ describe('holdsTops', () => {
   it('is no hit of the lowest score', () => {
     expect(holdsTops([0, 0, 0], { start: 0, end: 2 }, [1])).toEqual([false]);
     expect(holdsTops([null, 0.1, null], { start: 2, end: 3 }, [3])).toEqual([false]);
+    expect(holdsTops([null, 0.1, -0.1], { start: 2, end: 3 }, [2])).toEqual([true]);
     expect(holdsTops([null, 0.1, null], { start: 1, end: 3 }, [3])).toEqual([true]);
   });
 });

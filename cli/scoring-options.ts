@@ -68,7 +68,7 @@ function scoringHelp(schedules: readonly Schedule['kind'][]): string {
 const SCHEDULES: Readonly<Record<Schedule['kind'], string>> = {
   offline: "one pass over the finished text perturbs all of it at once: the paper's score",
   windowed: 'one pass per block of new tokens, over the window before them, as in streams',
-  lazy: 'one pass at once per doubtful token; the other tokens are marked as skipped',
+  lazy: 'one pass per block with a doubtful token, for these tokens; the others are marked as skipped',
 };
 
 export const methodsOption = (): Option =>

@@ -15,19 +15,14 @@ export interface ResponseWork {
 const DIRECTIONS = 3;
 
 /**
- * Upper bound of a response's work: under the schedule `lazy` as if every token were doubtful. Continuations
+ * Upper bound of a response's work: under the schedule `lazy` as if every block had a doubtful token. Continuations
  * that a guard draws do not count.
  */
 export function responseWork(scoring: Scoring, { prompt, response }: ResponseSize): ResponseWork {
   const positions = prompt + response;
   const { schedule, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
   const attacks = scoring.methods.includes('adversarial');
-  const passes =
-    schedule.kind === 'offline'
-      ? 1
-      : schedule.kind === 'lazy'
-        ? response
-        : Math.ceil(response / schedule.block);
+  const passes = schedule.kind === 'offline' ? 1 : Math.ceil(response / schedule.block);
   const whole = schedule.kind === 'offline' || schedule.window === 'all';
   const window = whole ? positions : Math.min(schedule.window, positions);
   return {

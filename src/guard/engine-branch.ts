@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import type { CompleteRequest, GenerateRequest } from '../engine/generation.js';
-import { writesScores, writtenScores } from '../stream/written-scores.js';
+import { usesWritten, writesScores, writtenScores } from '../stream/written-scores.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import { checkScoring, type Scoring } from '../uncertainty/settings.js';
@@ -28,10 +28,11 @@ export async function engineBranch(
   { scoring, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
   checkScoring(scoring);
-  const statistics = writesScores(scoring);
-  const asked = { ...engine.complete(request), forks, statistics };
+  const asked = { ...engine.complete(request), forks, statistics: usesWritten(scoring) };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
-  const scorer = statistics ? writtenScorer(scoring) : await passScorer(engine, asked, scoring, lagTokens);
+  const scorer = writesScores(scoring)
+    ? writtenScorer(scoring)
+    : await passScorer(engine, asked, scoring, lagTokens);
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));
   return branchOf(engineWriter(engine, asked, generation), scorer, { ...judge, forks });
 }

@@ -24,6 +24,7 @@ import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
 import { score } from './score.js';
 import { segmentSteps } from './segment-steps.js';
+import { usesWritten } from './written-scores.js';
 
 /** An answer that was written to be looked at, not to be read. */
 export interface CollectedAnswer extends ScoredAnswer {
@@ -85,7 +86,7 @@ function answer(
     const gate = new FlowGate();
     const positions = request.promptIds.length + request.maxTokens;
     const open = () => SequenceScorer.open(engine, request.promptIds, scoring, positions);
-    return generate(engine, request, gate).pipe(
+    return generate(engine, { ...request, statistics: usesWritten(scoring) }, gate).pipe(
       score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
       segmentSteps(),
       tap((event) => {

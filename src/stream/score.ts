@@ -204,6 +204,6 @@ async function scoreNext(
   return [...scores, ...(await scorer.finish())];
 }
 
-function newToken({ id, logprob }: TokenEvent, begins: boolean): ScorableToken {
-  return { id, begins, ...(logprob !== null && { logprob }) };
+function newToken({ id, logprob, statistics }: TokenEvent, begins: boolean): ScorableToken {
+  return { id, begins, ...(logprob !== null && { logprob }), ...(statistics && { statistics }) };
 }

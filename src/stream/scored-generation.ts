@@ -8,7 +8,7 @@ import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
 import { score } from './score.js';
-import { writesScores, writtenScores } from './written-scores.js';
+import { usesWritten, writesScores, writtenScores } from './written-scores.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
@@ -30,11 +30,10 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     checkScoring(scoring);
-    if (writesScores(scoring)) {
-      return generate(engine, { ...request, statistics: true }, gate).pipe(writtenScores(scoring.methods));
-    }
+    const told = { ...request, statistics: usesWritten(scoring) };
+    if (writesScores(scoring)) return generate(engine, told, gate).pipe(writtenScores(scoring.methods));
     const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);
-    const scored = () => generate(engine, request, gate).pipe(score({ open: () => opened, block, gate }));
+    const scored = () => generate(engine, told, gate).pipe(score({ open: () => opened, block, gate }));
     return from(opened).pipe(
       switchMap(scored),
       finalize(() => {

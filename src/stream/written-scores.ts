@@ -16,6 +16,10 @@ export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 's
   return known && schedule.kind !== 'offline';
 }
 
+/** Whether the process that writes is asked for more than log-probabilities: all scores, or those of tokens in no pass. */
+export const usesWritten = (scoring: Pick<Scoring, 'methods' | 'schedule'>): boolean =>
+  writesScores(scoring) || scoring.schedule.kind === 'lazy';
+
 /**
  * Scores each token by what came with it, in the same moment and without a pass.
  *

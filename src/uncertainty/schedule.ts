@@ -5,8 +5,9 @@
  * - `offline`: the paper's. One pass over the finished sequence, all response tokens attacked at once.
  * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale
  *   does not drift as the sequence grows, and it needs no later token.
- * - `lazy`: a pass for each doubtful token as soon as it is there, which attacks it alone; the others are skipped.
- *   The gradient of log P vanishes as P nears 1, so there is little to find in them.
+ * - `lazy`: one pass per block that has a doubtful token, over the `window` positions before the last of these, which
+ *   attacks them only; the others are skipped. The gradient of log P vanishes as P nears 1, so there is little to find
+ *   in them.
  */
 export type Schedule =
   | { readonly kind: 'offline' }
@@ -19,7 +20,7 @@ export type Schedule =
     }
   | {
       readonly kind: 'lazy';
-      /** The most new tokens that wait for a doubtful one before they are known to be skipped. */
+      /** New tokens per pass. */
       readonly block: number;
       readonly window: number | 'all';
       /** A token is doubtful when 1 − P exceeds it. */
@@ -41,7 +42,7 @@ export function windowStart(schedule: Schedule, from: number, to: number, attack
   return schedule.window === 'all' ? 0 : Math.max(0, to - 1 - schedule.window);
 }
 
-/** Whether a token needs a pass of its own. */
+/** Whether a lazy pass attacks a token. */
 export function isDoubtful(logprob: number, epsilon: number): boolean {
   return -Math.expm1(logprob) > epsilon;
 }

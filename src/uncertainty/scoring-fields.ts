@@ -71,7 +71,7 @@ export const scoringFields = {
     .enum(['windowed', 'lazy'])
     .default('windowed')
     .describe(
-      'When scores are computed: one pass per block of new tokens (`windowed`), or one pass per doubtful token and none for the others (`lazy`).',
+      'When scores are computed: one pass per block of new tokens (`windowed`), or per block with a doubtful token, for these tokens only (`lazy`).',
     ),
   epsilon: z
     .number({ error: share })

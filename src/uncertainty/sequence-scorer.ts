@@ -1,20 +1,23 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
 import type { GenerateRequest } from '../engine/generation.js';
-import type { Rival } from '../engine/protocol.js';
+import type { PassToken, Rival } from '../engine/protocol.js';
 import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
+import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
 import { checkFinite, type Measured, SCORE_OF } from './methods.js';
 import { needsReplicas, replicaOptions, sizeOf } from './replicas.js';
 import { blockOf, isDoubtful, windowStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
-/** A token of the response, with its log-probability if its writer knows it. */
+/** A token of the response, with what its writer says of its probability. */
 export interface NewToken {
   readonly id: number;
   /** Natural log, temperature 1. */
   readonly logprob?: number;
+  /** Where the schedule is `lazy` and the log-probability is known, too, no pass computes these again. */
+  readonly statistics?: TokenStatistics;
   /** No pass scores it together with the token before it. */
   readonly begins?: boolean;
 }
@@ -36,12 +39,8 @@ export interface TokenScore {
 /** A token that no pass scores. */
 export type PassedToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'rival'>;
 
-/** The next tokens that go into a pass. */
-interface Block {
-  readonly count: number;
-  /** Whether the adversary attacks each of them; `null` for a pass without one. */
-  readonly attacked: readonly boolean[] | null;
-}
+/** What a pass, or the writer, says of a token's probability. */
+type Probability = Omit<PassToken, 'adversary'>;
 
 /**
  * Scores a response while it grows, or once it is there: the passes are the same. Calls are served in their order;
@@ -56,6 +55,8 @@ export class SequenceScorer {
   readonly #response: NewToken[] = [];
   /** Response tokens that are not scored yet. */
   #unscored: NewToken[] = [];
+  /** Under `lazy`, what is known of the first of them. */
+  #known: Probability[] = [];
   /** Response positions at which passes began: the tokens up to the next of these were scored together. */
   readonly #blocks: number[] = [];
   #scored = 0;
@@ -196,73 +197,85 @@ export class SequenceScorer {
     return result;
   }
 
-  /** @param least the number of waiting tokens from which on a block is due without a doubtful one */
+  /** @param least the number of waiting tokens from which on a block is due */
   async #score(least: number): Promise<TokenScore[]> {
-    if (this.#isLazy()) await this.#learnLogprobs();
     const scores: TokenScore[] = [];
-    for (let block = this.#next(least); block; block = this.#next(least)) {
-      scores.push(...(await this.#pass(block)));
+    for (let count = this.#next(least); count > 0; count = this.#next(least)) {
+      scores.push(...(await this.#scoreBlock(count)));
     }
     return scores;
   }
 
-  #isLazy(): boolean {
-    const { schedule, methods } = this.#scoring;
-    return schedule.kind === 'lazy' && methods.includes('adversarial');
-  }
-
-  #next(least: number): Block | null {
-    const { methods, schedule } = this.#scoring;
+  /** How many tokens the next block has; 0 if it is not due. */
+  #next(least: number): number {
+    const { schedule } = this.#scoring;
     const limit =
       schedule.kind === 'offline' ? -1 : this.#unscored.findIndex(({ begins }, i) => i > 0 && begins);
-    const block = this.#unscored.slice(0, limit < 0 ? blockOf(schedule) : Math.min(limit, blockOf(schedule)));
-    const due = block.length > 0 && (block.length >= least || block.length === limit);
-    if (!methods.includes('adversarial')) return due ? { count: block.length, attacked: null } : null;
-    if (schedule.kind !== 'lazy') {
-      return due ? { count: block.length, attacked: block.map(() => true) } : null;
-    }
-    const doubtful = block.findIndex(({ logprob }) => isDoubtful(logprob!, schedule.epsilon));
-    if (doubtful < 0) return due ? { count: block.length, attacked: null } : null;
-    return { count: doubtful + 1, attacked: block.slice(0, doubtful + 1).map((_, i) => i === doubtful) };
+    const count = Math.min(this.#unscored.length, blockOf(schedule), limit < 0 ? Infinity : limit);
+    return count >= least || count === limit ? count : 0;
   }
 
-  /** The probabilities that tell which tokens are doubtful, where the writer of the sequence did not give them. */
-  async #learnLogprobs(): Promise<void> {
-    const unknown = this.#unscored.findIndex(({ logprob }) => logprob === undefined);
-    if (unknown < 0) return;
-    const from = this.#promptIds.length + this.#scored + unknown;
-    const to = this.#promptIds.length + this.#scored + this.#unscored.length;
-    const newIds = this.#unsent.splice(0);
-    const request = { newIds, start: from - 1, from, to, adversary: null };
-    const { tokens, positions } = await this.#sequence.pass(request);
-    this.#positions += positions;
-    for (const [i, { logprob }] of tokens.entries()) {
-      this.#unscored[unknown + i] = { ...this.#unscored[unknown + i]!, logprob };
-    }
-  }
-
-  async #pass({ count, attacked }: Block): Promise<TokenScore[]> {
-    const { schedule, alpha, form = 'perturb', top } = this.#scoring;
+  async #scoreBlock(count: number): Promise<TokenScore[]> {
+    const { methods, schedule } = this.#scoring;
+    const attacks = methods.includes('adversarial');
     const from = this.#promptIds.length + this.#scored;
     const to = from + count;
+    const tokens =
+      attacks && schedule.kind === 'lazy'
+        ? await this.#attackDoubtful(count, schedule.epsilon)
+        : await this.#pass(from, to, attacks ? Array(count).fill(true) : null);
+    const sample = async (kind: 'noise' | 'tokur') =>
+      needsReplicas(kind, this.#scoring)
+        ? this.#sequence.sample({ kind, newIds: this.#unsent.splice(0), from, to })
+        : [];
+    const [noise, tokur] = [await sample('noise'), await sample('tokur')];
+    const first = this.#scored;
+    this.#blocks.push(first);
+    this.#scored += count;
+    const { top } = this.#scoring;
+    return this.#unscored.splice(0, count).map(({ id }, i) => {
+      const token = { ...tokens[i]!, noise: noise[i] ?? [], tokur: tokur[i] ?? [] };
+      const most = top !== undefined && { top: token.top };
+      return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i), ...most };
+    });
+  }
+
+  /** One pass attacks the doubtful tokens of a block. Of the others, and without any of all, only what is known is told. */
+  async #attackDoubtful(count: number, epsilon: number): Promise<PassToken[]> {
+    await this.#learn(count);
+    const known = this.#known.splice(0, count);
+    const doubtful = known.map(({ logprob }) => isDoubtful(logprob, epsilon));
+    const [first, end] = [doubtful.indexOf(true), doubtful.lastIndexOf(true) + 1];
+    const from = this.#promptIds.length + this.#scored;
+    const attacked = end === 0 ? [] : await this.#pass(from + first, from + end, doubtful.slice(first, end));
+    return known.map((token, i) => ({
+      ...token,
+      adversary: doubtful[i] ? attacked[i - first]!.adversary : null,
+    }));
+  }
+
+  /** The probabilities of the next tokens, from a pass where the writer of the sequence did not give them. */
+  async #learn(count: number): Promise<void> {
+    const { top } = this.#scoring;
+    for (const { logprob, statistics } of this.#unscored.slice(this.#known.length)) {
+      if (logprob === undefined || !statistics || top !== undefined) break;
+      this.#known.push({ logprob, ...statistics, top: [] });
+    }
+    if (this.#known.length >= count) return;
+    const first = this.#promptIds.length + this.#scored;
+    this.#known.push(...(await this.#pass(first + this.#known.length, first + this.#unscored.length, null)));
+  }
+
+  /** @param attacked whether the adversary attacks each of the tokens; `null` for a pass without one */
+  async #pass(from: number, to: number, attacked: readonly boolean[] | null): Promise<readonly PassToken[]> {
+    const { schedule, alpha, form = 'perturb', top } = this.#scoring;
     const start = windowStart(schedule, from, to, attacked !== null);
     const adversary = attacked && { alpha, form, attacked };
     const newIds = this.#unsent.splice(0);
     const request = { newIds, start, from, to, adversary, ...(top !== undefined && { top }) };
     const { tokens, positions } = await this.#sequence.pass(request);
-    const sample = async (kind: 'noise' | 'tokur') =>
-      needsReplicas(kind, this.#scoring) ? this.#sequence.sample({ kind, newIds: [], from, to }) : [];
-    const [noise, tokur] = [await sample('noise'), await sample('tokur')];
     this.#positions += positions;
-    const first = this.#scored;
-    this.#blocks.push(first);
-    this.#scored += count;
-    return this.#unscored.splice(0, count).map(({ id }, i) => {
-      const measured = { ...tokens[i]!, noise: noise[i] ?? [], tokur: tokur[i] ?? [] };
-      const token = attacked?.[i] ? measured : { ...measured, adversary: null };
-      const most = top !== undefined && { top: token.top };
-      return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i), ...most };
-    });
+    return tokens;
   }
 
   #measure(token: Measured, index: number): Pick<TokenScore, 'scores' | 'skipped' | 'rival'> {

@@ -49,8 +49,8 @@ export const DEFAULT_BLOCK = 16;
 export const MAX_BLOCK = 65536;
 export const DEFAULT_WINDOW = 32;
 
-/** A token is doubtful when 1 − P exceeds it; docs/results/engine.md has the curve. */
-export const DEFAULT_EPSILON = 0.01;
+/** A token is doubtful when 1 − P exceeds it: of models that reason, others matter little (docs/results/engine.md). */
+export const DEFAULT_EPSILON = 0.5;
 
 /** l = 20, σ = 1e-3 are the paper's. */
 export const DEFAULT_RANDOM = { sigma: 1e-3, samples: 20, seed: 0 } as const satisfies RandomSettings;

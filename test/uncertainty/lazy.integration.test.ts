@@ -7,6 +7,7 @@ import {
   modelId,
   type ScoreEvent,
   type Scoring,
+  SequenceScorer,
   scoredGeneration,
   scoreResponse,
   type TokenEvent,
@@ -63,21 +64,63 @@ describe('the lazy schedule', () => {
     }
   });
 
-  it('gives a doubtful token what a pass of its own gives', async () => {
+  it('attacks the doubtful tokens of a block together, over the window before the last of them', async () => {
     const ids = tokens.map(modelId);
-    const alone = await scoreResponse(engine, promptIds, ids, {
-      ...scoring,
-      schedule: { kind: 'windowed', block: 1, window: 64 },
-    });
-    const pairs = scores.flatMap(({ index, scores: { adversarial } }) =>
-      adversarial === undefined ? [] : [[adversarial, alone.tokens[index]!.scores.adversarial!] as const],
-    );
-    expect(
-      largestDifference(
-        pairs.map(([lazy]) => lazy),
-        pairs.map(([, windowed]) => windowed),
+    const sequence = await engine.openSequence({ window: LAZY.window, scored: LAZY.block });
+    let newIds = [...promptIds, ...ids];
+    for (let first = 0; first < ids.length; first += LAZY.block) {
+      const attacked = tokens.slice(first, first + LAZY.block).map(doubtful);
+      const end = attacked.lastIndexOf(true) + 1;
+      if (end === 0) continue;
+      const from = promptIds.length + first;
+      const to = from + end;
+      const start = Math.max(0, to - 1 - LAZY.window);
+      const adversary = {
+        alpha: DEFAULT_SCORING.alpha,
+        form: 'perturb',
+        attacked: attacked.slice(0, end),
+      } as const;
+      const pass = await sequence.pass({ newIds, start, from, to, adversary });
+      newIds = [];
+      const falls = attacked.flatMap((is, i) => (is ? [pass.tokens[i]!.adversary!.fall] : []));
+      const given = scores
+        .slice(first, first + LAZY.block)
+        .flatMap((event) => event.scores.adversarial ?? []);
+      expect(largestDifference(given, falls)).toBeLessThan(2e-5);
+    }
+    sequence.release();
+  });
+
+  it('makes of a block of one a pass for each doubtful token, at once', async () => {
+    const schedule = { ...LAZY, block: 1 } as const;
+    const ids = tokens.map(modelId);
+    const [lazy, alone] = await Promise.all(
+      [schedule, { kind: 'windowed', block: 1, window: 64 } as const].map((schedule) =>
+        scoreResponse(engine, promptIds, ids, { ...scoring, schedule }),
       ),
-    ).toBeLessThan(2e-5);
+    );
+    const of = (response: typeof lazy) =>
+      tokens.flatMap((token, i) => (doubtful(token) ? [response!.tokens[i]!.scores.adversarial!] : []));
+    expect(largestDifference(of(lazy), of(alone))).toBeLessThan(2e-5);
+  });
+
+  it('runs no pass for a block without a doubtful token, if the writer knows its probabilities', async () => {
+    const scorer = await SequenceScorer.open(engine, promptIds, scoring);
+    const known = { logprob: -0.001, statistics: { entropy: 0.008, margin: 0.002 } };
+    const ids = tokens.map(modelId);
+    const certain = await scorer.push(ids.slice(0, 8).map((id) => ({ id, ...known })));
+    expect(certain).toHaveLength(8);
+    expect(certain[3]).toMatchObject({ logprob: -0.001, scores: { nll: 0.001, ...known.statistics } });
+    expect(certain.every(({ skipped }) => skipped.includes('adversarial'))).toBe(true);
+    expect(scorer.positions).toBe(0);
+    const [first, ...more] = ids.slice(8, 16);
+    const next = await scorer.push([
+      { id: first!, ...known, logprob: -1 },
+      ...more.map((id) => ({ id, ...known })),
+    ]);
+    expect(next.map(({ skipped }) => skipped.length)).toEqual([0, 1, 1, 1, 1, 1, 1, 1]);
+    expect(scorer.positions).toBe(LAZY.window);
+    scorer.close();
   });
 
   it('gives the finished text the same, without being told any probability', async () => {

@@ -18,7 +18,7 @@ export const VARIANTS: readonly Variant[] = [
     }),
   ),
   ...EPSILONS.map((epsilon): Variant => {
-    return { name: `lazy, epsilon ${epsilon}`, schedule: { kind: 'lazy', block: 8, window: 64, epsilon } };
+    return { name: `lazy, epsilon ${epsilon}`, schedule: { kind: 'lazy', block: 1, window: 64, epsilon } };
   }),
 ];
 

@@ -22,7 +22,7 @@ interface Flinch {
   readonly reference?: string | undefined;
 }
 
-/** Writing alone; writing with the scores that a guard has by default; and with Adv. Pert. */
+/** Writing alone; writing with the scores that a guard has by default; and with Adv. Pert., under three schedules. */
 export function flinchContestants({ name, most, reference, ...options }: Flinch): Contestant[] {
   const contestant = (label: string, mode: FlinchMode): Contestant => ({
     name: `${name}, ${label}`,
@@ -34,6 +34,8 @@ export function flinchContestants({ name, most, reference, ...options }: Flinch)
     contestant('no scores', 'no scores'),
     contestant('default scores', 'default scores'),
     contestant('with Adv. Pert.', 'Adv. Pert.'),
+    contestant('with lazy Adv. Pert.', 'lazy Adv. Pert.'),
+    contestant('with lazy Adv. Pert., blocks of 64', 'lazy Adv. Pert., blocks of 64'),
   ];
 }
 

@@ -4,13 +4,26 @@ import { Engine } from '#src/engine/engine.js';
 import { PRECISIONS } from '#src/engine/precision.js';
 import { scoredGeneration } from '#src/stream/scored-generation.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
-import { DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
+import {
+  DEFAULT_BLOCK,
+  DEFAULT_EPSILON,
+  DEFAULT_SCORING,
+  DEFAULT_WINDOW,
+  type Scoring,
+} from '#src/uncertainty/settings.js';
 import type { AnswerTimes } from './answer-times.js';
 import type { Work } from './contestant.js';
 import { SHIPPED_SCORING } from './streams.js';
 
 /** What is done with the text; `offline` scores one that is there. */
-export const FLINCH_MODES = ['no scores', 'default scores', 'Adv. Pert.', 'offline'] as const;
+export const FLINCH_MODES = [
+  'no scores',
+  'default scores',
+  'Adv. Pert.',
+  'lazy Adv. Pert.',
+  'lazy Adv. Pert., blocks of 64',
+  'offline',
+] as const;
 export type FlinchMode = (typeof FLINCH_MODES)[number];
 
 const optionsSchema = z.object({
@@ -27,7 +40,13 @@ const SCORING: Readonly<Record<Exclude<FlinchMode, 'offline'>, Scoring | null>> 
   'no scores': null,
   'default scores': SHIPPED_SCORING,
   'Adv. Pert.': DEFAULT_SCORING,
+  'lazy Adv. Pert.': lazy(DEFAULT_BLOCK, DEFAULT_WINDOW),
+  'lazy Adv. Pert., blocks of 64': lazy(64, 80),
 };
+function lazy(block: number, window: number): Scoring {
+  return { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block, window, epsilon: DEFAULT_EPSILON } };
+}
+
 const OFFLINE_SCORING: Scoring = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } };
 
 /**

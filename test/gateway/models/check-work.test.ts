@@ -33,7 +33,7 @@ describe('checkWork', () => {
         schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 },
       },
       'guard.scoring.window',
-      2000 + 900 * 3 * 64,
+      2000 + 113 * 3 * 64,
     ],
     [windowed(8, 64, { methods: ['random'] }), 'guard.scoring.samples', 2000 + 20 * 1000],
     [windowed(8, 64, { methods: ['nll', 'tokur_eu', 'tokur_au'] }), 'max_tokens', 2000 + 2 * 1000],

@@ -9,17 +9,19 @@ const RUN_OPERATIONS = 1e11;
 /** Operations of a run on a GPU: a second of 10 TFLOP/s. */
 const GPU_RUN_OPERATIONS = 1e13;
 /**
- * Rows of a score pass that is one run, whatever the time: the time is that of reading the weights, five times, and grows
- * little with rows. In parts it takes three times as long (Qwen2.5-Coder-1.5B, 4 bits, 32 rows).
+ * A score pass of so many rows, or a part of a longer one, is one run if it takes up to ten times as long as others may: the time is that of reading
+ * the weights, five times, and grows little with rows. In parts it takes three times as long (Qwen2.5-Coder-1.5B, 4 bits,
+ * 32 rows).
  */
 const PASS_ROWS = 96;
+const PASS_SHARE = 10;
 /** Bytes of activations that a run may take, beside copies of the keys and values before its rows. */
 const RUN_BYTES = 2 ** 30;
 /** Rows: below the least the weights are read for too little, whatever the time; beyond the most nothing is gained. */
 const MIN_ROWS = 16;
 const MAX_ROWS = 256;
 /** Logits that a run may hold at once: scored rows times the vocabulary. */
-const MAX_LOGITS = 2 ** 22;
+const MAX_LOGITS = 2 ** 23;
 
 /** Parameters of a machine that determine the time of a run. */
 export interface Machine {
@@ -41,10 +43,11 @@ export interface RunSize {
 /** Whether a score pass, or several together, go through in one run: a forward, a backward and a forward pass. */
 export function fitsOneRun(machine: Machine, size: RunSize): boolean {
   const { config } = machine;
+  const most = operationsPerRun(machine) * (size.rows <= PASS_ROWS ? PASS_SHARE : 1);
   return (
-    (size.rows <= PASS_ROWS || 3 * operations(config, size) <= operationsPerRun(machine)) &&
+    3 * operations(config, size) <= most &&
     scoreRunBytes(config, size) - keyBytes(config, size.keys, config.layers) <= RUN_BYTES &&
-    size.scored * config.vocabSize <= 8 * MAX_LOGITS
+    size.scored * config.vocabSize <= 4 * MAX_LOGITS
   );
 }
 
@@ -69,7 +72,8 @@ export function rowsPerRun(machine: Machine, { keys, passes, scored, backward = 
     Math.floor(RUN_BYTES / rowBytes),
     scored ? Math.floor(MAX_LOGITS / config.vocabSize) : MAX_ROWS,
   );
-  return Math.max(1, Math.min(Math.max(inTime, MIN_ROWS), inMemory, MAX_ROWS));
+  const least = backward ? Math.min(PASS_ROWS, PASS_SHARE * inTime) : 0;
+  return Math.max(1, Math.min(Math.max(inTime, MIN_ROWS, least), inMemory, MAX_ROWS));
 }
 
 /** How much longer than predicted a run may take, on a machine that is slow or busy. */
@@ -91,7 +95,7 @@ export function longestSilence(
 ): number {
   const runs = (rows: number): number =>
     (3 * operations(machine.config, { rows, keys: positions, scored: rows })) / operationsPerRun(machine);
-  const run = Math.max(Math.min(1, runs(positions)), runs(PASS_ROWS));
+  const run = Math.max(Math.min(1, runs(positions)), Math.min(PASS_SHARE, runs(PASS_ROWS)), runs(MIN_ROWS));
   const plan = SLOW_PLAN_SECONDS * machine.config.layers ** 2;
   return plan + weightBytes / SLOW_BYTES_PER_SECOND + SLOWNESS * run;
 }

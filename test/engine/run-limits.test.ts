@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longestSilence } from '#src/engine/run-limits.js';
+import { fitsOneRun, longestSilence, rowsPerRun } from '#src/engine/run-limits.js';
 import { openCheckpoint } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
 
@@ -26,5 +26,31 @@ describe('the longest silence of a process that works', () => {
   it('grows with the text, and falls with the threads', () => {
     expect(silence({}, { positions: 256 })).toBeLessThan(silence());
     expect(silence({ threads: 4 })).toBeLessThan(silence());
+  });
+});
+
+describe('the passes that are one run', () => {
+  /** Qwen2.5-Coder-1.5B. */
+  const large = {
+    ...config,
+    ...{ layers: 28, hiddenSize: 1536, intermediateSize: 8960, vocabSize: 151_936 },
+    ...{ heads: 12, kvHeads: 2, headDim: 128 },
+  };
+  const fits = (rows: number, threads: number, scored = 6): boolean =>
+    fitsOneRun({ config: large, threads }, { rows, keys: 600, scored });
+
+  it('are those of windows as streams have them, also of a large model', () => {
+    expect(fits(32, 2, 16)).toBe(true);
+    expect(fits(80, 2)).toBe(true);
+    expect(fits(128, 2)).toBe(false);
+    expect(fits(32, 0.1)).toBe(false);
+  });
+
+  it('leave long windows to parts, of as many rows as read the weights once for enough', () => {
+    const size = { keys: 600, passes: 2, scored: false, backward: true };
+    expect(rowsPerRun({ config: large, threads: 2 }, size)).toBe(96);
+    expect(rowsPerRun({ config: large, threads: 0.1 }, size)).toBe(16);
+    expect(rowsPerRun({ config: large, threads: 2 }, { ...size, scored: true })).toBe(55);
+    expect(rowsPerRun({ config: large, threads: 2 }, { ...size, backward: false })).toBeLessThan(48);
   });
 });

@@ -13,7 +13,7 @@ import { findRival, outputStatistics } from './token-statistics.js';
  * for the perturbed ones, and another goes back through it. So a process has one packed copy of the weights, and the time
  * to open the graphs, which grows with the square of their nodes, is a fifth.
  *
- * - `first`, the model forward: inputs of {@link declareSequences} and {@link declareWindows} for one sequence, `rows`
+ * - `first`, the model forward: inputs of {@link declareSequences} and {@link declareWindows}, `rows`
  *   int64 `[scored]`, and `step` `[rows, hidden]`, which is added to the embeddings. Outputs: `logits`
  *   `[scored, vocab]`, the keys and values of the window, and what the second part takes.
  * - `second`, the model backward: also `targets` int64 `[scored]`, `attacked` fp32 `[scored]`, `alpha` `[1]`. Output:
@@ -21,11 +21,14 @@ import { findRival, outputStatistics } from './token-statistics.js';
  *
  * @param packs whether the first packs a copy of the integers of 4 bits: see {@link ProductsOptions}
  */
-export function buildPassGraphs(source: ModelSource, packs: boolean): SplitGraph {
+export function buildPassGraphs(
+  source: ModelSource,
+  { sequences, packs }: { readonly sequences: number; readonly packs: boolean },
+): SplitGraph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source, { packs });
-  const batch = declareSequences(g, config, 1);
+  const batch = declareSequences(g, config, sequences);
   const rows = g.input('rows', 'int64', ['scored']);
   const windows = declareWindows(g, config, batch, ['past']);
   const attention = windowAttention(g, config, batch, windows, outputWindow(g));

@@ -240,7 +240,7 @@ export class SequenceScorer {
     });
   }
 
-  /** One pass attacks the doubtful tokens of a block. Of the others, and without any of all, only what is known is told. */
+  /** One pass attacks the doubtful tokens of a block; a block without one needs none. */
   async #attackDoubtful(count: number, epsilon: number): Promise<PassToken[]> {
     await this.#learn(count);
     const known = this.#known.splice(0, count);

@@ -2,6 +2,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planSafetensors } from '#src/checkpoint/safetensors-file.js';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { runScorePass } from '#src/engine/child/score-pass.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
 import { SplitPass } from '#src/engine/child/split-pass.js';
@@ -121,7 +122,7 @@ describe('a pass in parts', () => {
     const source = { config, tensors };
     const targets = PROMPT.slice(-16);
     const fallsWith = async (available: number) => {
-      const session = await new SplitPass(source, { threads: 1 }, available).open(true);
+      const session = await new SplitPass(source, { threads: 1 }, 1, () => available).open(true);
       const window = { cache: new KvCache(config, 64), start: 0, ids: PROMPT.slice(0, -1), targets };
       const windows = [{ ...window, attacked: targets.map(() => true) }];
       const step = { alpha: 1e-4, form: 'perturb' } as const;
@@ -129,6 +130,28 @@ describe('a pass in parts', () => {
       return tokens!.map(({ adversary }) => adversary!.fall);
     };
     expect(scoreErrors(await fallsWith(0), await fallsWith(1e12)).all).toBeLessThan(0.002);
+  });
+
+  it('gives the same scores to four texts at a time', async () => {
+    const { config, tensors } = await openCheckpoint('test/fixtures/gguf/tiny-smollm3.gguf');
+    const sessions = new Sessions({ config, tensors }, { threads: 1 });
+    expect([1, 3, 4, 9].map((waiting) => sessions.batchSize(waiting))).toEqual([1, 1, 4, 4]);
+    const runtime = runtimeOf({ source: { config, tensors }, threads: 1 });
+    const step = { alpha: 1e-4, form: 'perturb' } as const;
+    const passes = async (lengths: readonly number[]) => {
+      const windows = lengths.map((length) => {
+        const targets = PROMPT.slice(length - 4, length);
+        const window = { cache: new KvCache(config, 64), start: 0, ids: PROMPT.slice(0, length - 1) };
+        return { ...window, targets, attacked: [false, true, false, true] };
+      });
+      const session = await sessions.get({ kind: 'score', sequences: lengths.length, form: 'perturb' });
+      const tokens = await runScorePass(session, runtime, windows, step);
+      return tokens.flat().map(({ adversary }) => adversary!.fall);
+    };
+    const lengths = [8, PROMPT.length, 12, 9];
+    const alone: number[] = [];
+    for (const length of lengths) alone.push(...(await passes([length])));
+    expect(scoreErrors(await passes(lengths), alone).all).toBeLessThan(0.002);
   });
 });
 

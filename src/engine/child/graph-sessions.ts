@@ -38,7 +38,7 @@ export interface GraphRunners {
 
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
-/** The same where each graph has a packed copy of the weights. */
+/** The same where each graph may have a packed copy of the weights. */
 const PACKED_SIZES = [4, 1];
 /**
  * WebGPU promises a shader no more than eight buffers to take sequences apart and join them; CUDA holds the weights once
@@ -58,8 +58,8 @@ export class Sessions implements GraphRunners {
   readonly #opened = new Map<string, Promise<OpenedGraph>>();
   /** Data that graphs share if they do not read it in place; `null` otherwise. */
   readonly #device: Shared | null;
-  /** Passes of one sequence, of a model whose weights are in integers, on a CPU. */
-  readonly #passes: SplitPass | null;
+  /** Passes by their number of sequences, of a model whose weights are in integers, on a CPU. */
+  readonly #passes: ReadonlyMap<number, SplitPass> | null;
   /** Graphs that compute the inputs of `tokur` graphs. */
   readonly tokurBases: TokurBases;
 
@@ -72,16 +72,18 @@ export class Sessions implements GraphRunners {
         ? { weights: new DeviceWeights(options), keys: new DeviceKeys(source.config, options) }
         : null;
     const integers = [...source.tensors.values()].some(({ type }) => type === 'packed');
-    this.#passes = integers && !packed && device === 'cpu' ? new SplitPass(source, options) : null;
+    this.#passes =
+      integers && !packed && device === 'cpu'
+        ? new Map(PACKED_SIZES.map((size) => [size, new SplitPass(source, options, size)]))
+        : null;
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
   /** The largest number of sequences, of those that wait, that go through in one run. */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
-    if (this.#passes) return 1;
     const { device = 'cpu', packed } = this.#options;
     const most = Math.min(waiting, limit, LARGEST_BATCH[device]);
-    return (packed ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
+    return (packed || this.#passes ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
   }
 
   get(spec: GraphSpec): Promise<OpenedGraph> {
@@ -96,13 +98,15 @@ export class Sessions implements GraphRunners {
 
   async #open(spec: GraphSpec): Promise<OpenedGraph> {
     const start = performance.now();
-    const session = await (this.#device
-      ? this.#openOnDevice(spec, this.#device)
-      : this.#passes && inParts(spec)
-        ? this.#passes.open(spec.kind === 'score', spec.top)
-        : openSession(this.#build(spec), this.#options));
+    const session = await (this.#device ? this.#openOnDevice(spec, this.#device) : this.#openHere(spec));
     debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
     return session;
+  }
+
+  #openHere(spec: GraphSpec): Promise<OpenedGraph> {
+    const passes = inParts(spec) && this.#passes?.get(spec.sequences);
+    if (passes) return passes.open(spec.kind === 'score', spec.top);
+    return openSession(this.#build(spec), this.#options);
   }
 
   /**
@@ -125,8 +129,8 @@ export class Sessions implements GraphRunners {
 /** Whether {@link SplitPass} runs a graph. */
 const inParts = (spec: GraphSpec): spec is Extract<GraphSpec, { readonly kind: 'score' | 'forward' }> =>
   spec.kind === 'score'
-    ? spec.sequences === 1 && spec.form === 'perturb'
-    : spec.kind === 'forward' && spec.sequences === 1 && spec.result === 'statistics' && !spec.noise;
+    ? spec.form === 'perturb'
+    : spec.kind === 'forward' && spec.result === 'statistics' && !spec.noise;
 
 /** A graph that the weights alone determine. */
 export function buildGraph(source: ModelSource, spec: PlainSpec): Graph {

@@ -8,6 +8,7 @@ import {
   openSession,
   type SessionOptions,
 } from '../ort-session.js';
+import { count } from './sequence-run.js';
 
 /** A packed copy takes 7 bits for an integer of 4, and no more than this share of the memory that is available. */
 const COPY = 7 / 4;
@@ -20,24 +21,27 @@ interface Opened {
 }
 
 /**
- * Runs `score` and `forward` graphs of one sequence with two sessions in all, those of {@link buildPassGraphs}: the
+ * Runs `score` and `forward` graphs of so many sequences with two sessions in all, those of {@link buildPassGraphs}: the
  * forward one has the only packed copy of the weights, if there is memory for it.
  */
 export class SplitPass {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
-  readonly #packs: boolean;
+  readonly #sequences: number;
+  readonly #available: () => number;
   #opened: Promise<Opened> | undefined;
 
   /** @param available bytes of memory: the weights are read where they are mapped, and slower, if a copy is too large */
-  constructor(source: ModelSource, options: SessionOptions, available = process.availableMemory()) {
+  constructor(
+    source: ModelSource,
+    options: SessionOptions,
+    sequences = 1,
+    available: () => number = () => process.availableMemory(),
+  ) {
     this.#source = source;
     this.#options = options;
-    let bytes = 0;
-    for (const weight of source.tensors.values()) {
-      if (weight.type === 'packed' && weight.format.bits === 4) bytes += weight.byteLength;
-    }
-    this.#packs = COPY * bytes <= SHARE * available;
+    this.#sequences = sequences;
+    this.#available = available;
   }
 
   /** @param adversary whether Adv. Pert. is computed; statistics of the clean rows always are */
@@ -49,7 +53,7 @@ export class SplitPass {
     const statistics = await openSession(buildStatisticsGraph(this.#source, options), { threads });
     const run = async (feeds: Feeds, fetches: Fetches) => {
       const { targets, attacked, alpha, ...rest } = feeds;
-      const rows = feeds['ids.0']!.dims[0]!;
+      const rows = count(0, this.#sequences).reduce((sum, t) => sum + feeds[`ids.${t}`]!.dims[0]!, 0);
       const still = floats(new Float32Array(rows * config.hiddenSize), [rows, config.hiddenSize]);
       const windows = Object.keys(fetches).filter((name) => name.startsWith('window_'));
       const wanted = ['logits', ...windows, ...(adversary ? handedOn : [])];
@@ -77,9 +81,13 @@ export class SplitPass {
 
   #graphs(): Promise<Opened> {
     const open = async (): Promise<Opened> => {
-      const { first, second, handedOn } = buildPassGraphs(this.#source, this.#packs);
+      const packs = COPY * integers4(this.#source) <= SHARE * this.#available();
+      const { first, second, handedOn } = buildPassGraphs(this.#source, {
+        sequences: this.#sequences,
+        packs,
+      });
       return {
-        forward: await openSession(first, { ...this.#options, packed: this.#packs }),
+        forward: await openSession(first, { ...this.#options, packed: packs }),
         backward: await openSession(second, this.#options),
         handedOn,
       };
@@ -90,6 +98,15 @@ export class SplitPass {
     });
     return this.#opened;
   }
+}
+
+/** Bytes of the weights in integers of 4 bits. */
+function integers4({ tensors }: ModelSource): number {
+  let bytes = 0;
+  for (const weight of tensors.values()) {
+    if (weight.type === 'packed' && weight.format.bits === 4) bytes += weight.byteLength;
+  }
+  return bytes;
 }
 
 const nothing = (names: readonly string[]): Fetches => Object.fromEntries(names.map((name) => [name, null]));

@@ -13,7 +13,7 @@ const GPU_RUN_OPERATIONS = 1e13;
  * the weights, five times, and grows little with rows. In parts it takes three times as long (Qwen2.5-Coder-1.5B, 4 bits,
  * 32 rows).
  */
-const PASS_ROWS = 96;
+const PASS_ROWS = 128;
 const PASS_SHARE = 10;
 /** Bytes of activations that a run may take, beside copies of the keys and values before its rows. */
 const RUN_BYTES = 2 ** 30;

@@ -42,13 +42,13 @@ describe('the passes that are one run', () => {
   it('are those of windows as streams have them, also of a large model', () => {
     expect(fits(32, 2, 16)).toBe(true);
     expect(fits(80, 2)).toBe(true);
-    expect(fits(128, 2)).toBe(false);
+    expect(fits(160, 2)).toBe(false);
     expect(fits(32, 0.1)).toBe(false);
   });
 
   it('leave long windows to parts, of as many rows as read the weights once for enough', () => {
     const size = { keys: 600, passes: 2, scored: false, backward: true };
-    expect(rowsPerRun({ config: large, threads: 2 }, size)).toBe(96);
+    expect(rowsPerRun({ config: large, threads: 2 }, size)).toBe(128);
     expect(rowsPerRun({ config: large, threads: 0.1 }, size)).toBe(16);
     expect(rowsPerRun({ config: large, threads: 2 }, { ...size, scored: true })).toBe(55);
     expect(rowsPerRun({ config: large, threads: 2 }, { ...size, backward: false })).toBeLessThan(48);

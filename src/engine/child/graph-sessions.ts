@@ -38,8 +38,10 @@ export interface GraphRunners {
 
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
-/** The same where each graph may have a packed copy of the weights. */
+/** The same where each graph has a packed copy of the weights. */
 const PACKED_SIZES = [4, 1];
+/** The most sequences of a {@link SplitPass}. */
+const MAX_PASSES = 4;
 /**
  * WebGPU promises a shader no more than eight buffers to take sequences apart and join them; CUDA holds the weights once
  * more for every graph.
@@ -58,8 +60,8 @@ export class Sessions implements GraphRunners {
   readonly #opened = new Map<string, Promise<OpenedGraph>>();
   /** Data that graphs share if they do not read it in place; `null` otherwise. */
   readonly #device: Shared | null;
-  /** Passes by their number of sequences, of a model whose weights are in integers, on a CPU. */
-  readonly #passes: ReadonlyMap<number, SplitPass> | null;
+  /** Passes of one sequence and of more, of a model whose weights are in integers, on a CPU. */
+  readonly #passes: { readonly one: SplitPass; readonly more: SplitPass } | null;
   /** Graphs that compute the inputs of `tokur` graphs. */
   readonly tokurBases: TokurBases;
 
@@ -74,7 +76,7 @@ export class Sessions implements GraphRunners {
     const integers = [...source.tensors.values()].some(({ type }) => type === 'packed');
     this.#passes =
       integers && !packed && device === 'cpu'
-        ? new Map(PACKED_SIZES.map((size) => [size, new SplitPass(source, options, size)]))
+        ? { one: new SplitPass(source, options, 1), more: new SplitPass(source, options, MAX_PASSES) }
         : null;
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
@@ -83,7 +85,8 @@ export class Sessions implements GraphRunners {
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
     const { device = 'cpu', packed } = this.#options;
     const most = Math.min(waiting, limit, LARGEST_BATCH[device]);
-    return (packed || this.#passes ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
+    if (this.#passes) return Math.min(most, MAX_PASSES);
+    return (packed ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
   }
 
   get(spec: GraphSpec): Promise<OpenedGraph> {
@@ -104,8 +107,10 @@ export class Sessions implements GraphRunners {
   }
 
   #openHere(spec: GraphSpec): Promise<OpenedGraph> {
-    const passes = inParts(spec) && this.#passes?.get(spec.sequences);
-    if (passes) return passes.open(spec.kind === 'score', spec.top);
+    if (this.#passes && inParts(spec)) {
+      const { one, more } = this.#passes;
+      return (spec.sequences === 1 ? one : more).open(spec.kind === 'score', spec.top);
+    }
     return openSession(this.#build(spec), this.#options);
   }
 

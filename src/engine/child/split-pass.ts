@@ -1,14 +1,16 @@
 import type { ModelSource } from '../../graphs/decoder.js';
 import { buildPassGraphs, buildStatisticsGraph } from '../../graphs/pass-graphs.js';
+import { KvCache } from '../kv-cache.js';
 import {
   type Feeds,
   type Fetches,
   floats,
+  longs,
   type OpenedGraph,
   openSession,
   type SessionOptions,
 } from '../ort-session.js';
-import { count } from './sequence-run.js';
+import { count, keyFeeds } from './sequence-run.js';
 
 /** A packed copy takes 7 bits for an integer of 4, and no more than this share of the memory that is available. */
 const COPY = 7 / 4;
@@ -21,8 +23,8 @@ interface Opened {
 }
 
 /**
- * Runs `score` and `forward` graphs of so many sequences with two sessions in all, those of {@link buildPassGraphs}: the
- * forward one has the only packed copy of the weights, if there is memory for it.
+ * Runs `score` and `forward` graphs of up to so many sequences with two sessions in all, those of {@link buildPassGraphs}:
+ * the forward one has the only packed copy of the weights, if there is memory for it.
  */
 export class SplitPass {
   readonly #source: ModelSource;
@@ -51,7 +53,8 @@ export class SplitPass {
     const { threads } = this.#options;
     const options = { rival: adversary, ...(top !== undefined && { top }) };
     const statistics = await openSession(buildStatisticsGraph(this.#source, options), { threads });
-    const run = async (feeds: Feeds, fetches: Fetches) => {
+    const run = async (given: Feeds, fetches: Fetches) => {
+      const feeds = this.#padded(given);
       const { targets, attacked, alpha, ...rest } = feeds;
       const rows = count(0, this.#sequences).reduce((sum, t) => sum + feeds[`ids.${t}`]!.dims[0]!, 0);
       const still = floats(new Float32Array(rows * config.hiddenSize), [rows, config.hiddenSize]);
@@ -62,8 +65,8 @@ export class SplitPass {
       const results = Object.keys(fetches).filter((name) => !windows.includes(name));
       if (!adversary) return { ...clean, ...(await statistics.run(scored, nothing(results))) };
       const all = { ...feeds, ...clean };
-      const given = Object.fromEntries(backward.inputNames.map((name) => [name, all[name]!]));
-      const { adversary: step } = await backward.run(given, nothing(['adversary']));
+      const needed = Object.fromEntries(backward.inputNames.map((name) => [name, all[name]!]));
+      const { adversary: step } = await backward.run(needed, nothing(['adversary']));
       const perturbed = await forward.run({ ...rest, step: step! }, nothing(['logits']));
       const both = { ...scored, perturbed_logits: perturbed.logits! };
       return { ...clean, ...(await statistics.run(both, nothing(results))) };
@@ -77,6 +80,27 @@ export class SplitPass {
         backward.endProfiling();
       },
     };
+  }
+
+  /** Sequences of one row in place of those that there are not, after the others. */
+  #padded(feeds: Feeds): Feeds {
+    const missing = count(0, this.#sequences).filter((t) => !feeds[`ids.${t}`]);
+    const padded: Record<string, Feeds[string]> = { ...feeds };
+    const none = new KvCache(this.#source.config, 1).past(0);
+    for (const t of missing) {
+      Object.assign(padded, keyFeeds('', t, none));
+      padded[`ids.${t}`] = longs([0], [1]);
+      padded[`positions.${t}`] = longs([0], [1]);
+      padded[`past_positions.${t}`] = longs([], [0]);
+    }
+    for (const name of Object.keys(feeds).filter((name) => /^(cos|sin)\./.test(name))) {
+      const { data, dims } = feeds[name]!;
+      const [, rows, width] = dims as [number, number, number];
+      const angles = new Float32Array((rows + missing.length) * width);
+      angles.set(data as Float32Array);
+      padded[name] = floats(angles, [1, rows + missing.length, width]);
+    }
+    return padded;
   }
 
   #graphs(): Promise<Opened> {

@@ -9,9 +9,9 @@ const RUN_OPERATIONS = 1e11;
 /** Operations of a run on a GPU: a second of 10 TFLOP/s. */
 const GPU_RUN_OPERATIONS = 1e13;
 /**
- * A score pass of so many rows, or a part of a longer one, is one run if it takes up to ten times as long as others may: the time is that of reading
- * the weights, five times, and grows little with rows. In parts it takes three times as long (Qwen2.5-Coder-1.5B, 4 bits,
- * 32 rows).
+ * A score pass of up to so many rows, or a part of a longer one, may take so many times as long as another run: of a large
+ * model it is reading the weights, five times, that takes the time, whatever the rows. Cut into runs of 16 rows, a window
+ * of 32 takes three times as long (Qwen2.5-Coder-1.5B, 4 bits).
  */
 const PASS_ROWS = 128;
 const PASS_SHARE = 10;

@@ -97,8 +97,8 @@ describe('evaluateClaims', () => {
     // Their tokens: supported 2, 3, 1; unsupported 1, 3.
     ['longest', 'own', 3 / 6],
     ['chance', 'own', 0.5],
-    // Tokens that were not attacked count as 0: supported 0, 0, 5; unsupported 1, 0.
-    ['adversarial', 'sum', 3 / 6],
+    // Of tokens that were not attacked, −∞: supported 0, 0, 5; unsupported 1, −∞.
+    ['adversarial', 'sum', 2 / 6],
   ])('tells unsupported claims from supported ones by %s, %s', (measure, aggregation, auroc) => {
     const rows = tables.claims.filter((row) => row.measure === measure && row.aggregation === aggregation);
     expect(rows).toEqual([expect.objectContaining({ scope: 'all', n: 5, positives: 2 })]);
@@ -122,7 +122,7 @@ describe('evaluateClaims', () => {
       tables.paired.find((row) => row.metric === 'auroc' && row.b === 'nll' && row.aggregation === 'sum'),
     ).toMatchObject({
       ...{ level: 'claim', a: 'adversarial', n: 5, test: 'bootstrap' },
-      difference: { value: expect.closeTo(0.5 - 2.5 / 6, 12) },
+      difference: { value: expect.closeTo((2 - 2.5) / 6, 12) },
     });
   });
 

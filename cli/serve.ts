@@ -135,7 +135,7 @@ async function serve(options: ServeOptions): Promise<void> {
     { level: config.log.level, base: { pid: process.pid } },
     { write: (line: string) => log.write(visible(line)) },
   );
-  const begun = leaveOnSignal();
+  const ends = endSignals();
   // If there is no file, there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
   const gateway = await (config.workers > 1 ? startWorkers : startAlone)({ config, logger, metrics });
@@ -149,13 +149,13 @@ async function serve(options: ServeOptions): Promise<void> {
     const hints = await calibrationHints(gateway.engines);
     // Serving goes on if this cannot be printed.
     new LogWriter(1).write([serving, ...hints.map(visibleLine)].map((line) => `${line}\n`).join(''));
-    begun();
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
-    await shutDown(gateway, (fields, text) => logger.info(fields, text));
+    await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));
   } finally {
     process.off('unhandledRejection', uncaught);
     signals?.close();
     await gateway.close();
+    ends.close();
   }
 }
 
@@ -175,21 +175,32 @@ async function calibrationHints(engines: Workers['engines']): Promise<string[]> 
 }
 
 /**
- * Has a signal end the process while there is nothing to drain. As process 1 of a container it would hear none: that
- * one has no default for them, and large models take their time to be opened.
- * @returns what takes it back
+ * Signals that end the process: at once while nobody waits for the next of them, as there is nothing to drain then. As
+ * process 1 of a container it would hear none: that one has no default for them, and large models take their time to be
+ * opened.
+ *
+ * The listeners stay the same throughout. A signal that comes before the event loop turns is lost if its last listener is
+ * removed by then, even if another is added at once.
  */
-function leaveOnSignal(): () => void {
-  const leave = (_signal: string, number: number): never => process.exit(128 + number);
-  for (const signal of SIGNALS) process.on(signal, leave);
-  return () => {
-    for (const signal of SIGNALS) process.off(signal, leave);
+function endSignals() {
+  const waiting: ((signal: string) => void)[] = [];
+  const heard = (signal: string, number: number): void => {
+    const next = waiting.shift() ?? (() => process.exit(128 + number));
+    next(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, heard);
+  return {
+    next: (): Promise<string> => new Promise((resolve) => waiting.push(resolve)),
+    close: (): void => {
+      for (const signal of SIGNALS) process.off(signal, heard);
+    },
   };
 }
 
 /** Waits for a signal, then for what is under way, but not for that when there is a second signal. */
 async function shutDown(
   gateway: Pick<Workers, 'drain'>,
+  nextSignal: () => Promise<string>,
   log: (fields: object, text: string) => void,
 ): Promise<void> {
   const signal = await nextSignal();
@@ -198,16 +209,6 @@ async function shutDown(
   const early = await Promise.race([gateway.drain(), second]);
   log(early === undefined ? {} : { signal: early }, 'shutting down');
   if (early !== undefined) process.exitCode = EXIT_AT_ONCE;
-}
-
-async function nextSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    const heard = (signal: string): void => {
-      for (const other of SIGNALS) process.off(other, heard);
-      resolve(signal);
-    };
-    for (const signal of SIGNALS) process.on(signal, heard);
-  });
 }
 
 function withoutPassword(text: string): string {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { flinch, start } from '../support/cli.js';
 import { checkpointFolder, REASONER } from '../support/golden.js';
@@ -73,6 +73,25 @@ describe('flinch serve', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
+
+  it('hears a SIGTERM that comes in the moment in which it says that it serves', async () => {
+    const preload = `
+      import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      const { write } = fs;
+      fs.write = (fd, data, ...rest) => {
+        if (String(data).includes(' serves ')) process.kill(process.pid, 'SIGTERM');
+        return write(fd, data, ...rest);
+      };
+      for (const symbol of Object.getOwnPropertySymbols(write)) fs.write[symbol] = write[symbol];
+      syncBuiltinESMExports();`;
+    const options = `--import=data:text/javascript,${encodeURIComponent(preload)}`;
+    const running = start(['serve', '--port', '0', '--log-level', 'silent'], '', { NODE_OPTIONS: options });
+    onTestFinished(() => void running.child.kill('SIGKILL'));
+    const { code, stdout } = await running.finished;
+    expect(stdout).toContain('serves reasoner');
+    expect(code).toBe(0);
+  });
 
   it('serves where --port or PORT says, and leaves nothing behind at SIGTERM', async () => {
     const running = start(['serve', '--log-level', 'silent'], '', { PORT: '0' });

@@ -10,7 +10,7 @@ const RUN_OPERATIONS = 1e11;
 const GPU_RUN_OPERATIONS = 1e13;
 /**
  * A score pass of up to so many rows, or a part of a longer one, may take so many times as long as another run: of a large
- * model it is reading the weights, five times, that takes the time, whatever the rows. Cut into runs of 16 rows, a window
+ * model it is reading the weights, three times, that takes most of the time, whatever the rows. Cut into runs of 16 rows, a window
  * of 32 takes three times as long (Qwen2.5-Coder-1.5B, 4 bits).
  */
 const PASS_ROWS = 128;

@@ -63,7 +63,7 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
   const memory = memoryOf(config, positions);
   const time = await timeOf(facts, positions, options);
   if (options.json) {
-    const { files, integers, ...rest } = facts;
+    const { files, integers, float8: _, ...rest } = facts;
     const precisions = {
       decode: PRECISIONS,
       score: ['fp32'],
@@ -123,7 +123,8 @@ async function timeOf(
 }
 
 function rowsOf(facts: ModelFacts): [string, string][] {
-  const { config, parameters, types, integers, weightBytes, gguf, quantized, files } = facts;
+  const { config, parameters, types, integers, float8, weightBytes, gguf, quantized, files } = facts;
+  const stored = [...(integers ? ['integers'] : []), ...(float8 ? ['FP8'] : []), ...types];
   const millions = parameters / 1e6;
   const vocabulary = files
     ? `${config.vocabSize} rows, ${files.tokens} tokens, ends with ${files.ends.join(' or ') || 'nothing'}`
@@ -140,7 +141,7 @@ function rowsOf(facts: ModelFacts): [string, string][] {
     ['rotation', rotationOf(config)],
     [
       'parameters',
-      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, stored as ${[...(integers ? ['integers'] : []), ...types].join(', ')}`,
+      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, stored as ${stored.join(', ')}`,
     ],
     ['vocabulary', vocabulary],
   ];
@@ -158,9 +159,10 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
-  const mapped = integers
-    ? 'converted once into the cache folder, mapped from there'
-    : 'mapped from the files';
+  const mapped =
+    integers || float8
+      ? 'mapped from the files, or converted once into the cache folder'
+      : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
   const { webgpu, cuda } = gpuOf(facts);
   rows.push([
@@ -171,13 +173,13 @@ function rowsOf(facts: ModelFacts): [string, string][] {
     'precision',
     integers
       ? 'writes in int8 on a CPU (integers as stored, in memory of its own), or in fp32; passes that score in fp32'
-      : `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); passes that score in fp32`,
+      : `writes in ${float8 ? 'int8 on a CPU' : 'fp32, or in int8'} (at least ${formatBytes(integerBytes(config))} more, of its own)${float8 ? ', or in fp32' : ''}; passes that score in fp32`,
   ]);
   return rows;
 }
 
-const gpuOf = ({ weightBytes, parameters, types, integers }: ModelFacts) =>
-  gpuWeights(weightBytes, { parameters, widened: integers || types.includes('bf16') });
+const gpuOf = ({ weightBytes, parameters, types, integers, float8 }: ModelFacts) =>
+  gpuWeights(weightBytes, { parameters, widened: integers || float8 || types.includes('bf16') });
 
 function windowsOf({ slidingWindow, layers }: ModelConfig): string {
   const windows = slidingWindow.filter((window) => window !== null);

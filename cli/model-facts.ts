@@ -4,7 +4,7 @@ import { readCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../src/checkpoint/config.js';
 import { type GgufFacts, isGguf, layOutGguf, readGguf } from '../src/checkpoint/gguf/open.js';
 import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
-import { EMBEDDING, expectedTensors, type Weight } from '../src/checkpoint/weights.js';
+import { EMBEDDING, expectedTensors, inFloat8, type Weight } from '../src/checkpoint/weights.js';
 import { readJson } from '../src/files/json.js';
 
 /** Properties of a model; of one that is only a configuration, without those of its other files. */
@@ -18,6 +18,8 @@ export interface ModelFacts {
   readonly types: readonly StoredType[];
   /** Whether there are matrices in integers. */
   readonly integers: boolean;
+  /** Whether there are matrices in FP8. */
+  readonly float8: boolean;
   /** Facts of a GGUF file; other fields describe the checkpoint made of it. */
   readonly gguf: GgufFacts | null;
   /** Facts of a folder with quantised weights; other fields describe them as they are converted. */
@@ -59,7 +61,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes,
     types: plainTypes(all),
-    integers: hasIntegers(all),
+    ...packedTypes(all),
     ...{ gguf, quantized },
     files: {
       embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
@@ -82,7 +84,7 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
     parameters: weights.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes: weights.reduce((bytes, { byteLength }) => bytes + byteLength, 0),
     types: plainTypes(weights),
-    integers: hasIntegers(weights),
+    ...packedTypes(weights),
     files: {
       ...{ embeddingRms: null, eosTokenIds },
       tokens: tokenizer.size,
@@ -92,7 +94,10 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
   };
 }
 
-const hasIntegers = (weights: readonly Weight[]): boolean => weights.some(({ type }) => type === 'packed');
+const packedTypes = (weights: readonly Weight[]) => ({
+  integers: weights.some((weight) => weight.type === 'packed' && !inFloat8(weight)),
+  float8: weights.some(inFloat8),
+});
 
 /** Types of the weights that are not packed. */
 const plainTypes = (weights: readonly Weight[]): readonly StoredType[] => [
@@ -111,7 +116,7 @@ async function readConfigAlone(file: string): Promise<ModelFacts> {
     parameters,
     weightBytes: parameters * (type === 'fp32' ? 4 : 2),
     types: [type],
-    integers: false,
+    ...packedTypes([]),
     ...{ gguf: null, quantized: null },
     files: null,
   };

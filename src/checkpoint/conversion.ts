@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { sizeOf } from '../files/size-of.js';
 import type { StoredType } from './config.js';
-import { type PackedFormat, type PackedPart, type PackedRows, plannedParts } from './packed.js';
+import {
+  type FilePlace,
+  type PackedFormat,
+  type PackedPart,
+  type PackedRows,
+  packedBytes,
+  plannedParts,
+} from './packed.js';
 import {
   isWhole,
   type PlannedTensor,
@@ -44,7 +51,9 @@ interface PackedWeight {
   readonly shape: readonly [number, number];
   readonly type: 'packed';
   readonly format: PackedFormat;
-  /** The bytes of its parts, some rows at a time. */
+  /** Where its integers lie already, as they are read. */
+  readonly integers?: FilePlace | null;
+  /** The bytes of its other parts, some rows at a time. */
   readonly chunks: () => AsyncIterable<PackedRows>;
 }
 
@@ -89,21 +98,29 @@ export function planConversion(
       tensors.set(name, { name, shape, file, type: weight.type, ...places[0]![1] });
       continue;
     }
-    const { format } = weight;
-    const offsets = Object.fromEntries(places.map(([part, { offset }]) => [part, offset]));
-    const byteLength = places.reduce((sum, [, place]) => sum + place.byteLength, 0);
-    tensors.set(name, { name, shape: weight.shape, file, type: 'packed', format, offsets, byteLength });
+    const { format, integers, shape: size } = weight;
+    const found = {
+      ...(integers && { integers }),
+      ...Object.fromEntries(places.map(([part, { offset }]) => [part, { file, offset }])),
+    };
+    const byteLength = packedBytes(size, format);
+    tensors.set(name, { name, shape: size, file, type: 'packed', format, places: found, byteLength });
   }
   return { ...layout, tensors };
 }
 
-const WIDTHS: Readonly<Record<PlannedTensor['dtype'], number>> = { F32: 4, F16: 2, BF16: 2, U8: 1, I8: 1 };
+const WIDTHS: Readonly<Record<PlannedTensor['dtype'], number>> = {
+  ...{ F32: 4, I32: 4, F16: 2, BF16: 2, U8: 1, I8: 1 },
+};
 
 /** The tensors that a weight becomes; the whole of one that is not packed is its only part. */
-const plannedOf = (weight: ConvertedWeight): ReadonlyMap<PackedPart, PlannedTensor> =>
-  weight.type === 'packed'
-    ? plannedParts(weight.name, weight.shape, weight.format)
-    : new Map([['integers', { name: weight.name, shape: weight.shape, dtype: DTYPES[weight.type] }]]);
+function plannedOf(weight: ConvertedWeight): ReadonlyMap<PackedPart, PlannedTensor> {
+  const { name, shape, type } = weight;
+  if (type !== 'packed') return new Map([['integers', { name, shape, dtype: DTYPES[type] }]]);
+  const parts = plannedParts(name, weight.shape, weight.format);
+  if (weight.integers) parts.delete('integers');
+  return parts;
+}
 
 /**
  * Keeps weights as a checkpoint folder in the user's cache folder. What is there and whole is left alone.
@@ -145,7 +162,8 @@ async function writeWeights(to: FileHandle, layout: SafetensorsPlan, plan: Conve
     for await (const chunk of weight.chunks()) {
       const rows: PackedRows = chunk instanceof Uint8Array ? { integers: chunk } : chunk;
       for (const [part, offset] of at) {
-        const bytes = rows[part]!;
+        const bytes = rows[part];
+        if (!bytes) continue; // the order of inputs comes once
         await writeAll(to, bytes, offset);
         at.set(part, offset + bytes.byteLength);
         written += bytes.byteLength;

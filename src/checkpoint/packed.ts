@@ -1,5 +1,5 @@
 import type { StoredType } from './config.js';
-import { decodeElements, ELEMENT_BYTES } from './elements.js';
+import { decodeElements, E4M3, ELEMENT_BYTES } from './elements.js';
 import type { PlannedTensor } from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
 
@@ -11,6 +11,10 @@ import { DTYPES } from './safetensors-header.js';
 export interface PackedFormat {
   /** Bits of an integer. Two of 4 bits share a byte, the first in its low half. */
   readonly bits: 4 | 8;
+  /** What is stored in place of integers: numbers of 8 bits in floating point, without zero and offset. */
+  readonly float?: 'e4m3';
+  /** Whether the inputs are stored in another order, which the part `order` tells. */
+  readonly ordered?: boolean;
   readonly zero: number;
   /** Inputs that share a scale. What the last block of a row lacks is stored as zeros. */
   readonly block: 16 | 32 | 64 | 128;
@@ -24,8 +28,12 @@ export interface PackedFormat {
   readonly offsets: 'factors' | 'units' | null;
 }
 
-/** Parts of a packed matrix; each has its rows in the order of the matrix. */
+/**
+ * Parts of a packed matrix. Each has its rows in the order of the matrix, but for `order`, int32 `[2, in]`: the input of
+ * each stored column, and the stored column of each input.
+ */
 export const PACKED_PARTS = [
+  'order',
   'integers',
   'scale_factors',
   'scale_units',
@@ -33,24 +41,33 @@ export const PACKED_PARTS = [
   'offset_units',
 ] as const;
 export type PackedPart = (typeof PACKED_PARTS)[number];
+type RowPart = Exclude<PackedPart, 'order'>;
+const ROW_PARTS = PACKED_PARTS.filter((part) => part !== 'order');
 
 /** Bytes of the parts of some rows. */
 export type PackedRows = Partial<Record<PackedPart, Uint8Array>>;
 
-/** A matrix `[out, in]` in integers, where it lies in a file. Offsets are bytes from the start of the file. */
+/** Where bytes lie; the offset is from the start of the file. */
+export interface FilePlace {
+  readonly file: string;
+  readonly offset: number;
+}
+
+/** A matrix `[out, in]` in integers, where its parts lie in files. */
 export interface PackedTensor {
   readonly name: string;
   readonly type: 'packed';
   readonly shape: readonly [out: number, inner: number];
+  /** Named in messages. */
   readonly file: string;
   readonly format: PackedFormat;
-  readonly offsets: Readonly<Partial<Record<PackedPart, number>>>;
-  /** Of all parts together. */
+  readonly places: Readonly<Partial<Record<PackedPart, FilePlace>>>;
+  /** Of all parts that have rows. */
   readonly byteLength: number;
 }
 
 /** Shape of a part of a matrix, without its rows; `null` for one that the format does not have. */
-function partShape(part: PackedPart, inner: number, format: PackedFormat): readonly number[] | null {
+function partShape(part: RowPart, inner: number, format: PackedFormat): readonly number[] | null {
   const { bits, block, group } = format;
   const blocks = Math.ceil(inner / block);
   const units = blocks / group;
@@ -61,9 +78,9 @@ function partShape(part: PackedPart, inner: number, format: PackedFormat): reado
 }
 
 /** Bytes of one row of each part of the format. */
-export function packedRowBytes(inner: number, format: PackedFormat): ReadonlyMap<PackedPart, number> {
-  const bytes = new Map<PackedPart, number>();
-  for (const part of PACKED_PARTS) {
+export function packedRowBytes(inner: number, format: PackedFormat): ReadonlyMap<RowPart, number> {
+  const bytes = new Map<RowPart, number>();
+  for (const part of ROW_PARTS) {
     const shape = partShape(part, inner, format);
     const size = part.endsWith('units') ? ELEMENT_BYTES[format.type] : 1;
     if (shape)
@@ -75,14 +92,22 @@ export function packedRowBytes(inner: number, format: PackedFormat): ReadonlyMap
   return bytes;
 }
 
+/** Bytes of all parts of a matrix that have rows. */
+export function packedBytes([out, inner]: readonly [number, number], format: PackedFormat): number {
+  let bytes = 0;
+  for (const size of packedRowBytes(inner, format).values()) bytes += out * size;
+  return bytes;
+}
+
 /** The parts of a matrix as tensors of a safetensors file. */
 export function plannedParts(
   name: string,
   [out, inner]: readonly [number, number],
   format: PackedFormat,
-): ReadonlyMap<PackedPart, PlannedTensor> {
+): Map<PackedPart, PlannedTensor> {
   const planned = new Map<PackedPart, PlannedTensor>();
-  for (const part of PACKED_PARTS) {
+  if (format.ordered) planned.set('order', { name: `${name}.order`, dtype: 'I32', shape: [2, inner] });
+  for (const part of ROW_PARTS) {
     const shape = partShape(part, inner, format);
     const dtype = part === 'integers' ? 'U8' : part.endsWith('units') ? DTYPES[format.type] : 'I8';
     if (shape) planned.set(part, { name: `${name}.${part}`, dtype, shape: [out, ...shape] });
@@ -95,21 +120,19 @@ export function packedRows(tensor: PackedTensor, from: number, count: number): P
   const { name, shape, format } = tensor;
   if (from === 0 && count === shape[0]) return tensor;
   const bytes = packedRowBytes(shape[1], format);
-  const offsets: Partial<Record<PackedPart, number>> = {};
-  let byteLength = 0;
+  const places = { ...tensor.places };
   for (const [part, size] of bytes) {
-    offsets[part] = tensor.offsets[part]! + from * size;
-    byteLength += count * size;
+    const { file, offset } = places[part]!;
+    places[part] = { file, offset: offset + from * size };
   }
-  return {
-    ...tensor,
-    ...{ name: `${name}[${from}:${from + count}]`, shape: [count, shape[1]], offsets, byteLength },
-  };
+  const some = [count, shape[1]] as const;
+  const byteLength = packedBytes(some, format);
+  return { ...tensor, name: `${name}[${from}:${from + count}]`, shape: some, places, byteLength };
 }
 
-/** The values of some rows, from the bytes of their parts. */
+/** The values of some rows, from the bytes of their parts, in the order in which they are stored. */
 export function unpackRows(format: PackedFormat, rows: PackedRows): Float32Array {
-  const { bits, zero, block } = format;
+  const { bits, zero, block, float } = format;
   const integers = rows.integers!;
   const values = new Float32Array((integers.length * 8) / bits);
   const blocks = values.length / block;
@@ -119,7 +142,8 @@ export function unpackRows(format: PackedFormat, rows: PackedRows): Float32Array
   for (let b = 0; b < blocks; b += 1) {
     const [scale, offset] = [scales[b]!, offsets ? offsets[b]! : -0]; // x − 0 is x, also of −0
     for (let i = b * block; i < (b + 1) * block; i += 1) {
-      const q = bits === 8 ? integers[i]! : (integers[i >> 1]! >> (4 * (i & 1))) & 15;
+      const stored = bits === 8 ? integers[i]! : (integers[i >> 1]! >> (4 * (i & 1))) & 15;
+      const q = float ? E4M3[stored]! : stored;
       values[i] = scale * (q - zero) + offset;
     }
   }

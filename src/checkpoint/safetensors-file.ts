@@ -20,7 +20,7 @@ export interface SafetensorsPlan {
   readonly places: ReadonlyMap<string, { readonly offset: number; readonly byteLength: number }>;
 }
 
-const BYTES = { F32: 4, F16: 2, BF16: 2, U8: 1, I8: 1 } as const;
+const BYTES = { F32: 4, I32: 4, F16: 2, BF16: 2, U8: 1, I8: 1 } as const;
 
 /**
  * Plans a file. Tensors follow each other without padding: put those of four bytes first.

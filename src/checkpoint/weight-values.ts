@@ -1,6 +1,7 @@
+import type { FileHandle } from 'node:fs/promises';
 import { ModelError } from '../files/errors.js';
 import { decodeElements, ELEMENT_BYTES } from './elements.js';
-import { type PackedRows, packedRowBytes, unpackRows } from './packed.js';
+import { type FilePlace, type PackedRows, packedRowBytes, unpackRows } from './packed.js';
 import type { Weight } from './weights.js';
 import { openWeights } from './weights-file.js';
 
@@ -15,27 +16,34 @@ export async function* weightValues(weight: Weight): AsyncGenerator<Float32Array
   const [rows, inner] =
     weight.shape.length > 1 ? [weight.shape[0]!, weight.shape[1]!] : [1, weight.shape[0]!];
   const most = Math.max(1, Math.floor(CHUNK / inner));
-  const handle = await openWeights(weight.file);
-  const read = async (offset: number, length: number): Promise<Uint8Array> => {
+  const handles = new Map<string, FileHandle>();
+  const read = async ({ file, offset }: FilePlace, length: number): Promise<Uint8Array> => {
+    const handle = handles.get(file) ?? (await openWeights(file));
+    handles.set(file, handle);
     const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, offset);
-    if (bytesRead < length) throw new ModelError(weight.file, weight.name, 'ends before its last element');
+    if (bytesRead < length) throw new ModelError(file, weight.name, 'ends before its last element');
     return buffer;
   };
   try {
+    const order = weight.type === 'packed' ? weight.places.order : undefined;
+    const columns = order && new Int32Array((await read(order, 8 * inner)).buffer).subarray(inner);
     for (let row = 0; row < rows; row += most) {
       const count = Math.min(most, rows - row);
       if (weight.type === 'packed') {
         const parts: PackedRows = {};
         for (const [part, size] of packedRowBytes(inner, weight.format)) {
-          parts[part] = await read(weight.offsets[part]! + row * size, count * size);
+          const { file, offset } = weight.places[part]!;
+          parts[part] = await read({ file, offset: offset + row * size }, count * size);
         }
-        yield unpackRows(weight.format, parts);
+        const values = unpackRows(weight.format, parts);
+        yield columns ? values.map((_, i) => values[i - (i % inner) + columns[i % inner]!]!) : values;
       } else {
         const size = inner * ELEMENT_BYTES[weight.type];
-        yield decodeElements(weight.type, await read(weight.offset + row * size, count * size));
+        const { file, offset } = weight;
+        yield decodeElements(weight.type, await read({ file, offset: offset + row * size }, count * size));
       }
     }
   } finally {
-    await handle.close();
+    for (const handle of handles.values()) await handle.close();
   }
 }

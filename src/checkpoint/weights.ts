@@ -32,6 +32,10 @@ export const LAYER_NORMS = {
 /** A weight as it lies in a file. */
 export type Weight = StoredTensor | PackedTensor;
 
+/** Whether a matrix is stored in FP8: laid out as integers are, and none. */
+export const inFloat8 = (weight: Weight): boolean =>
+  weight.type === 'packed' && weight.format.float !== undefined;
+
 /** The weights of a checkpoint by name; in `unsupported` are tensors of types that no weight can have. */
 export interface Weights extends ReadonlyMap<string, Weight> {
   readonly unsupported?: ReadonlyMap<string, FileTensor>;

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Checkpoint, type OpenCheckpointOptions, openCheckpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
+import { inFloat8 } from '../checkpoint/weights.js';
 import { cacheFolder } from '../files/cache-folder.js';
 import { UsageError } from '../files/errors.js';
 import { debug } from './debug.js';
@@ -162,7 +163,7 @@ export class Engine {
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
     if (options.scoreServers) checkServersPackage();
     const checkpoint = await openCheckpoint(model, options);
-    const integerFolder = options.precision === 'int8' ? await integerFolderOf(checkpoint) : null;
+    const integerFolder = rounds(checkpoint, options) ? await integerFolderOf(checkpoint) : null;
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
     return new Engine(checkpoint, options, { integerFolder, recorded });
   }
@@ -320,6 +321,11 @@ function precisionOf({ tensors }: Checkpoint, { precision, device = 'cpu' }: Eng
   const integers = [...tensors.values()].some(({ type }) => type === 'packed');
   return integers && (device === 'cpu' || device === 'auto') ? 'int8' : 'fp32';
 }
+
+/** Whether what is not in integers is rounded to them: if it is asked for, and for FP8, which is slow to multiply with. */
+const rounds = (checkpoint: Checkpoint, options: EngineOptions): boolean =>
+  options.precision === 'int8' ||
+  (precisionOf(checkpoint, options) === 'int8' && [...checkpoint.tensors.values()].some(inFloat8));
 
 function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Backend[] {
   if (precision === 'fp32') return candidates(device);

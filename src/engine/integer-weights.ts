@@ -2,7 +2,7 @@ import type { ModelConfig } from '../checkpoint/config.js';
 import { type ConvertedWeight, convert, planConversion } from '../checkpoint/conversion.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
-import { EMBEDDING, expectedTensors, type Weight } from '../checkpoint/weights.js';
+import { EMBEDDING, expectedTensors, inFloat8, type Weight } from '../checkpoint/weights.js';
 import { ModelError } from '../files/errors.js';
 import type { ModelSource } from '../graphs/decoder.js';
 
@@ -23,7 +23,7 @@ export function packedWeights({ config, tensors }: ModelSource): ReadonlyMap<str
   const packed = new Map<string, PackedTensor>();
   for (const { name } of productsOf(config)) {
     const weight = tensors.get(name);
-    if (weight?.type === 'packed') packed.set(name, weight);
+    if (weight?.type === 'packed' && !inFloat8(weight)) packed.set(name, weight);
   }
   return packed;
 }
@@ -55,7 +55,8 @@ export const integerBytes = (config: ModelConfig): number =>
 const planOf = ({ config, tensors }: ModelSource) => ({
   format: FORMAT,
   weights: productsOf(config).flatMap(({ name, shape }): ConvertedWeight[] => {
-    if (tensors.get(name)?.type === 'packed') return [];
+    const weight = tensors.get(name);
+    if (weight?.type === 'packed' && !inFloat8(weight)) return [];
     return [{ name, shape, type: 'packed', format: ROUNDED, chunks: () => roundedRows(tensors.get(name)!) }];
   }),
 });

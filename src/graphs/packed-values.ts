@@ -21,7 +21,7 @@ export function scaledIntegers(
   const blocks = (shape[0] * shape[1]) / format.block;
   const bytes = (format.block * format.bits) / 8;
   // As rows of one block each: with a scale for each row, the operator is four times as fast as by blocks.
-  const stored = g.external(external(part, 'integers', 'uint8', [blocks, bytes]));
+  const stored = g.external(external(part, 'integers', storedType(format), [blocks, bytes]));
   const inputs = [
     of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
     scales,
@@ -31,6 +31,9 @@ export function scaledIntegers(
   const result = g.reshape(values, [shape[0], (shape[1] * format.bits) / 8]);
   return g.rereadable(result, (later) => scaledIntegers(g, part, of, later));
 }
+
+export const storedType = ({ float }: PackedTensor['format']): ElementType =>
+  float ? 'float8e4m3fn' : 'uint8';
 
 /** One scale for each block, fp32 `[out × blocks]`. */
 export function blockScales(g: Graph, part: PackedTensor, after: Value): Value {
@@ -85,8 +88,11 @@ export function numbers(g: Graph, weight: PackedTensor, kind: 'scale' | 'offset'
   const [blocks, { group }] = [Math.ceil(inner / format.block), format];
   const { take, shape } = reading ?? { take: (stored: Value) => stored, shape: [out, blocks] };
   // In the shape that is needed from the start: onnxruntime 1.30 fails to merge two Reshapes of which one is tied.
-  const read = (part: PackedPart, type: ElementType, dims: readonly number[]): Value =>
-    g.cast(take(g.external(external(weight, part, type, dims))), 'float32');
+  const read = (
+    part: 'scale_units' | 'scale_factors' | 'offset_units' | 'offset_factors',
+    type: ElementType,
+    dims: readonly number[],
+  ): Value => g.cast(take(g.external(external(weight, part, type, dims))), 'float32');
   const [units, factors] = [`${kind}_units`, `${kind}_factors`] as const;
   const type = ELEMENT_TYPE[format.type];
   const factored = format[`${kind}s`] === 'factors';
@@ -100,19 +106,28 @@ export function numbers(g: Graph, weight: PackedTensor, kind: 'scale' | 'offset'
 
 /** A part of a packed matrix as the graph reads it; only the sizes of the whole matter. */
 export function external(
-  { name, file, format, shape, offsets }: PackedTensor,
-  part: PackedPart,
+  { name, format, shape, places }: PackedTensor,
+  part: Exclude<PackedPart, 'order'>,
   type: ElementType,
   dims: readonly number[],
 ): ExternalTensor {
   const byteLength = shape[0] * packedRowBytes(shape[1], format).get(part)!;
+  const { file, offset } = places[part]!;
   // One part may be read as several types.
-  return {
-    name: `${name}.${part}.${type}[${dims}]`,
-    type,
-    shape: dims,
-    file,
-    offset: offsets[part]!,
-    byteLength,
-  };
+  return { name: `${name}.${part}.${type}[${dims}]`, type, shape: dims, file, offset, byteLength };
+}
+
+/** Columns `[rows, in]` in the order in which a matrix stores them, or back in that of its inputs. */
+export function reordered(
+  g: Graph,
+  columns: Value,
+  { name, shape: [, inner], places }: PackedTensor,
+  to: 'stored' | 'inputs',
+): Value {
+  const { order } = places;
+  if (!order) return columns;
+  const byteLength = 4 * inner;
+  const offset = order.offset + (to === 'stored' ? 0 : byteLength);
+  const tensor = { name: `${name}.order.${to}`, type: 'int32', shape: [inner], byteLength } as const;
+  return g.op('Gather', [columns, g.external({ ...tensor, file: order.file, offset })], { axis: 1 });
 }

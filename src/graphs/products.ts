@@ -11,8 +11,10 @@ import {
   external,
   type Integers,
   numbers,
+  reordered,
   scaledHalves,
   scaledIntegers,
+  storedType,
 } from './packed-values.js';
 
 /** Elements of an fp32 copy of a weight: 28 MB. Larger pieces of memory are given back to the system at every free. */
@@ -75,18 +77,21 @@ export class Products {
 
   /** The same as {@link multiply}, with activations rounded to 8 bits in blocks. */
   multiplyIntegers(x: Value, weight: PackedTensor, bias?: Value): Value {
-    const product = this.#nBits(x, weight, 'int8');
+    const product = this.#nBits(reordered(this.#g, x, weight, 'stored'), weight, 'int8');
     return bias ? this.#g.op('Add', [product, bias]) : product;
   }
 
   #multiplyPacked(x: Value, weight: PackedTensor): Value {
-    const product =
-      this.#gpu === 'cuda' || (this.#packs && weight.format.bits === 4)
-        ? this.#nBits(x, weight, 'fp32')
-        : this.#inParts(partsToCopy(weight) as PackedTensor[], x, (part, after) =>
-            this.#packed(x, part, after),
-          );
-    this.#g.defineGradient(product, { inputs: [x], rule: (dy) => [() => this.#back(dy, weight)] });
+    const { bits, float } = weight.format;
+    const columns = reordered(this.#g, x, weight, 'stored');
+    const nBits = !float && (this.#gpu === 'cuda' || (this.#packs && bits === 4));
+    const product = nBits
+      ? this.#nBits(columns, weight, 'fp32')
+      : this.#inParts(partsToCopy(weight) as PackedTensor[], columns, (part, after) =>
+          this.#packed(columns, part, after),
+        );
+    const back = (dy: Value): Value => reordered(this.#g, this.#back(dy, weight), weight, 'inputs');
+    this.#g.defineGradient(product, { inputs: [x], rule: (dy) => [() => back(dy)] });
     return product;
   }
 
@@ -137,7 +142,8 @@ export class Products {
     const { bits, block, zero } = format;
     const rows = ids.shape[0]!;
     const take = (value: Value): Value => g.op('Gather', [value, ids], { axis: 0 });
-    const bytes = take(g.external(external(weight, 'integers', 'uint8', [out, (inner * bits) / 8])));
+    const stored = g.external(external(weight, 'integers', storedType(format), [out, (inner * bits) / 8]));
+    const bytes = take(stored);
     const halves = bits === 8 ? [bytes] : [g.op('BitwiseAnd', [bytes, g.byte(15)]), shifted(g, bytes)];
     const columns = halves.map((half) => g.unsqueeze(g.cast(half, 'float32'), [2]));
     const integers = columns.length === 1 ? columns[0]! : g.op('Concat', columns, { axis: 2 });
@@ -146,7 +152,7 @@ export class Products {
       g.unsqueeze(numbers(g, weight, kind, { take, shape: [rows, inner / block] }), [2]);
     const scaled = g.op('Mul', [centred, perBlock('scale')]);
     const values = format.offsets === null ? scaled : g.op('Add', [scaled, perBlock('offset')]);
-    return g.reshape(values, [rows, inner]);
+    return reordered(g, g.reshape(values, [rows, inner]), weight, 'inputs');
   }
 
   /** dY W: `[rows, out]` → `[rows, in]`, as {@link #packed} with the sums over the outputs. */

@@ -1,5 +1,14 @@
 /** Element types of the tensors that flinch's graphs use, by their ONNX names. */
-export type ElementType = 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'int8' | 'uint8' | 'bool';
+export type ElementType =
+  | 'float32'
+  | 'float16'
+  | 'bfloat16'
+  | 'float8e4m3fn'
+  | 'int64'
+  | 'int32'
+  | 'int8'
+  | 'uint8'
+  | 'bool';
 
 /** Their codes in TensorProto.DataType. */
 export const ELEMENT_TYPE_CODE: Readonly<Record<ElementType, number>> = {
@@ -11,6 +20,7 @@ export const ELEMENT_TYPE_CODE: Readonly<Record<ElementType, number>> = {
   bool: 9,
   float16: 10,
   bfloat16: 16,
+  float8e4m3fn: 17,
 };
 
 /** A size that is known when the graph is built, or the name of one that is known when it runs. */

@@ -17,7 +17,7 @@ describe('a folder with quantised weights as --model', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/parameters +0\.07 M, stored as integers, fp32\n/);
     expect(stdout).toMatch(/quantised +gptq \(gptq\), 4 bits; 21 of 23 matrices; \d+\.\d\d bits a weight\n/);
-    expect(stdout).toMatch(/weights +182 kB, converted once into the cache folder/);
+    expect(stdout).toMatch(/weights +182 kB, mapped from the files, or converted once into the cache folder/);
     expect(existsSync(env.XDG_CACHE_HOME)).toBe(false);
   });
 
@@ -30,5 +30,24 @@ describe('a folder with quantised weights as --model', () => {
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/"type":"score.delta"/);
     expect((await ask()).stderr).not.toMatch(/converting/);
+  });
+
+  it('in FP8 is mapped from its file, and written with in int8', async () => {
+    const float8 = folder.path('float8');
+    mkdirSync(float8);
+    for (const [name, content] of Object.entries(await quantizedFiles('fp8-block')))
+      writeFileSync(join(float8, name), content);
+    const { stdout } = await flinch(['inspect', float8], '', env);
+    expect(stdout).toMatch(/parameters +0\.07 M, stored as FP8, fp32\n/);
+    expect(stdout).toMatch(
+      /precision +writes in int8 on a CPU \(at least \d+ kB more, of its own\), or in fp32;/,
+    );
+    const asked = await flinch(['chat', '--model', float8, '--max-tokens', '4', '--json', 'Hi'], '', env);
+    // Of 32 kB in the file, the scales alone.
+    expect(asked.stderr).toMatch(
+      /converting .*float8 into .*\/flinch\/quantized\/\w+ \(\d(\.\d)? kB\), this once\n/,
+    );
+    expect(asked.stdout).toMatch(/"type":"score.delta"/);
+    expect(existsSync(join(env.XDG_CACHE_HOME, 'flinch', 'int8'))).toBe(true);
   });
 });

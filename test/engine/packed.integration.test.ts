@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planSafetensors } from '#src/checkpoint/safetensors-file.js';
@@ -19,6 +19,7 @@ import {
 } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { largestDifference, scoreErrors } from '../support/golden.js';
+import { quantizedFiles } from '../support/quantized.js';
 import { hasAdapter } from '../support/webgpu.js';
 import { valuesOf } from '../support/weights.js';
 
@@ -28,7 +29,10 @@ const adapter = await hasAdapter('packed.integration.test.ts');
 /** The same model with every weight in fp32. */
 async function inFloats({ dir, tensors }: Checkpoint, to: string): Promise<string> {
   await mkdir(to);
-  await cp(dir, to, { recursive: true, filter: (file) => !/\.safetensors|quantiz/.test(file) });
+  await cp(dir, to, { recursive: true, filter: (file) => !/\.safetensors/.test(file) });
+  const config = join(to, 'config.json');
+  const { quantization_config: _, ...plain } = JSON.parse(await readFile(config, 'utf8'));
+  await writeFile(config, JSON.stringify(plain));
   const weights = [...tensors.values()];
   const entries = weights.map(({ name, shape }) => ({ name, shape, dtype: 'F32' as const }));
   const { header } = planSafetensors('test', entries);
@@ -47,58 +51,73 @@ const SCORINGS: Readonly<Record<string, Scoring>> = {
   derivative: { ...DEFAULT_SCORING, form: 'derivative' },
 };
 
-describe.each(['tiny-llama.gguf', 'tiny-smollm3.gguf', 'tiny-gemma3.gguf'])(
-  '%s scores as its values in fp32 do',
-  (name) => {
-    let [packed, plain]: (Engine | undefined)[] = [];
-    beforeAll(async () => {
-      const checkpoint = await openCheckpoint(join('test/fixtures/gguf', name));
-      expect([...checkpoint.tensors.values()].some(({ type }) => type === 'packed')).toBe(true);
-      packed = await Engine.open(join('test/fixtures/gguf', name));
-      plain = await Engine.open(await inFloats(checkpoint, folder.path(name)));
-    });
-    afterAll(async () => {
-      await Promise.all([packed?.close(), plain?.close()]);
-    });
+/** A model of integers, of FP8, or of columns in another order: a GGUF file, or a folder. */
+async function modelOf(name: string): Promise<string> {
+  if (name.endsWith('.gguf')) return join('test/fixtures/gguf', name);
+  const dir = folder.path(`stored-${name}`);
+  await mkdir(dir, { recursive: true });
+  for (const [file, content] of Object.entries(await quantizedFiles(name))) {
+    await writeFile(join(dir, file), content);
+  }
+  return dir;
+}
 
-    it.each(Object.keys(SCORINGS))('%s', async (kind) => {
-      const score = async (engine: Engine) =>
-        (await scoreResponse(engine, PROMPT, RESPONSE, SCORINGS[kind]!)).tokens;
-      const [found, expected] = [await score(packed!), await score(plain!)];
-      expect(
-        largestDifference(
-          found.map(({ logprob }) => logprob),
-          expected.map(({ logprob }) => logprob),
-        ),
-      ).toBeLessThan(5e-5);
-      const of = (tokens: typeof found) => tokens.map(({ scores }) => scores.adversarial ?? 0);
-      expect(scoreErrors(of(found), of(expected)).all).toBeLessThan(0.005);
-    });
+const ALL_FORMS = ['tiny-smollm3.gguf', 'gptq-int4-reordered', 'fp8-block'];
+const MODELS = [
+  ...['tiny-llama.gguf', 'tiny-smollm3.gguf', 'tiny-gemma3.gguf'],
+  ...['gptq-int4-reordered', 'pack-int4-zeros', 'fp8-block', 'float8-channel'],
+];
 
-    it('writes with activations of 8 bits: log-probabilities are near', async () => {
-      const request = {
-        promptIds: PROMPT,
-        maxTokens: 8,
-        sampling: { temperature: 0, seed: 1 },
-        topLogprobs: 5,
-      };
-      const first = async (engine: Engine) => {
-        const token = await (await engine.generate(request)).next();
-        return token.type === 'token.delta' ? token.topLogprobs : [];
-      };
-      const [found, expected] = [await first(packed!), await first(plain!)];
-      const near = new Map(expected.map(({ id, logprob }) => [id, logprob]));
-      const both = found.filter(({ id }) => near.has(id));
-      expect(both.length).toBeGreaterThan(2);
-      // Rows of 64 to 256 numbers: on Qwen2.5-Coder-0.5B the mean difference is 0.004.
-      for (const { id, logprob } of both) expect(Math.abs(logprob - near.get(id)!)).toBeLessThan(0.5);
-    });
-  },
-);
+describe.each(MODELS)('%s scores as its values in fp32 do', (name) => {
+  let [packed, plain]: (Engine | undefined)[] = [];
+  beforeAll(async () => {
+    const model = await modelOf(name);
+    const checkpoint = await openCheckpoint(model);
+    expect([...checkpoint.tensors.values()].some(({ type }) => type === 'packed')).toBe(true);
+    packed = await Engine.open(model);
+    plain = await Engine.open(await inFloats(checkpoint, folder.path(name)));
+  });
+  afterAll(async () => {
+    await Promise.all([packed?.close(), plain?.close()]);
+  });
+
+  it.each(Object.keys(SCORINGS))('%s', async (kind) => {
+    const score = async (engine: Engine) =>
+      (await scoreResponse(engine, PROMPT, RESPONSE, SCORINGS[kind]!)).tokens;
+    const [found, expected] = [await score(packed!), await score(plain!)];
+    expect(
+      largestDifference(
+        found.map(({ logprob }) => logprob),
+        expected.map(({ logprob }) => logprob),
+      ),
+    ).toBeLessThan(5e-5);
+    const of = (tokens: typeof found) => tokens.map(({ scores }) => scores.adversarial ?? 0);
+    expect(scoreErrors(of(found), of(expected)).all).toBeLessThan(0.005);
+  });
+
+  it('writes with activations of 8 bits: log-probabilities are near', async () => {
+    const request = {
+      promptIds: PROMPT,
+      maxTokens: 8,
+      sampling: { temperature: 0, seed: 1 },
+      topLogprobs: 5,
+    };
+    const first = async (engine: Engine) => {
+      const token = await (await engine.generate(request)).next();
+      return token.type === 'token.delta' ? token.topLogprobs : [];
+    };
+    const [found, expected] = [await first(packed!), await first(plain!)];
+    const near = new Map(expected.map(({ id, logprob }) => [id, logprob]));
+    const both = found.filter(({ id }) => near.has(id));
+    expect(both.length).toBeGreaterThan(2);
+    // Rows of 32 to 256 numbers: on Qwen2.5-Coder-0.5B the mean difference is 0.004.
+    for (const { id, logprob } of both) expect(Math.abs(logprob - near.get(id)!)).toBeLessThan(1);
+  });
+});
 
 describe('the graphs of CUDA, on the CPU', () => {
-  it('give the scores of those of the CPU', async () => {
-    const { config, tensors } = await openCheckpoint('test/fixtures/gguf/tiny-smollm3.gguf');
+  it.each(ALL_FORMS)('give the scores of those of the CPU: %s', async (name) => {
+    const { config, tensors } = await openCheckpoint(await modelOf(name));
     const ids = PROMPT.slice(0, -1);
     const targets = PROMPT.slice(-16);
     const falls: number[][] = [];
@@ -159,8 +178,8 @@ describe('a pass in parts', () => {
 });
 
 describe.skipIf(!adapter)('a model in integers on WebGPU', () => {
-  it('scores as on the CPU', async () => {
-    const model = 'test/fixtures/gguf/tiny-smollm3.gguf';
+  it.each(ALL_FORMS)('scores as on the CPU: %s', async (name) => {
+    const model = await modelOf(name);
     const [cpu, gpu] = [await Engine.open(model), await Engine.open(model, { device: 'webgpu' })];
     try {
       const score = async (engine: Engine) =>

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { ELEMENT_BYTES } from '#src/checkpoint/elements.js';
+import type { PackedFormat, PackedRows } from '#src/checkpoint/packed.js';
 import { findQuantized } from '#src/checkpoint/quantized/find.js';
 import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
 import { convertedQuantized } from '#src/checkpoint/quantized/unpack.js';
@@ -106,10 +108,16 @@ export async function unpackMatrix(
   const matrices = new Map([[`${STEM}.weight`, shape]]);
   const found = findQuantized(quantization, matrices, await readSafetensors(dir), dir);
   let count = 0;
-  for (const weight of found)
-    for await (const chunk of convertedQuantized(weight).chunks()) {
-      const integers = chunk instanceof Uint8Array ? null : chunk.integers!;
-      count += integers ? (integers.length * 8) / quantization.bits : (chunk as Uint8Array).length / 4;
+  for (const weight of found) {
+    const converted = convertedQuantized(weight);
+    for await (const chunk of converted.chunks()) {
+      if (converted.type !== 'packed') count += (chunk as Uint8Array).length / 4;
+      else count += valuesOf(converted.format, chunk as PackedRows);
     }
+  }
   return { found, count };
 }
+
+/** How many values the scales of some rows are for. */
+const valuesOf = ({ type, block, group }: PackedFormat, { scale_units: units }: PackedRows): number =>
+  units ? (units.length / ELEMENT_BYTES[type]) * group * block : 0;

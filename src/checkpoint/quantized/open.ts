@@ -12,7 +12,7 @@ import type { Quantization } from './settings.js';
 import { convertedQuantized } from './unpack.js';
 
 /** Format of the converted weights: a file of another format is made again. */
-const FORMAT = 'flinch quantized 2';
+const FORMAT = 'flinch quantized 3';
 
 export interface QuantizationFacts {
   /** Method, format and bits. */

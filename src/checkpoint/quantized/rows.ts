@@ -1,4 +1,4 @@
-import { decodeElements } from '../elements.js';
+import { decodeElements, E4M3 } from '../elements.js';
 import type { StoredPart } from './layouts.js';
 
 export type Size = readonly [rows: number, columns: number];
@@ -70,11 +70,3 @@ export const int32s = (bytes: Uint8Array): Int32Array =>
 
 const floats = (dtype: string, bytes: Uint8Array): Float32Array =>
   decodeElements(dtype === 'F16' ? 'fp16' : dtype === 'BF16' ? 'bf16' : 'fp32', bytes);
-
-/** 1 bit of sign, 4 of exponent, 3 of fraction; no infinity, and NaN where all bits but the sign are set. */
-const E4M3 = Float32Array.from({ length: 256 }, (_, bits) => {
-  const sign = bits & 0x80 ? -1 : 1;
-  const [exponent, fraction] = [(bits >> 3) & 15, (bits & 7) / 8];
-  if ((bits & 0x7f) === 0x7f) return Number.NaN;
-  return sign * (exponent === 0 ? fraction * 2 ** -6 : (1 + fraction) * 2 ** (exponent - 7));
-});

@@ -6,33 +6,43 @@ import type { PackedFormat, PackedRows } from '../packed.js';
 import type { FileTensor } from '../safetensors.js';
 import { openWeights } from '../weights-file.js';
 import type { QuantizedWeight } from './find.js';
-import type { Layout, StoredPart } from './layouts.js';
+import { IN_ORDER, type Layout, type StoredPart } from './layouts.js';
 import { int32s, rowReader, type Size } from './rows.js';
 
 /**
- * A quantised matrix as it is kept: its integers in the parts of a packed one, or unpacked to fp32 if they are no
- * integers, or their groups are no blocks of neighbours. Throws ModelError naming the part that is wrong.
+ * A quantised matrix as it is kept: its integers in the parts of a packed one, or unpacked to fp32 if no block fits its
+ * groups. Throws ModelError naming the part that is wrong.
  */
 export function convertedQuantized(weight: QuantizedWeight): ConvertedWeight {
   const { name, shape } = weight;
   const format = packedFormat(weight);
-  if (format) return { name, shape, type: 'packed', format, chunks: () => packedRows(weight, format) };
-  return { name, shape, type: 'fp32', chunks: () => unpackedRows(weight) };
+  if (!format) return { name, shape, type: 'fp32', chunks: () => unpackedRows(weight) };
+  const integers = integersInPlace(weight, format);
+  return {
+    ...{ name, shape, type: 'packed', format, integers },
+    chunks: () => packedRows(weight, { format, inPlace: integers !== null }),
+  };
 }
 
 const BLOCKS = [128, 64, 32, 16] as const;
 
-function packedFormat({ quantization, scales, zeros, layout, shape }: QuantizedWeight): PackedFormat | null {
+function packedFormat({ quantization, scales, zeros, groups, layout, shape }: QuantizedWeight) {
   const { type, bits, block, symmetric, reordered } = quantization;
-  const group = block[1] ?? shape[1];
-  const size = BLOCKS.find((each) => group % each === 0);
-  if (type === 'float' || reordered || size === undefined || shape[1] % group !== 0) return null;
+  const [, columns] = shape;
+  const group = block[1] ?? columns;
+  const size = BLOCKS.find((each) => group % each === 0 && columns % each === 0);
+  if (size === undefined || (type === 'float' && reordered)) return null;
   const moved = !symmetric && zeros !== null;
-  return {
-    ...{ bits, block: size, group: group / size, scales: 'units', offsets: moved ? 'factors' : null },
+  const format: PackedFormat = {
+    ...{ bits, block: size, scales: 'units', offsets: moved ? 'factors' : null },
+    // Each block of a row whose last group is a part of one has its own unit.
+    group: columns % group === 0 ? group / size : 1,
     zero: moved ? middleOf(bits) : layout.zero + signedBy(layout, bits),
     type: UNITS[scales.dtype] ?? 'fp32',
+    ...(type === 'float' && { float: 'e4m3', zero: 0 }),
+    ...(reordered && groups !== null && { ordered: true }),
   };
+  return format;
 }
 
 const UNITS: Readonly<Record<string, StoredType>> = { F16: 'fp16', BF16: 'bf16' };
@@ -44,44 +54,80 @@ const middleOf = (bits: 4 | 8): number => (bits === 8 ? 128 : 0);
 const signedBy = ({ values }: Layout, bits: 4 | 8): number =>
   bits === 8 && values.dtypes.includes('I8') ? 128 : 0;
 
-async function* packedRows(weight: QuantizedWeight, format: PackedFormat): AsyncGenerator<PackedRows> {
-  const { shape, layout } = weight;
+/** Where graphs read the integers in the checkpoint itself: rows of words that are full, or of FP8. */
+function integersInPlace({ layout, values }: QuantizedWeight, { float, ordered }: PackedFormat) {
+  const { packed, transposed } = layout.values;
+  const rows = float !== undefined || (packed === 'columns' && layout.places === IN_ORDER);
+  return rows && !transposed && !ordered ? { file: values.file, offset: values.offset } : null;
+}
+
+async function* packedRows(
+  weight: QuantizedWeight,
+  { format, inPlace }: { readonly format: PackedFormat; readonly inPlace: boolean },
+): AsyncGenerator<PackedRows> {
+  const { shape, layout, quantization } = weight;
   const [, columns] = shape;
-  const { bits, type } = format;
+  const { bits, type, block, group } = format;
+  const order = format.ordered ? orderOf(weight, await groupsOf(weight)) : null;
+  if (order) yield { order: new Uint8Array(order.buffer) };
   const add = signedBy(layout, bits);
   const middle = middleOf(bits) - add;
+  const perRow = columns / block;
+  const groupOf = (b: number): number => Math.floor((b * block) / (quantization.block[1] ?? columns));
   for await (const { row, count, valuesOf, scales, zeros, groupsOfRow } of quantizedRows(weight)) {
-    const integers = new Uint8Array((count * columns * bits) / 8);
-    const units = new Float32Array(count * groupsOfRow);
-    const factors = new Int8Array(format.offsets === null ? 0 : (count * columns) / format.block);
+    const integers = new Uint8Array(inPlace ? 0 : (count * columns * bits) / 8);
+    const units = new Float32Array((count * perRow) / group);
+    const factors = new Int8Array(format.offsets === null ? 0 : count * perRow);
     const out = new Float32Array(columns);
     for (let i = 0; i < count; i += 1) {
       valuesOf(row + i, out);
-      const at = (i * columns * bits) / 8;
-      if (bits === 8) for (let k = 0; k < columns; k += 1) integers[at + k] = out[k]! + add;
-      else for (let k = 0; k < columns; k += 2) integers[at + k / 2] = out[k]! | (out[k + 1]! << 4);
+      if (!allFinite(out)) throw notFinite(weight);
+      if (!inPlace) {
+        const stored = order ? out.map((_, k) => out[order[k]!]!) : out;
+        const at = (i * columns * bits) / 8;
+        if (bits === 8) for (let k = 0; k < columns; k += 1) integers[at + k] = stored[k]! + add;
+        else for (let k = 0; k < columns; k += 2) integers[at + k / 2] = stored[k]! | (stored[k + 1]! << 4);
+      }
       const first = blockOf(weight, row + i) * groupsOfRow;
-      units.set(scales.subarray(first, first + groupsOfRow), i * groupsOfRow);
-      if (format.offsets === null) continue;
-      for (let k = 0; k < groupsOfRow * format.group; k += 1) {
-        factors[i * groupsOfRow * format.group + k] = zeros[first + Math.floor(k / format.group)]! - middle;
+      for (let b = 0; b < perRow; b += group) units[(i * perRow + b) / group] = scales[first + groupOf(b)]!;
+      for (let b = 0; b < factors.length / count; b += 1) {
+        factors[i * perRow + b] = zeros[first + groupOf(b)]! - middle;
       }
     }
-    const rows: PackedRows = { integers, scale_units: encodeElements(type, units) };
-    if (format.offsets === null) yield rows;
-    else {
-      const offset_units = encodeElements(
-        type,
-        units.map((unit) => -unit),
-      );
-      yield { ...rows, offset_factors: new Uint8Array(factors.buffer), offset_units };
-    }
+    yield {
+      ...(!inPlace && { integers }),
+      scale_units: encodeElements(type, units),
+      ...(format.offsets !== null && {
+        offset_factors: new Uint8Array(factors.buffer),
+        offset_units: encodeElements(
+          type,
+          units.map((unit) => -unit),
+        ),
+      }),
+    };
   }
 }
 
+/**
+ * The columns group by group, and then the place of each column among these. Groups are as large as
+ * quantization_config says: blocks have one scale.
+ */
+function orderOf({ quantization, shape, groups }: QuantizedWeight, groupOf: ArrayLike<number>): Int32Array {
+  const columns = shape[1];
+  const size = quantization.block[1] ?? columns;
+  const order = Int32Array.from({ length: columns }, (_, i) => i).sort((a, b) => groupOf[a]! - groupOf[b]!);
+  const wrong = order.findIndex((column, i) => groupOf[column] !== Math.floor(i / size));
+  if (wrong >= 0) {
+    const problem = `has no ${size} columns of group ${Math.floor(wrong / size)} (quantization_config)`;
+    throw new ModelError(groups!.file, groups!.name, problem);
+  }
+  const places = new Int32Array(columns);
+  for (const [i, column] of order.entries()) places[column] = i;
+  return Int32Array.from([...order, ...places]);
+}
+
 async function* unpackedRows(weight: QuantizedWeight): AsyncGenerator<Uint8Array> {
-  const { values, shape } = weight;
-  const [, columns] = shape;
+  const [, columns] = weight.shape;
   const groups = await groupsOf(weight);
   for await (const { row, count, valuesOf, scales, zeros, groupsOfRow } of quantizedRows(weight)) {
     const out = new Float32Array(count * columns);
@@ -94,10 +140,13 @@ async function* unpackedRows(weight: QuantizedWeight): AsyncGenerator<Uint8Array
         of[column] = (of[column]! - zeros[at]!) * scales[at]!;
       }
     }
-    if (!allFinite(out)) throw new ModelError(values.file, values.name, 'contains NaN or infinity');
+    if (!allFinite(out)) throw notFinite(weight);
     yield new Uint8Array(out.buffer);
   }
 }
+
+const notFinite = ({ values }: QuantizedWeight): ModelError =>
+  new ModelError(values.file, values.name, 'contains NaN or infinity');
 
 /** The block of rows that a row is in. */
 const blockOf = ({ quantization, shape }: QuantizedWeight, row: number): number =>

@@ -61,6 +61,8 @@ export class SequenceScorer {
   readonly #blocks: number[] = [];
   #scored = 0;
   #positions = 0;
+  /** Whether the score process was told of the prompt. */
+  #begun = false;
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(sequence: ScoreSequence, promptIds: readonly number[], scoring: AbsoluteScoring) {
@@ -97,14 +99,17 @@ export class SequenceScorer {
       sequence.release();
       throw error;
     }
-    const scorer = new SequenceScorer(sequence, [...promptIds], absolute);
-    scorer.#readAhead();
-    return scorer;
+    return new SequenceScorer(sequence, [...promptIds], absolute);
   }
 
-  /** Reads the text before the window of the first pass, while there is no token of the response yet. */
-  #readAhead(): void {
+  /**
+   * Reads the text before the window of the first pass, before it is due. The first token does the same: on the machine
+   * that writes, to begin earlier would delay it.
+   */
+  readAhead(): void {
     const { methods, schedule } = this.#scoring;
+    if (this.#begun) return;
+    this.#begun = true;
     if (schedule.kind === 'offline') return;
     const from = this.#promptIds.length;
     const end = windowStart(schedule, from, from + schedule.block, methods.includes('adversarial'));
@@ -123,6 +128,7 @@ export class SequenceScorer {
    * @throws EngineError; RangeError for an id outside the vocabulary
    */
   push(tokens: readonly NewToken[]): Promise<TokenScore[]> {
+    this.readAhead();
     return this.#inOrder(async () => {
       // One by one: so many may not be arguments of one call.
       for (const token of tokens) this.#append(token);
@@ -167,6 +173,7 @@ export class SequenceScorer {
       const known = this.#promptIds.length + this.#response.length - this.#unsent.length;
       const length = Math.min(known, this.#promptIds.length + keep);
       const fork = new SequenceScorer(await this.#sequence.fork(length), this.#promptIds, this.#scoring);
+      fork.#begun = true;
       const shared = keep < this.#scored && !this.#blocks.includes(keep);
       fork.#scored = shared ? this.#blocks.findLast((start) => start < keep)! : Math.min(keep, this.#scored);
       for (const start of this.#blocks) if (start < fork.#scored) fork.#blocks.push(start);

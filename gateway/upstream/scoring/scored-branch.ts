@@ -68,6 +68,7 @@ async function openScorer(options: ScoredBranchOptions, promptIds: readonly numb
   }
   const positions = promptIds.length + room;
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, { client });
+  sequence.readAhead(); // while the server reads its own
   const compared = comparedScorer(sequence, agreement, scoring.methods);
   return engineScorer(compared, blockOf(scoring.schedule), lagTokens);
 }

@@ -1,11 +1,11 @@
 import { mean } from 'simple-statistics';
 import { z } from 'zod';
+import { firstFalseEquation } from '../answers/false-equation.js';
 import { table } from '../markdown-table.js';
 import { locatedSchema } from '../records/records.js';
 import { type Estimate, formatEstimate } from '../statistics/estimate.js';
 import { wilson } from '../statistics/wilson.js';
 import type { GivenResponse } from '../suites/suite.js';
-import { firstFalseEquation } from './false-equation.js';
 
 /** Label that a judge or rollouts found for a response whose first wrong step people have labelled. */
 export const comparedSchema = locatedSchema.pick({ rollouts: true }).extend({

@@ -3,7 +3,7 @@ import type { LocatedRecord } from '../records/records.js';
 import type { RolloutSettings, RunSettings } from '../records/settings.js';
 import { comesLabelled, type Suite } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
-import type { RunOptions } from './run-options.js';
+import type { RolloutOptions, RunOptions } from './run-options.js';
 import { type UpstreamOptions, upstreamOptions } from './writer/upstream-client.js';
 
 /** Source of the first wrong steps of a run: that of the suite, unless `--label` names another. */
@@ -11,16 +11,6 @@ export const labelledBy = (
   { toldBy }: Pick<Suite, 'toldBy'>,
   { label }: Pick<RunSettings, 'label'>,
 ): LocatedRecord['by'] => label?.by ?? toldBy;
-
-/** Options of labels by rollouts. */
-export interface RolloutOptions {
-  readonly rollouts: number;
-  readonly rolloutShare: number;
-  readonly rolloutTemperature: number;
-  readonly completer?: string;
-  readonly completerModel?: string;
-  readonly completerKeyEnv?: string;
-}
 
 /** The server of `--completer`; `null` without one. @throws UsageError for options that do not go together */
 export const completerOptions = ({

@@ -31,12 +31,12 @@ import { commandLine } from './command-line.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
 import type { LabelledOptions, LabelledProblem } from './labelled-problems.js';
-import { completerOptions, type RolloutOptions, rolloutSettings } from './labels.js';
+import { completerOptions, rolloutSettings } from './labels.js';
 import { limited } from './problems.js';
 import { systemMessage } from './prompt.js';
 import { type RolloutCases, rolloutCases } from './rollout-cases.js';
 import { drawnSchema, RESULT_FILES } from './run-folder.js';
-import { addRolloutOptions, list } from './run-options.js';
+import { addRolloutOptions, list, type RolloutOptions } from './run-options.js';
 import { engineCompleter } from './writer/engine-writer.js';
 import { upstreamCompleter } from './writer/upstream-completer.js';
 

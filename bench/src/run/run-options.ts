@@ -10,9 +10,18 @@ import type { WhichScored } from '../records/selection.js';
 import { type RunSettings, type Shard, STEP_MODES } from '../records/settings.js';
 import { SUITES, type SuiteName } from '../suites/suite.js';
 import { DEFAULT_SUITE_SETTINGS, type SuiteSettings, suiteSettingsSchema } from '../suites/suites.js';
-import type { RolloutOptions } from './labels.js';
 import { DEFAULT_SYSTEM } from './prompt.js';
 import { STAGES, type StageName } from './stage-names.js';
+
+/** Options of labels by rollouts. */
+export interface RolloutOptions {
+  readonly rollouts: number;
+  readonly rolloutShare: number;
+  readonly rolloutTemperature: number;
+  readonly completer?: string;
+  readonly completerModel?: string;
+  readonly completerKeyEnv?: string;
+}
 
 export interface RunOptions extends RolloutOptions {
   readonly suite: SuiteName;

@@ -79,4 +79,4 @@ async function locateByRollouts(
 }
 
 export const needsJudge = (suite: string): string =>
-  `--judge: is required, because only a judge can locate the first wrong step of responses to ${suite}. Without a judge, skip this stage: --stages generate,check,sample,score,evaluate --score all`;
+  `--judge: is required, because only a judge can locate the first wrong step of responses to ${suite}. Without a judge, add --label rollouts, or skip this stage: --stages generate,check,sample,score,evaluate --score all`;

@@ -54,6 +54,7 @@ const TIMEOUTS = { connect_s: 10, first_byte_s: 1800, idle_s: 600 };
 export class UpstreamClient {
   readonly #server: UpstreamServer;
   readonly #place: string;
+  #closed = false;
 
   /** @throws UsageError for an address or a key that cannot be used */
   constructor(options: UpstreamOptions) {
@@ -72,6 +73,7 @@ export class UpstreamClient {
           return await work(this.#server);
         } catch (error) {
           signal.throwIfAborted();
+          if (this.#closed) throw new AbortError(`${this.#place}: closed`);
           throw await explained(error, this.#place, signal);
         }
       },
@@ -79,7 +81,9 @@ export class UpstreamClient {
     );
   }
 
+  /** What is under way fails, and is not asked again. */
   close(): void {
+    this.#closed = true;
     this.#server.close();
   }
 }

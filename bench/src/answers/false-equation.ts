@@ -1,6 +1,6 @@
-import { finite } from '../answers/complex.js';
-import { expressionValue } from '../answers/expression-value.js';
-import { parseLatex } from '../answers/latex.js';
+import { finite } from './complex.js';
+import { expressionValue } from './expression-value.js';
+import { parseLatex } from './latex.js';
 
 /** Numbers, operators and brackets, with an equals sign among them, that no name, unit or percent sign touches. */
 const EQUATION = /(?<![\w\\.^%}]|\\[a-z]+ *)[\d.+\-*/()^ ]+(?:=[\d.+\-*/()^ ]+)+(?![\w^%{]|\.?\d| *\.?\\)/g;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstFalseEquation } from '#bench/judge/false-equation.js';
+import { firstFalseEquation } from '#bench/answers/false-equation.js';
 
 describe('the first false equation', () => {
   it.each([

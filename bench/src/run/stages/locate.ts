@@ -8,9 +8,8 @@ import { labelledBy } from '../labels.js';
 import { type Run, stepsOf, textOf } from '../run-context.js';
 
 /**
- * The first wrong step of each wrong response, as many as each subset needs: a judge is asked, and completions are drawn,
- * no more often than that.
- * Where it finds none, others are looked at the next time.
+ * The first wrong step of each wrong response, as many as each subset needs: no more is asked of a
+ * judge, or drawn. Where none is found, others are looked at the next time.
  * Where a program tells, of right responses too: a right answer can follow a wrong step.
  */
 export async function locateSteps(run: Run): Promise<void> {

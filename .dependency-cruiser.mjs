@@ -111,7 +111,8 @@ const ROOMS = {
   'bench/src/data': [...FLINCH, 'bench/src/suites'],
   'bench/src/records': [...FLINCH, 'bench/src/suites'],
   'bench/src/evaluate': [...FLINCH, ...RECORDS],
-  'bench/src/judge': [...FLINCH, ...RECORDS, 'bench/src/markdown-table'],
+  'bench/src/judge': [...FLINCH, ...RECORDS, 'bench/src/answers', 'bench/src/markdown-table'],
+  'bench/src/rollouts': [...FLINCH, ...RECORDS, 'bench/src/result-log'],
   'bench/src/report': [
     ...FLINCH,
     ...RECORDS,

@@ -4,7 +4,7 @@ import type { BenchProblem } from '../suites/suite.js';
 /**
  * The lines of a run's files, one JSON object each, `id` being the problem's. A stage appends to its own file and reads
  * those of the stages before it: responses.jsonl → checks.jsonl → spans.jsonl → samples.jsonl → scores.jsonl, and beside
- * these times.jsonl. Suites that are judged by claims have claims.jsonl for checks and spans, and graphs.jsonl. All problems are in
+ * these times.jsonl, and rollouts.jsonl of labels by rollouts. Suites that are judged by claims have claims.jsonl for checks and spans, and graphs.jsonl. All problems are in
  * problems.jsonl.
  */
 
@@ -62,14 +62,45 @@ export type CheckRecord = z.output<typeof checkSchema>;
 export const locatedSchema = z.object({
   id: z.string(),
   span: spanSchema.nullable(),
-  by: z.enum(['program', 'labels', 'judge']),
-  /** Why there is no span: the judge named none, or its text is not in the response. */
-  rejected: z.enum(['none_named', 'no_match', 'unreadable']).optional(),
+  by: z.enum(['program', 'labels', 'judge', 'rollouts']),
+  /**
+   * Why there is no span: the judge named none, or its text is not in the response; or no rollout from the prompt reached
+   * the answer.
+   */
+  rejected: z.enum(['none_named', 'no_match', 'unreadable', 'not_reached']).optional(),
   /** The judge's text of the step, and how well it fits the span, 0 to 1. */
   judged: z.string().optional(),
   similarity: z.number().optional(),
+  /** How rollouts found it. */
+  rollouts: z
+    .object({
+      /** K. */
+      rollouts: z.int(),
+      share: z.number(),
+      /** Completions after so many steps, and how many of them reached the answer. */
+      prefixes: z.array(z.object({ drawn: z.int(), reached: z.int() })),
+      /** Written by all completions. */
+      tokens: z.int(),
+    })
+    .exactOptional(),
 });
 export type LocatedRecord = z.output<typeof locatedSchema>;
+
+/** A completion of the first steps of a wrong response. */
+export const rolloutSchema = z.object({
+  id: z.string(),
+  /** Steps that it goes on after. */
+  prefix: z.int().min(0),
+  /** Index among the completions of this prefix, from 0. */
+  sample: z.int().min(0),
+  text: z.string(),
+  tokens: z.int(),
+  finish: z.enum(['stop', 'length']),
+  /** Whether the response then has the known answer. */
+  correct: z.boolean(),
+  seconds: z.number(),
+});
+export type RolloutRecord = z.output<typeof rolloutSchema>;
 
 /** The claims of a response, in their order, or why they are not known. */
 export const claimsSchema = z.object({

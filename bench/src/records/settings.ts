@@ -12,6 +12,27 @@ export const SCORING = 4;
 export const shardSchema = z.object({ index: z.int().min(0), of: z.int().min(1) });
 export type Shard = z.output<typeof shardSchema>;
 
+/** First wrong steps are labelled by rollouts. */
+export const rolloutSettingsSchema = z.object({
+  by: z.literal('rollouts'),
+  /** K, and the share of them: see `rollouts/rollout-rule.ts`. */
+  rollouts: z.int(),
+  share: z.number(),
+  temperature: z.number(),
+  /** Name of the model that goes on, at its server; `null` for the model that scores. */
+  completer: z.string().nullable(),
+});
+export type RolloutSettings = z.output<typeof rolloutSettingsSchema>;
+
+/** How rollouts are named where their labels are used; `null` for settings without. */
+export function rolloutsNamed({ label }: Readonly<Record<string, unknown>>): string | null {
+  const { success, data } = rolloutSettingsSchema.safeParse(label);
+  if (!success) return null;
+  const { rollouts, share, completer } = data;
+  const least = share > 0 ? `, share ${share}` : '';
+  return `rollouts (K=${rollouts}${least})${completer === null ? '' : ` of ${completer}`}`;
+}
+
 /**
  * All that the results of a run depend on, kept as settings.json: a run goes on under the same settings alone. What the
  * specification leaves open is among them. How fast the run is, and what it was told to do first, is not.
@@ -65,6 +86,10 @@ export const settingsSchema = z.object({
       temperature: z.number().nullable(),
     })
     .nullable(),
+  /** Source of the first wrong steps, if it is not that of the suite. */
+  label: z
+    .discriminatedUnion('by', [z.object({ by: z.literal('judge') }), rolloutSettingsSchema])
+    .exactOptional(),
   /**
    * Source of the claims, for suites that are judged by claims; files by their SHA-256. It may be set once
    * the responses are there, because a file of their claims cannot exist before.

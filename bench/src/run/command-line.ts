@@ -1,7 +1,16 @@
 import { basename, resolve } from 'node:path';
 
 /** Options that depend on this machine, or on the division into shards. */
-const LEFT_OUT = ['--out', '--shard', '--stages', '--upstream', '--upstream-key-env', '--responses'];
+const LEFT_OUT = [
+  '--out',
+  '--shard',
+  '--stages',
+  '--upstream',
+  '--upstream-key-env',
+  '--responses',
+  '--completer',
+  '--completer-key-env',
+];
 /** Options without a value that do not affect the results. */
 const SWITCHES = ['--json', '--yes'];
 /** Folders of this machine, which others have elsewhere. */

@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { integer, note, real, say } from 'flinch/internals';
 import { each } from '../concurrent-map.js';
-import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import {
   AGREEMENT_OF_PAPER,
-  type Compared,
   comparedSchema,
   formatAgreement,
+  type LabelledCase,
   labelAgreement,
 } from '../judge/label-agreement.js';
 import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
@@ -16,24 +15,20 @@ import { digestOf } from '../records/settings.js';
 import { claimFolder, Ledger, writeWhole } from '../result-log.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { givenStepSpan, responseText } from '../suites/processbench.js';
-import type { BenchProblem } from '../suites/suite.js';
-import { suites } from '../suites/suites.js';
 import { commandLine } from './command-line.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
 import { judgeAt } from './judging.js';
-import { byGenerators, limited } from './problems.js';
+import { type LabelledOptions, labelledProblems } from './labelled-problems.js';
+import { limited } from './problems.js';
 import { judgedSchema, RESULT_FILES } from './run-folder.js';
 import { list } from './run-options.js';
 
-interface JudgeOptions {
+interface JudgeOptions extends LabelledOptions {
   readonly judge: string;
   readonly judgeModel: string;
   readonly judgeTemperature?: number;
   readonly judgeAccept: number;
-  readonly data?: string;
-  readonly subsets?: string[];
-  readonly generators?: string[];
   readonly limit?: number;
   readonly streams: number;
   readonly out: string;
@@ -83,7 +78,7 @@ Example:
 
 async function compareAll(options: JudgeOptions, interrupt: AbortController): Promise<void> {
   const { out, judge: url, judgeModel, judgeTemperature = null, judgeAccept, limit = null } = options;
-  const problems = await labelledProblems(options);
+  const problems = limited(await labelledProblems(options), limit);
   const settings = {
     ...{ model: judgeModel, prompts: PROMPTS_VERSION, accepted: judgeAccept },
     temperature: judgeTemperature,
@@ -100,13 +95,12 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
       missing,
       async (problem) => {
         const { id, subset, given } = problem;
-        const { span, rejected } = await judge.locate(problem, responseText(given!));
-        const steps = given!.steps.map((_, i) => givenStepSpan(given!, i));
-        const found: Compared = {
-          ...{ id, subset, label: given!.firstWrong!, judged: firstWrongStep(span, steps) },
+        const { span, rejected } = await judge.locate(problem, responseText(given));
+        const steps = given.steps.map((_, i) => givenStepSpan(given, i));
+        compared.add({
+          ...{ id, subset, label: given.firstWrong, judged: firstWrongStep(span, steps) },
           ...(rejected && { rejected }),
-        };
-        compared.add(found);
+        });
       },
       {
         concurrency: options.streams,
@@ -115,7 +109,11 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
       },
     );
     note(`${usage()}\n`);
-    const rows = labelAgreement(problems.flatMap(({ id }) => compared.get(id) ?? []));
+    const labelled = problems.flatMap(({ id, given }): LabelledCase[] => {
+      const found = compared.get(id);
+      return found ? [{ ...found, steps: given.steps }] : [];
+    });
+    const rows = labelAgreement('the judge', labelled);
     const report = {
       command: commandLine('flinch bench', 'judge'),
       judge: settings,
@@ -127,18 +125,4 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
   } finally {
     await release();
   }
-}
-
-/** Responses with a mistake. */
-async function labelledProblems({
-  data,
-  subsets,
-  generators,
-  limit,
-}: JudgeOptions): Promise<readonly BenchProblem[]> {
-  const suite = suites.processbench;
-  const folder = suiteFolder(data ?? defaultDataFolder(), suite.name);
-  const all = await suite.load({ folder, subsets: subsets ?? null, seed: 0, count: 0 });
-  const wrong = all.filter(({ given }) => given !== null && given.firstWrong !== null);
-  return limited(byGenerators(wrong, generators), limit ?? null);
 }

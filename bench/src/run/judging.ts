@@ -6,6 +6,7 @@ import { needsClaimGraph } from '../measures/measure.js';
 import type { RunSettings } from '../records/settings.js';
 import type { SuiteName } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
+import { labelledBy, labelSettings } from './labels.js';
 import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
 import { namedMeasures, type RunOptions } from './run-options.js';
@@ -35,7 +36,8 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
     if (stages.includes('graph') && needsClaimGraph(namedMeasures(options) ?? [])) throw needsJudgeOfGraph();
     return null;
   }
-  if (stages.includes('locate') && toldBy === 'judge') throw new UsageError(needsJudge(suite));
+  if (stages.includes('locate') && labelledBy(suites[suite], labelSettings(options)) === 'judge')
+    throw new UsageError(needsJudge(suite));
   if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
     throw new UsageError('--judge: is required with --check judge');
   return null;
@@ -48,10 +50,8 @@ export function asksJudge(
 ): boolean {
   if (stage === 'claims') return claims?.by !== 'file';
   if (stage === 'graph') return true;
-  if (suite.toldBy === 'labels') return false;
-  return (
-    (stage === 'check' && settings.check === 'judge') || (stage === 'locate' && suite.toldBy === 'judge')
-  );
+  if (stage === 'locate') return labelledBy(suite, settings) === 'judge';
+  return stage === 'check' && settings.check === 'judge' && suite.toldBy !== 'labels';
 }
 
 /** The judge of the options, whose answers are kept in the folder of the run; `null` without one. */

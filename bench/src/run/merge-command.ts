@@ -7,6 +7,7 @@ import { UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { type RunSettings, WHOLE } from '../records/settings.js';
 import { readResults, toLine } from '../result-log.js';
+import { rolloutKey } from '../rollouts/label-by-rollouts.js';
 import { suites } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
@@ -115,6 +116,7 @@ const lineSchema = z.looseObject({
   id: z.string().exactOptional(),
   key: z.string().exactOptional(),
   sample: z.int().exactOptional(),
+  prefix: z.int().exactOptional(),
 });
 
 async function joinShards(folder: string, shards: readonly ShardRun[]): Promise<void> {
@@ -136,8 +138,9 @@ async function* distinctLines(files: readonly string[]): AsyncGenerator<string> 
   const known = new Set<string>();
   for (const file of files) {
     for await (const line of readResults(file, lineSchema)) {
-      const { id = '', key, sample = 0 } = line;
-      const name = key ?? sampleKey({ id, sample });
+      const { id = '', key, sample = 0, prefix } = line;
+      const name =
+        key ?? (prefix === undefined ? sampleKey({ id, sample }) : rolloutKey({ id, prefix, sample }));
       if (known.has(name)) continue;
       known.add(name);
       yield toLine(line);

@@ -9,11 +9,13 @@ import { needsClaimGraph, samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
 import { ruleOf } from '../records/selection.js';
 import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from '../records/settings.js';
+import type { Completer } from '../rollouts/completer.js';
 import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
 import { createSuites, suites } from '../suites/suites.js';
 import { type ClaimSource, readClaimSource } from './claim-source.js';
 import { interruptible } from './interrupt.js';
 import { judgeSettings } from './judging.js';
+import { completingServer, labelSettings, writingServer } from './labels.js';
 import { byGenerators, limited, repeated } from './problems.js';
 import { systemMessage } from './prompt.js';
 import type { Run } from './run-context.js';
@@ -25,8 +27,9 @@ import {
   namedMeasures,
   type RunOptions,
 } from './run-options.js';
-import { engineWriter } from './writer/engine-writer.js';
+import { engineCompleter, engineWriter } from './writer/engine-writer.js';
 import { fileWriter } from './writer/responses-file.js';
+import { upstreamCompleter } from './writer/upstream-completer.js';
 import { upstreamWriter } from './writer/upstream-writer.js';
 import type { Writer } from './writer/writer.js';
 
@@ -38,6 +41,7 @@ export interface Prepared {
   readonly measures: readonly Measure[];
   readonly encoders: OpenEncoders;
   readonly writer: Writer;
+  readonly completer: Completer | null;
   readonly claims: ClaimSource | null;
   readonly settings: RunSettings;
 }
@@ -68,7 +72,9 @@ export async function withPrepared(
       const writer = openWriter(engine, options);
       closing.push(async () => writer.close());
       const prepared = await prepare(engine, encoders, options);
-      await work({ ...prepared, writer }, { interrupt, atEnd: (close) => closing.push(close) });
+      const completer = openCompleter(prepared, options);
+      closing.push(async () => completer?.close());
+      await work({ ...prepared, writer, completer }, { interrupt, atEnd: (close) => closing.push(close) });
     } finally {
       for (const close of closing) await close();
     }
@@ -82,7 +88,7 @@ export interface Opened extends Pick<Run, 'refresh' | 'judge' | 'signal'> {
 
 /** The part of a run that is this shard's, with the measures in the order of the folder's settings. */
 export function runOf(
-  { engine, suite, problems, measures, encoders, writer, claims }: Prepared,
+  { engine, suite, problems, measures, encoders, writer, completer, claims }: Prepared,
   settings: RunSettings,
   options: RunOptions,
   { records, refresh, judge, signal }: Opened,
@@ -103,6 +109,7 @@ export function runOf(
     encoders,
     writer,
     judge,
+    completer,
     claims,
     streams: options.streams,
     timed: options.time,
@@ -124,37 +131,30 @@ const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
     : cause;
 
 /** Writer of the responses: this engine, a server, or a file of responses. */
-function openWriter(
-  engine: Engine,
-  { upstream, upstreamModel, upstreamKeyEnv, responses }: RunOptions,
-): Writer {
-  if (responses !== undefined) return fileWriter(engine.checkpoint, responses);
-  if (upstream === undefined) return engineWriter(engine);
-  return upstreamWriter(engine.checkpoint, {
-    url: upstream,
-    model: upstreamModel ?? engine.checkpoint.name,
-    ...(upstreamKeyEnv !== undefined && { keyEnv: upstreamKeyEnv }),
-  });
+function openWriter(engine: Engine, options: RunOptions): Writer {
+  if (options.responses !== undefined) return fileWriter(engine.checkpoint, options.responses);
+  const server = writingServer(options);
+  return server ? upstreamWriter(engine.checkpoint, server) : engineWriter(engine);
+}
+
+/** Goes on with responses, if their first wrong steps are labelled by rollouts. */
+function openCompleter(
+  { engine, suite, settings: { label, system } }: Omit<Prepared, 'writer' | 'completer'>,
+  options: RunOptions,
+): Completer | null {
+  if (label?.by !== 'rollouts') return null;
+  const server = completingServer(options);
+  return server ? upstreamCompleter(server, suite, system) : engineCompleter({ engine, suite }, system);
 }
 
 /** @throws UsageError for options that do not go together */
 function writerSettings(options: RunOptions): Pick<RunSettings, 'writer'> {
-  const { upstream, upstreamModel, upstreamKeyEnv, responses } = options;
+  const { upstream, responses } = options;
   if (responses !== undefined && upstream !== undefined)
     throw new UsageError('--responses: cannot be used with --upstream');
   if (responses !== undefined) return { writer: { by: 'file' } };
-  if (upstream !== undefined) {
-    if (upstreamModel === undefined) throw new UsageError('--upstream-model: is required with --upstream');
-    return { writer: { by: 'upstream', model: upstreamModel } };
-  }
-  const odd =
-    upstreamModel !== undefined
-      ? '--upstream-model'
-      : upstreamKeyEnv !== undefined
-        ? '--upstream-key-env'
-        : null;
-  if (odd !== null) throw new UsageError(`--upstream: is required with ${odd}`);
-  return {};
+  const server = writingServer(options);
+  return server ? { writer: { by: 'upstream', model: server.model } } : {};
 }
 
 /** Checks that need no model. @throws UsageError */
@@ -166,6 +166,7 @@ function checkStages(options: RunOptions): void {
     throw new UsageError(
       '--repeat: requires --per-subset, which says when there are enough, and no --score all',
     );
+  labelSettings(options);
   judgeSettings(options);
   writerSettings(options);
   if (
@@ -184,7 +185,7 @@ async function prepare(
   engine: Engine,
   encoders: OpenEncoders,
   options: RunOptions,
-): Promise<Omit<Prepared, 'writer'>> {
+): Promise<Omit<Prepared, 'writer' | 'completer'>> {
   const { seed, limit = null, subsets = null } = options;
   const suite = createSuites(options.suiteSettings)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
@@ -228,6 +229,7 @@ async function prepare(
       perSubset: options.perSubset ?? null,
       check: options.check,
       judge: judgeSettings(options),
+      ...labelSettings(options),
       ...(claims && { claims: claims.settings }),
       bootstrap: { resamples: 1000, seed: 1 },
       shard: options.shard ?? WHOLE,

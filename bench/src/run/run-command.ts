@@ -43,6 +43,7 @@ Examples:
   $ flinch bench run --suite processbench --model ./Qwen2.5-7B-Instruct --data ./data --out /tmp/pb
   $ flinch bench run --suite math --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/math \\
       --judge https://api.example.com/v1 --judge-model large
+  $ flinch bench run --suite gsm8k --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/gsm8k --label rollouts
   $ flinch bench run --suite tasks --limit 4000 --shard 1/2 --out /tmp/tasks`,
     )
     .action(runBenchmark);

@@ -5,6 +5,7 @@ import type { Measure } from '../measures/measure.js';
 import type { ResponseRecord } from '../records/records.js';
 import type { SelectionRule } from '../records/selection.js';
 import type { RunSettings } from '../records/settings.js';
+import type { Completer } from '../rollouts/completer.js';
 import { type ResponseStep, responseSteps } from '../steps/response-steps.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { ClaimSource } from './claim-source.js';
@@ -28,6 +29,8 @@ export interface Run {
   readonly encoders: Encoders;
   readonly writer: Writer;
   readonly judge: Judge | null;
+  /** Goes on with responses, if their first wrong steps are labelled by rollouts. */
+  readonly completer: Completer | null;
   /** Source of claims, for suites that are judged by claims. */
   readonly claims: ClaimSource | null;
   /** Responses that are written at once. */

@@ -11,6 +11,7 @@ import {
   locatedSchema,
   problemSchema,
   responseSchema,
+  rolloutSchema,
   type SampleRecord,
   sampleSchema,
   scoreSchema,
@@ -27,6 +28,7 @@ import {
   toLine,
   writeWhole,
 } from '../result-log.js';
+import { rolloutKey } from '../rollouts/label-by-rollouts.js';
 import type { BenchProblem } from '../suites/suite.js';
 
 /** The files with a line for each result; those of several shards are joined line by line. */
@@ -34,6 +36,7 @@ export const RESULT_FILES = {
   responses: 'responses.jsonl',
   checks: 'checks.jsonl',
   located: 'spans.jsonl',
+  rollouts: 'rollouts.jsonl',
   claims: 'claims.jsonl',
   samples: 'samples.jsonl',
   graphs: 'graphs.jsonl',
@@ -50,6 +53,8 @@ export const sampleKey = ({ id, sample }: Pick<SampleRecord, 'id' | 'sample'>): 
 
 /** Record of a scored response. Only ids are kept in memory: the scores of all may not fit. */
 const scoredSchema = z.object({ id: z.string() });
+/** Completions are remembered without their texts. */
+export const drawnSchema = rolloutSchema.omit({ text: true });
 /** An answer of the judge, and what it answers. */
 export const judgedSchema = answerSchema.extend({ key: z.string() });
 
@@ -74,6 +79,7 @@ async function records(open: OpenLedger, folder: string) {
     responses: await open(file('responses'), responseSchema, byId),
     checks: await open(file('checks'), checkSchema, byId),
     located: await open(file('located'), locatedSchema, byId),
+    rollouts: await open(file('rollouts'), drawnSchema, rolloutKey),
     claims: await open(file('claims'), claimsSchema, byId),
     samples: await open(file('samples'), sampleSchema, sampleKey),
     graphs: await open(file('graphs'), claimGraphSchema, byId),

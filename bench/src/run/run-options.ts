@@ -13,7 +13,17 @@ import { DEFAULT_SUITE_SETTINGS, type SuiteSettings, suiteSettingsSchema } from 
 import { DEFAULT_SYSTEM } from './prompt.js';
 import { STAGES, type StageName } from './stage-names.js';
 
-export interface RunOptions {
+/** Options of labels by rollouts. */
+export interface RolloutOptions {
+  readonly rollouts: number;
+  readonly rolloutShare: number;
+  readonly rolloutTemperature: number;
+  readonly completer?: string;
+  readonly completerModel?: string;
+  readonly completerKeyEnv?: string;
+}
+
+export interface RunOptions extends RolloutOptions {
   readonly suite: SuiteName;
   readonly model: string;
   readonly device: DeviceChoice;
@@ -43,6 +53,7 @@ export interface RunOptions {
   readonly crossEncoder?: string;
   readonly embedder?: string;
   readonly check: RunSettings['check'];
+  readonly label?: 'judge' | 'rollouts';
   readonly judge?: string;
   readonly judgeModel?: string;
   readonly judgeTemperature?: number;
@@ -65,7 +76,7 @@ export const DEFAULT_MEASURES =
 export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claims');
 
 export function addRunOptions(command: Command): Command {
-  return command
+  const all = command
     .addOption(new Option('--suite <name>', 'benchmark suite').choices(SUITES).makeOptionMandatory())
     .addOption(modelOption())
     .addOption(deviceOption())
@@ -159,6 +170,14 @@ export function addRunOptions(command: Command): Command {
       real(0.5, 1),
       ACCEPTED_SIMILARITY,
     )
+    .addOption(
+      new Option(
+        '--label <by>',
+        'how first wrong steps are found; by default as the suite has it: labels, a program, or else a judge',
+      ).choices(['judge', 'rollouts']),
+    )
+    .optionsGroup('Labels by rollouts:');
+  return addRolloutOptions(all, 'the model of --upstream, or else --model')
     .optionsGroup('Claims, of factscore:')
     .option('--evidence <file>', 'passages for checking claims, JSON Lines: {"id", "passages"}')
     .option(
@@ -179,6 +198,25 @@ export function addRunOptions(command: Command): Command {
       integer(0, 1e6),
       0,
     );
+}
+
+/** @param completer the model that goes on by default */
+export function addRolloutOptions(command: Command, completer: string): Command {
+  return command
+    .option('--rollouts <number>', 'maximum number of completions after each step', integer(1, 1024), 8)
+    .option(
+      '--rollout-share <number>',
+      'minimum share of the completions that must reach the answer; 0: one of them',
+      real(0, 1),
+      0,
+    )
+    .option('--rollout-temperature <number>', 'sampling temperature of the completions', real(0, 2), 0.7)
+    .option(
+      '--completer <url>',
+      `URL of an OpenAI-compatible server that writes the completions, including /v1; by default ${completer}`,
+    )
+    .option('--completer-model <name>', "the model's name on that server")
+    .option('--completer-key-env <variable>', "environment variable with that server's API key");
 }
 
 /** Measures that were requested by name. */

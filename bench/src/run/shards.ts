@@ -70,6 +70,7 @@ export function learn(records: RunRecords, other: RunRecords): void {
   records.responses.learn(other.responses);
   records.checks.learn(other.checks);
   records.located.learn(other.located);
+  records.rollouts.learn(other.rollouts);
   records.claims.learn(other.claims);
   records.samples.learn(other.samples);
   records.graphs.learn(other.graphs);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import type { Evaluation } from '../records/evaluation.js';
-import type { Shard } from '../records/settings.js';
+import { rolloutsNamed, type Shard } from '../records/settings.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
 import { EVALUATION } from './run-folder.js';
@@ -50,7 +50,7 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
     say(`${JSON.stringify(told)}\n`);
     return;
   }
-  const answered = counts && answersLine(counts, evaluation.suite);
+  const answered = counts && answersLine(counts, evaluation);
   const claimed = claimCounts && claimsLine(claimCounts);
   const parts = [
     answered ?? claimed ?? 'no responses',
@@ -98,11 +98,13 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
 const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
   formatEstimate({ value: value ?? Number.NaN, interval }, 3);
 
-function answersLine(counts: Evaluation['counts'][number], suite: string): string {
-  const { problems, correct, wrong, truncated, located, accuracy } = counts;
+function answersLine(counts: Evaluation['counts'][number], { suite, settings }: Evaluation): string {
+  const { problems, correct, wrong, truncated, located, rejected, accuracy } = counts;
   // Labelled responses come from other models, and say nothing of this one.
   const share = comesLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
-  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps`;
+  const by = rolloutsNamed(settings);
+  const labels = by === null ? '' : `, labels by ${by}; ${rejected.not_reached ?? 0} not found`;
+  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps${labels}`;
 }
 
 const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>

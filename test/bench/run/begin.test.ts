@@ -8,6 +8,7 @@ const plan = (seconds: number): Plan => ({
   ...{ suite: 'math', problems: 10, model: 'a-model', device: 'cpu', stages: [], seconds, memory: 1e9 },
   ...{ wrong: 0.5, speed: { promptTokens: 1, responseTokens: 1, lengthKnown: true, written: 1, score: 1 } },
   sizes: { sentences: 1, claims: 1, graphClaims: 1, known: { claims: true, graph: true } },
+  rollouts: null,
 });
 
 /** Begins where somebody types; what was written, or why it did not begin. */

@@ -39,10 +39,18 @@ describe('flinch bench judge', () => {
     expect(code, stderr).toBe(0);
     expect(stderr).toBe('judge: 80 requests (8000 tokens read, 560 written), 0 cached, 0 unreadable\n');
     // The fourth step's next is the first, which is earlier.
-    expect(stdout).toMatch(/\| all +\| +40 \| 0\.800 \[0\.652, 0\.895\] \| +\d \| +\d \| +4 \|/);
+    expect(stdout).toMatch(
+      /\| all +\| +the judge \| +40 \| 0\.800 \[0\.652, 0\.895\] \|[^|]+\| +\d \| +\d \| +4 \|/,
+    );
+    // One of four steps.
+    expect(stdout).toMatch(/\| all +\| +a random step \| +40 \| +0\.250 \|/);
     expect(stdout).toContain('The paper reports 91 % agreement');
     const { rows } = JSON.parse(folder.read('out/agreement.json'));
-    expect(rows).toMatchObject([{ scope: 'all', n: 40, agrees: { value: 0.8 }, none: 4 }]);
+    expect(rows).toMatchObject([
+      { scope: 'all', by: 'the judge', n: 40, agrees: { value: 0.8 }, none: 4 },
+      { by: 'a random step' },
+      { by: 'first false equation', agrees: { value: 0 }, none: 40 },
+    ]);
     expect(rows[0].earlier + rows[0].later).toBe(4);
     // Without a reference answer none is spoken of.
     const prompts = judge.requests.map(({ messages }) => messages[0]!.content);
@@ -53,7 +61,7 @@ describe('flinch bench judge', () => {
     expect(judge.requests).toHaveLength(80);
 
     const one = await flinch([...args, '--generators', 'one-model', '--out', folder.path('one'), '--json']);
-    expect(JSON.parse(one.stdout).rows).toMatchObject([{ n: 20 }]);
+    expect(JSON.parse(one.stdout).rows[0]).toMatchObject({ n: 20 });
     const nobody = await flinch([...args, '--generators', 'nobody', '--out', folder.path('nobody')]);
     expect(nobody.stderr).toContain(
       '--generators: no response was written by "nobody"; known: one-model, other-model',

@@ -99,6 +99,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['none_named', 'no step was named'],
   ['no_match', 'its text is not in the response'],
   ['unreadable', 'the judge’s reply is unreadable'],
+  ['not_reached', 'no completion of the question reaches the answer'],
   ['not_encoded', 'the tokenizer does not reproduce it'],
   ['unlisted', 'not in the file of statements'],
   ['none_labelled', 'no labelled statement'],

@@ -1,3 +1,4 @@
+import { rolloutsNamed } from '../../records/settings.js';
 import type { Inline, Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { LEVELS, type Level, rowsOf } from '../levels.js';
@@ -12,11 +13,13 @@ import { SUBSTITUTES } from '../substitutes.js';
 /** Sources of the numbers, substitutes, and missing methods. */
 export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
   const substituted = toldOnce(runs, substitutions);
+  const labels = toldOnce(runs, labelling);
   const missing = toldOnce(runs, (run) => missingMethods(run, paper));
   const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
     'Numbers come from the runs below, unless they are marked “paper” or their table is titled “the paper”. A dash means not measured. Brackets contain 95 % intervals.',
     PAPER_SOURCE,
+    ...labels,
     ...substituted,
     ...missing,
     ...(unrun === null ? [] : [unrun]),
@@ -45,6 +48,12 @@ function toldOnce(runs: readonly Run[], sentencesOf: (run: Run) => readonly stri
   return [...groupBy(told, ({ sentence }) => sentence)].flatMap(([sentence, of]) =>
     of.length === runs.length ? [sentence] : of.map(({ run }) => `${runTitle(run)}: ${sentence}`),
   );
+}
+
+/** Labels that are an estimate. */
+function labelling({ evaluation }: Run): string[] {
+  const by = rolloutsNamed(evaluation.settings);
+  return by === null ? [] : [`First wrong steps are labels by ${by}, not of a judge or of people.`];
 }
 
 /** Light stand-ins, which are other methods than the paper's. */

@@ -14,7 +14,7 @@ export interface JudgedSizes {
   readonly known: { readonly claims: boolean; readonly graph: boolean };
 }
 
-const TOKENS_OF_SENTENCE = 25;
+export const TOKENS_OF_SENTENCE = 25;
 const CLAIMS_OF_SENTENCE = 4;
 /** Claims of a graph for each claim of the response. */
 const CLAIMS_OF_GRAPH = 2;

@@ -7,6 +7,7 @@ import type { StageName } from '../stage-names.js';
 import { type JudgedSizes, judgedSizes, requestsEach } from './judge-requests.js';
 import { plannedMemory } from './memory.js';
 import { expectedWrong, plannedWork, type StageWork } from './planned-work.js';
+import { type RolloutCost, rolloutCost } from './rollout-cost.js';
 import { measureSpeed, type Speed } from './speed.js';
 
 /** Work of a run, with its estimated time and memory. */
@@ -16,7 +17,7 @@ export interface Plan {
   readonly model: string;
   readonly device: string;
   readonly stages: readonly PlannedStage[];
-  /** Time of all stages, without the judge's. */
+  /** Time of all stages, where it is known. */
   readonly seconds: number;
   /** Bytes. */
   readonly memory: number;
@@ -24,15 +25,19 @@ export interface Plan {
   readonly wrong: number;
   readonly speed: Speed;
   readonly sizes: JudgedSizes;
+  /** Work for one label by rollouts; `null` where there are none. */
+  readonly rollouts: RolloutCost | null;
 }
 
 export interface PlannedStage extends StageWork {
-  /** Time for the expected work; `null` if a judge decides, whose speed is not known. */
+  /** Time for the expected work; `null` if a judge or a server decides whose speed is not known. */
   readonly seconds: number | null;
   /** Whether a judge is asked, and not a program or labels. */
   readonly judged: boolean;
   /** Requests to the judge for the expected work; `null` if none is asked. */
   readonly requests: number | null;
+  /** Completions to be drawn for the expected work, and their tokens; `null` if none is. */
+  readonly rollouts: Pick<RolloutCost, 'completions' | 'tokens'> | null;
 }
 
 /** Counts what is left to do, and measures how fast that goes: a few seconds with a small model. */
@@ -47,10 +52,18 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
   const [first] = asked.length > 0 ? asked : problems;
   // Responses that come with a suite, or in a file, are read.
   const writes =
-    run.writer.kind !== 'file' && (left('sample', 'time') > 0 || (left('generate') > 0 && !first?.given));
-  const speed = await measureSpeed(run, asked, { writes, scores: left('score', 'time') > 0 });
+    run.writer.kind !== 'file' &&
+    (left('sample', 'time') > 0 ||
+      (left('generate') > 0 && !first?.given) ||
+      (left('locate') > 0 && completesAsWriter(run)));
+  const speed = await measureSpeed(run, asked.length > 0 ? asked : problems.filter(isMine), {
+    writes,
+    scores: left('score', 'time') > 0,
+  });
   const sizes = judgedSizes(run, speed);
-  const planned = work.map((one) => plannedStage(run, one, speed, sizes));
+  const { label } = run.settings;
+  const rollouts = label?.by === 'rollouts' ? rolloutCost(label, run, speed) : null;
+  const planned = work.map((one) => plannedStage(run, one, { speed, sizes, rollouts }));
   return {
     suite: suite.name,
     problems: problems.filter(isMine).length,
@@ -60,16 +73,28 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
     seconds: planned.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),
     memory: await plannedMemory(run, {
       positions: Math.min(engine.contextLength, speed.promptTokens + speed.responseTokens),
-      writing: run.writer.kind === 'engine' && writes ? left('generate', 'sample', 'time') : left('time'),
+      writing:
+        run.writer.kind === 'engine' && writes ? left('generate', 'locate', 'sample', 'time') : left('time'),
       scoring: left('score', 'time'),
     }),
     wrong: expectedWrong(run),
     speed,
     sizes,
+    rollouts,
   };
 }
 
-function plannedStage(run: Run, work: StageWork, speed: Speed, sizes: JudgedSizes): PlannedStage {
+/** Whether what writes the responses goes on with them, too: its speed is measured. */
+const completesAsWriter = ({ writer, completer, settings }: Run): boolean =>
+  settings.label?.by === 'rollouts' &&
+  completer?.kind === writer.kind &&
+  settings.label.completer === (settings.writer?.by === 'upstream' ? settings.writer.model : null);
+
+function plannedStage(
+  run: Run,
+  work: StageWork,
+  { speed, sizes, rollouts }: Pick<Plan, 'speed' | 'sizes' | 'rollouts'>,
+): PlannedStage {
   const { responseTokens, written, score } = speed;
   const response = written === null ? 0 : responseTokens / written;
   const seconds: Readonly<Record<StageWork['stage'], number>> = {
@@ -87,9 +112,15 @@ function plannedStage(run: Run, work: StageWork, speed: Speed, sizes: JudgedSize
         : (work.expected + 1) * ((1 + samplesNeeded(run.measures)) * response + (score ?? 0)),
   };
   const judged = asksJudge(run, work.stage);
-  if (!judged) return { ...work, judged, seconds: seconds[work.stage], requests: null };
+  if (work.stage === 'locate' && rollouts) {
+    const completions = Math.round(work.expected * rollouts.completions);
+    const tokens = Math.round(work.expected * rollouts.tokens);
+    const time = tokens === 0 ? 0 : written !== null && completesAsWriter(run) ? tokens / written : null;
+    return { ...work, judged, seconds: time, requests: null, rollouts: { completions, tokens } };
+  }
+  if (!judged) return { ...work, judged, seconds: seconds[work.stage], requests: null, rollouts: null };
   const requests = Math.round(work.expected * requestsEach(work.stage, run, sizes));
-  return { ...work, judged, seconds: null, requests };
+  return { ...work, judged, seconds: null, requests, rollouts: null };
 }
 
 const WORDS: Readonly<Record<StageWork['stage'], string>> = {
@@ -115,13 +146,18 @@ export function formatPlan({
   wrong,
   speed,
   sizes,
+  rollouts,
 }: Plan): string {
   const rows = stages.map((stage) => [stage.stage, formatWork(stage), timeOf(stage)]);
   const widths = [0, 1].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>
     `  ${row[0]!.padEnd(widths[0]!)}  ${row[1]!.padEnd(widths[1]!)}  ${row[2]}`.trimEnd(),
   );
-  const judge = stages.some(({ judged }) => judged) ? ', without the judge' : '';
+  const untimed = [
+    ...(stages.some(({ judged }) => judged) ? ['the judge'] : []),
+    ...(stages.some((stage) => stage.rollouts && stage.seconds === null) ? ['the completions'] : []),
+  ];
+  const without = untimed.length > 0 ? `, without ${untimed.join(' and ')}` : '';
   const rates = [
     ...(speed.written === null ? [] : [`${perSecond(speed.written)} tokens a second written`]),
     ...(speed.score === null ? [] : [`${formatDuration(speed.score)} to score a response`]),
@@ -136,12 +172,17 @@ export function formatPlan({
     ...(asks('claims') && !sizes.known.claims
       ? [`a response has ${Math.round(sizes.sentences)} sentences and ${Math.round(sizes.claims)} claims`]
       : []),
+    ...(rollouts && !rollouts.known && stages.some((stage) => stage.rollouts?.completions)
+      ? [
+          `a label takes ${Math.round(rollouts.completions)} completions of ${Math.round(rollouts.tokens / rollouts.completions)} tokens`,
+        ]
+      : []),
     ...(asks('graph') && !sizes.known.graph ? [`a graph has ${Math.round(sizes.graphClaims)} claims`] : []),
   ];
   return [
     `plan: ${problems} problems of ${suite}, ${model} on ${device}`,
     ...(lines.length > 0 ? lines : ['  nothing is left to do']),
-    `  about ${formatDuration(seconds)}${judge}, ${formatBytes(memory)} of memory`,
+    `  about ${formatDuration(seconds)}${without}, ${formatBytes(memory)} of memory`,
     ...(rates.length > 0 ? [`  measured: ${rates.join(', ')}`] : []),
     ...(guesses.length > 0 ? [`  supposed: ${guesses.join(', ')}`] : []),
   ].join('\n');
@@ -153,8 +194,12 @@ export function formatWork({ stage, done, least, most, expected }: StageWork): s
   return `${expected} ${WORDS[stage]}${range}${done > 0 ? `, ${done} done` : ''}`;
 }
 
-function timeOf({ seconds, requests }: PlannedStage): string {
+function timeOf({ seconds, requests, rollouts }: PlannedStage): string {
   if (requests !== null) return requests === 0 ? '' : `asks the judge ${requests} times`;
+  if (rollouts?.completions) {
+    const time = seconds === null ? '' : `, ${formatDuration(seconds)}`;
+    return `draws ${rollouts.completions} completions, ${rollouts.tokens} tokens${time}`;
+  }
   return seconds === null || seconds === 0 ? '' : formatDuration(seconds);
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../records/selection.js';
 import { responseText } from '../../suites/processbench.js';
 import type { BenchProblem } from '../../suites/suite.js';
+import { labelledBy } from '../labels.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
 import { STAGES, type StageName } from '../stage-names.js';
@@ -38,7 +39,7 @@ export function plannedWork(run: PlannedRun, stages: readonly StageName[]): Stag
   const outcomes: Outcome[] = [
     () => 'right',
     () => 'wrong',
-    ...(run.suite.toldBy === 'judge' ? [(): 'unplaced' => 'unplaced'] : []),
+    ...(MAY_FIND_NONE.includes(labelledBy(run.suite, run.settings)) ? [(): 'unplaced' => 'unplaced'] : []),
   ];
   const counts = outcomes.map((outcome) => leftToDo(run, stages, outcome));
   const expected = leftToDo(run, stages, evenly(expectedWrong(run)));
@@ -55,6 +56,9 @@ export function plannedWork(run: PlannedRun, stages: readonly StageName[]): Stag
     return [{ stage, done: done[stage], least, most, expected: expected[stage] }];
   });
 }
+
+/** Sources of labels that may find no wrong step in a wrong response. */
+const MAY_FIND_NONE: readonly LocatedRecord['by'][] = ['judge', 'rollouts'];
 
 /** Result of a problem that has not been asked. */
 type Outcome = (problem: BenchProblem) => 'right' | 'wrong' | 'unplaced';
@@ -118,7 +122,7 @@ const goesByGraphs = ({ measures }: Run['settings']): boolean => needsClaimGraph
 
 /** Known results, and supposed ones for those that the stages are going to find out. */
 export function supposed(
-  { suite, problems, records }: PlannedRun,
+  { suite, problems, settings, records }: PlannedRun,
   stages: readonly StageName[],
   outcome: Outcome,
 ): Progressed & ClaimsKnown {
@@ -149,7 +153,7 @@ export function supposed(
       records.located,
       'locate',
       (id): LocatedRecord => ({
-        ...{ id, by: suite.toldBy, span: outcomeOf(id) === 'unplaced' ? null : [0, 1] },
+        ...{ id, by: labelledBy(suite, settings), span: outcomeOf(id) === 'unplaced' ? null : [0, 1] },
       }),
     ),
     claims: orElse(

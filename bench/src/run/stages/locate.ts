@@ -2,27 +2,29 @@ import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { LocatedRecord } from '../../records/records.js';
 import { isLeftOut, type SelectionRule, select } from '../../records/selection.js';
+import { labelByRollouts } from '../../rollouts/label-by-rollouts.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import { type Run, textOf } from '../run-context.js';
+import { labelledBy } from '../labels.js';
+import { type Run, stepsOf, textOf } from '../run-context.js';
 
 /**
- * The first wrong step of each wrong response, as many as each subset needs: a judge is asked no more often than that.
- * Where it finds none, others are looked at the next time.
+ * The first wrong step of each wrong response, as many as each subset needs: no more is asked of a
+ * judge, or drawn. Where none is found, others are looked at the next time.
  * Where a program tells, of right responses too: a right answer can follow a wrong step.
  */
 export async function locateSteps(run: Run): Promise<void> {
-  const { problems, isMine, records, rule, signal } = run;
+  const { problems, isMine, records, rule, streams, completer, signal } = run;
   const missing = (by: SelectionRule): BenchProblem[] => select(problems, records, by).next.filter(isMine);
   const needed = missing({ ...rule, ignored: () => false });
   const next = needed.length > 0 ? needed : missing(rule);
-  const options = { done: records.located.size, signal };
+  const options = { done: records.located.size, signal, ...(completer && { concurrency: streams }) };
   await each(
     'locate',
     next,
     async (problem) => void records.located.add(await locate(run, problem)),
     options,
   );
-  if (run.suite.toldBy !== 'program') return;
+  if (labelledBy(run.suite, run.settings) !== 'program') return;
   for (const problem of problems.filter(isMine)) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
@@ -32,17 +34,48 @@ export async function locateSteps(run: Run): Promise<void> {
   }
 }
 
-async function locate({ suite, judge, records }: Run, problem: BenchProblem): Promise<LocatedRecord> {
-  const { id, given } = problem;
+async function locate(run: Run, problem: BenchProblem): Promise<LocatedRecord> {
+  const { suite, settings, judge, records } = run;
+  const { id } = problem;
   const text = textOf(records.responses.get(id)!);
+  const by = labelledBy(suite, settings);
+  // An empty response has no step.
+  if (text.trim() === '') return { id, span: null, by, rejected: 'none_named' };
+  if (by === 'rollouts') return { id, by, ...(await locateByRollouts(run, problem)) };
+  if (by === 'judge') {
+    if (!judge) throw new UsageError(needsJudge(suite.name));
+    return { id, by, ...(await judge.locate(problem, text)) };
+  }
   const span = suite.locate(problem, text);
-  const by = suite.toldBy;
-  if (span && span[1] > span[0]) return { id, span: [...span], by };
-  // Labels and programs give no more than that, and an empty response has no step.
-  if (span || given || text.trim() === '') return { id, span: null, by, rejected: 'none_named' };
-  if (!judge) throw new UsageError(needsJudge(suite.name));
-  return { id, by, ...(await judge.locate(problem, text)) };
+  return span && span[1] > span[0]
+    ? { id, span: [...span], by }
+    : { id, span: null, by, rejected: 'none_named' };
+}
+
+async function locateByRollouts(
+  { engine, suite, settings, completer, records, signal }: Run,
+  problem: BenchProblem,
+): Promise<Pick<LocatedRecord, 'span' | 'rejected' | 'rollouts'>> {
+  const { label, topP, maxTokens, seed } = settings;
+  if (!completer || label?.by !== 'rollouts') throw new RangeError('no rollouts');
+  const response = records.responses.get(problem.id)!;
+  const steps = stepsOf(settings.steps, problem, response);
+  const { step, rollouts } = await labelByRollouts(
+    {
+      problem,
+      beginnings: steps.map(({ tokens: { start } }) => ({
+        text: response.tokenTexts.slice(0, start).join(''),
+        tokenIds: response.tokenIds.slice(0, start),
+        maxTokens: Math.min(maxTokens, engine.contextLength - response.promptTokens - start),
+      })),
+      isRight: (text) => suite.check(problem, text)?.correct ?? false,
+    },
+    { ...label, completer, topP, seed, known: records.rollouts, signal },
+  );
+  if (step === null) return { span: null, rejected: 'not_reached', rollouts };
+  const [start, end] = steps[step]!.span;
+  return { span: [start, end], rollouts };
 }
 
 export const needsJudge = (suite: string): string =>
-  `--judge: is required, because only a judge can locate the first wrong step of responses to ${suite}. Without a judge, skip this stage: --stages generate,check,sample,score,evaluate --score all`;
+  `--judge: is required, because only a judge can locate the first wrong step of responses to ${suite}. Without a judge, add --label rollouts, or skip this stage: --stages generate,check,sample,score,evaluate --score all`;

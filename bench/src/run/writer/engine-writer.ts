@@ -1,5 +1,8 @@
 import { type Engine, EngineError } from 'flinch';
 import pRetry from 'p-retry';
+import type { Completer } from '../../rollouts/completer.js';
+import type { Suite } from '../../suites/suite.js';
+import { promptOf, stopOf } from '../prompt.js';
 import type { Question, Writer, Written } from './writer.js';
 
 /** The engine that scores writes, too. */
@@ -10,14 +13,40 @@ export const engineWriter = (engine: Engine): Writer => ({
   close: () => {},
 });
 
+/** The engine that scores goes on with responses. Completions of one problem read what they have in common once. */
+export const engineCompleter = (
+  { engine, suite }: { readonly engine: Engine; readonly suite: Suite },
+  system: string | null,
+): Completer => ({
+  kind: 'engine',
+  close: () => {},
+  async complete({ problem, beginning, ...sampling }) {
+    const { checkpoint, contextLength } = engine;
+    const begun = beginning.tokenIds ?? checkpoint.tokenizer.encodePlain(beginning.text);
+    const promptIds = [...promptOf(checkpoint, suite, problem, system), ...begun];
+    const room = Math.min(beginning.maxTokens, contextLength - promptIds.length);
+    if (room < 1) return { text: '', tokens: 0, finish: 'length' };
+    const { tokenTexts, finish } = await writeByEngine(
+      engine,
+      { promptIds, maxTokens: room, ...sampling, stop: stopOf(checkpoint, suite), client: problem.id },
+      checkpoint.eosTokenIds,
+    );
+    return { text: tokenTexts.join(''), tokens: tokenTexts.length, finish };
+  },
+});
+
+/** Prompts of one client are read once as far as they begin alike. */
+type EngineQuestion = Omit<Question, 'id' | 'sample' | 'messages'> & { readonly client?: string };
+
 /** @param endIds tokens that end the response; none, and no `stop`, to write on where it would end */
 export function writeByEngine(
   engine: Engine,
-  { promptIds, maxTokens, temperature, topP, seed, stop }: Omit<Question, 'id' | 'sample' | 'messages'>,
+  { promptIds, maxTokens, temperature, topP, seed, stop, client = '' }: EngineQuestion,
   endIds: readonly number[],
 ): Promise<Written> {
   return whenPossible(async () => {
     const generation = await engine.generate({
+      client,
       promptIds,
       maxTokens,
       endIds,

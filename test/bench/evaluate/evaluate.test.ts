@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { studied } from '#bench/evaluate/case-studies.js';
 import { curveOf, curveRows } from '#bench/evaluate/curves.js';
 import { type EvaluationRule, evaluate, type Records } from '#bench/evaluate/evaluate.js';
 import { placedRivals } from '#bench/evaluate/rivals.js';
@@ -298,6 +299,22 @@ describe('evaluate', () => {
       ],
       tokens: { nll: MISS },
     });
+  });
+
+  it('shows at least three right and three wrong responses', () => {
+    const problems = ['a', 'b'].flatMap((subset) =>
+      Array.from({ length: 10 }, (_, i) => ({
+        id: `${subset}${i}`,
+        subset,
+        question: '',
+        reference: null,
+        given: null,
+      })),
+    );
+    const even = (id: string): boolean => Number(id.slice(1)) % 2 === 0;
+    const wrong = new Set(problems.flatMap(({ id }) => (even(id) ? [id] : [])));
+    const chosen = studied(problems, wrong, (id) => !even(id));
+    expect([...chosen]).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'b0', 'b1', 'b2']);
   });
 
   it('does not depend on the order in which scores came', async () => {

@@ -8,10 +8,11 @@ import type { Precision } from '../src/engine/precision.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
 import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';
-import { type Calibration, withCalibration } from '../src/risk/calibration.js';
+import { type Calibration, type CalibrationFile, withCalibration } from '../src/risk/calibration.js';
 import {
   CALIBRATION_FILE,
   calibrationFileOf,
+  calibrationOf,
   readCalibration,
   readKeptCalibration,
   writeCalibration,
@@ -151,16 +152,21 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     if (options.check === undefined) {
       await writableFolder('--output', file);
       await readKeptCalibration(file);
-    } else await readCalibration(file);
+    }
+    const checked = options.check === undefined ? null : await calibrationToCheck(checkpoint, options);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
     const prompts = await promptsOf(engine, options);
     await reportDevices(engine, options.device, ['decode', 'score']);
     if (options.check === undefined) await collect(engine, options, scoring, prompts, file);
-    else await check(engine, options, scoring, prompts, file);
+    else await check(engine, options, scoring, prompts, checked);
   } finally {
     await engine.close();
   }
 }
+
+/** The file that is named, else the one that the model is served with. */
+const calibrationToCheck = (checkpoint: Checkpoint, { output }: CalibrateOptions) =>
+  output === undefined ? calibrationOf(checkpoint) : readCalibration(output);
 
 /** @throws UsageError for the embedded model, whose problems are not everyday prompts */
 function everydayPrompts({ dir }: Checkpoint): string {
@@ -250,14 +256,9 @@ async function check(
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
   prompts: readonly CalibrationPrompt[],
-  file: string,
+  calibration: CalibrationFile | null,
 ): Promise<void> {
-  const { risks, warnings } = await riskModel(
-    engine.checkpoint,
-    await readCalibration(file),
-    scoring,
-    options.methods,
-  );
+  const { risks, warnings } = await riskModel(engine.checkpoint, calibration, scoring, options.methods);
   const methods = options.methods.filter((method) => risks.calibrated(method));
   if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
   for (const warning of warnings) remark(warning);

@@ -11,7 +11,7 @@ import { UsageError } from '../src/files/errors.js';
 import { checkPromise, DEFAULT_GUARD, type Guard, neverFires } from '../src/guard/guard.js';
 import { checkGuard, guardOf } from '../src/guard/guard-fields.js';
 import { guardedGeneration } from '../src/guard/guarded-generation.js';
-import { calibrationFileOf, readCalibration } from '../src/risk/calibration-file.js';
+import { calibrationOf } from '../src/risk/calibration-file.js';
 import type { RiskModel } from '../src/risk/risk.js';
 import { riskModel } from '../src/risk/risk-model.js';
 import type { GuardEvent } from '../src/stream/events.js';
@@ -155,7 +155,7 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   const { color, method = color, json = false } = options;
   const guard = guardOf({ ...guardFieldsOf(options), methods: [...scoring.methods], method }, json);
   checkGuard(guard, scoring);
-  const file = await readCalibration(calibrationFileOf(checkpoint));
+  const file = await calibrationOf(checkpoint);
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
     for (const warning of warnings) remark(warning);

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
-import { calibrationFileOf, readCalibration } from '../../src/risk/calibration-file.js';
+import { calibrationOf } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
@@ -29,11 +29,11 @@ export class RiskModels {
   }
 
   /**
-   * Reads the calibration beside the model, if there is one.
+   * Reads the calibration beside the model, or the one that comes with flinch for it, if there is one.
    * @throws ModelError that names file and field
    */
   static async open(checkpoint: Checkpoint, logger: Logger): Promise<RiskModels> {
-    return new RiskModels(checkpoint, await readCalibration(calibrationFileOf(checkpoint)), logger);
+    return new RiskModels(checkpoint, await calibrationOf(checkpoint), logger);
   }
 
   /**

@@ -24,7 +24,7 @@ import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.js';
 import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
 import { collectScores } from '../src/stream/collect-scores.js';
-import type { Method } from '../src/uncertainty/method-names.js';
+import { METHODS, type Method } from '../src/uncertainty/method-names.js';
 import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
 import { compareLabels } from './calibrate-labels.js';
 import { CalibrationLog } from './calibrate-log.js';
@@ -50,6 +50,7 @@ interface CalibrateOptions {
   readonly output?: string;
   readonly check?: number;
   readonly methods: Method[];
+  readonly method?: Method;
   readonly temperature?: number;
   readonly seed: number;
   readonly maxTokens: number;
@@ -88,6 +89,12 @@ export function calibrateCommand(): Command {
     )
     .option('--json', 'print the summary as JSON')
     .addOption(methodsOption())
+    .addOption(
+      new Option(
+        '--method <name>',
+        'the method that judges where nobody says otherwise, one of --methods (default: what the file says, or else nll)',
+      ).choices(METHODS),
+    )
     .optionsGroup('Labels of answers:')
     .addOption(
       new Option(
@@ -139,7 +146,10 @@ Examples:
 async function calibrate(options: CalibrateOptions): Promise<void> {
   const { labels } = options;
   if (labels !== undefined) return compareLabels({ ...options, labels });
-  const asked = scoringOf(options, options.methods, options.seed);
+  const { methods, method } = options;
+  if (method && !methods.includes(method))
+    throw new UsageError(`--method: ${method} is not one of --methods`);
+  const asked = scoringOf(options, methods, options.seed);
   const { device, precision } = options;
   const engine = await Engine.open(options.model, {
     ...{ device, onConversion: reportConversion() },
@@ -236,7 +246,10 @@ async function collect(
     },
     ...collector.distributions(),
   };
-  await writeCalibration(file, withCalibration(await readKeptCalibration(file), model, calibration));
+  await writeCalibration(
+    file,
+    withCalibration(await readKeptCalibration(file), model, calibration, options.method),
+  );
   await log.remove();
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;

@@ -4,6 +4,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
 import { readOptionalJson } from '../files/json.js';
 import { calibrationsPath } from '../package-root.js';
+import type { Method } from '../uncertainty/method-names.js';
 import { type CalibrationFile, parseCalibration, withoutOtherRules } from './calibration.js';
 
 /** Its name beside the weights of a model. */
@@ -45,6 +46,13 @@ export async function findCalibration(model: CalibratedModel): Promise<FoundCali
 /** The calibration of {@link findCalibration} alone. */
 export const calibrationOf = async (model: CalibratedModel): Promise<CalibrationFile | null> =>
   (await findCalibration(model))?.calibration ?? null;
+
+/** The method that a calibration of this model names to judge by, if any. */
+export const judgeOf = async (
+  model: CalibratedModel,
+  file: CalibrationFile | null,
+): Promise<Method | undefined> =>
+  file?.method !== undefined && file.model === (await fingerprint(model)) ? file.method : undefined;
 
 /**
  * Same as `readCalibration`, for a file that is written anew: calibrations of another rule for steps are left

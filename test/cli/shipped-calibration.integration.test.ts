@@ -1,11 +1,15 @@
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { uncalibrated } from '#cli/uncalibrated.js';
+import { guardInForce } from '#gateway/models/resolve-guard.js';
 import { RiskModels } from '#gateway/models/risk-models.js';
+import type { AskedGuard } from '#gateway/requests/guard-limits.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { calibrationOf, DEFAULT_SCORING, openCheckpoint, readCalibration } from '#src/index.js';
+import { writeCalibration } from '#src/risk/calibration-file.js';
+import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { flinch, jsonLines, useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
@@ -30,7 +34,8 @@ beforeAll(async () => {
   mkdirSync(calibrationsPath);
   const calibrated = await calibratedReasoner(folder.path('calibrated'), 1e-9);
   const id = await fingerprint(await openCheckpoint(calibrated));
-  copyFileSync(join(calibrated, 'calibration.json'), join(calibrationsPath, `${id}.json`));
+  const file = await readCalibration(join(calibrated, 'calibration.json'));
+  await writeCalibration(join(calibrationsPath, `${id}.json`), { ...file!, method: 'adversarial' });
   model = folder.path('under-any-name');
   cpSync(calibrated, model, { recursive: true, filter: (file) => !file.endsWith('calibration.json') });
 });
@@ -39,15 +44,40 @@ afterAll(() => rmSync(calibrationsPath, { recursive: true }));
 const placeOf = async (path: string): Promise<unknown> =>
   JSON.parse((await flinch(['inspect', path, '--json'])).stdout).calibration;
 
+async function flagOf(...more: readonly string[]): Promise<unknown> {
+  const chat = ['chat', '--model', model, '--temperature', '0', '--json', '--rate', '0.5', ...more, QUESTION];
+  return jsonLines((await flinch(chat)).stdout).find(({ type }) => type === 'step.flagged');
+}
+
 describe('a calibration that comes with flinch', () => {
   it('holds for its model without an option, in flinch chat and in the gateway', async () => {
     const checkpoint = await openCheckpoint(model);
     expect(await uncalibrated(checkpoint)).toBeNull();
     const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
     expect((await risks.of(DEFAULT_SCORING, 'a')).risks.calibrated('nll')).toBe(true);
-    const chat = ['chat', '--model', model, '--temperature', '0', '--json', '--rate', '0.5', QUESTION];
-    const flag = jsonLines((await flinch(chat)).stdout).find(({ type }) => type === 'step.flagged');
-    expect(flag).toMatchObject({ calibrated: true });
+    expect(await flagOf()).toMatchObject({ calibrated: true });
+  });
+
+  it('names the method that judges, where nobody says otherwise', async () => {
+    expect(await flagOf()).toMatchObject({ method: 'adversarial' });
+    expect(await flagOf('--method', 'nll')).toMatchObject({ method: 'nll' });
+    expect(await flagOf('--color', 'nll')).toMatchObject({ method: 'nll' });
+    const checkpoint = await openCheckpoint(model);
+    const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
+    const by = { checkpoint, risks, client: 'a', canRetract: true, lag: 'wait' } as const;
+    const settingsOf = async (guard: AskedGuard) => (await guardInForce(guard, by)).settings;
+    expect(await settingsOf({})).toMatchObject({
+      method: 'adversarial',
+      methods: [...PROBABILITY_METHODS, 'adversarial'],
+    });
+    expect(await settingsOf({ method: 'nll' })).toMatchObject({
+      method: 'nll',
+      methods: PROBABILITY_METHODS,
+    });
+    expect(await settingsOf({ methods: ['entropy', 'nll'] })).toMatchObject({ method: 'nll' });
+    expect(await settingsOf({ methods: ['entropy', 'adversarial', 'nll'] })).toMatchObject({
+      method: 'adversarial',
+    });
   });
 
   it('is named by flinch inspect', async () => {

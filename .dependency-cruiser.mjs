@@ -28,7 +28,10 @@ const ROOMS = {
   'src/engine': ['src/files', 'src/onnx', 'src/numerics', 'src/tokenizer', 'src/checkpoint', 'src/graphs'],
   'src/uncertainty': ['src/numerics', 'src/engine'],
   'src/steps': [],
-  'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty', 'src/steps'],
+  'src/risk': [
+    ...['src/package-root', 'src/files', 'src/numerics'],
+    ...['src/checkpoint', 'src/uncertainty', 'src/steps'],
+  ],
   'src/stream': ['src/numerics', 'src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk', 'src/steps'],
   'src/guard': [
     'src/numerics',

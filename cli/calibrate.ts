@@ -8,10 +8,11 @@ import type { Precision } from '../src/engine/precision.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
 import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';
-import { type Calibration, withCalibration } from '../src/risk/calibration.js';
+import { type Calibration, type CalibrationFile, withCalibration } from '../src/risk/calibration.js';
 import {
   CALIBRATION_FILE,
   calibrationFileOf,
+  calibrationOf,
   readCalibration,
   readKeptCalibration,
   writeCalibration,
@@ -23,7 +24,7 @@ import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.js';
 import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
 import { collectScores } from '../src/stream/collect-scores.js';
-import type { Method } from '../src/uncertainty/method-names.js';
+import { METHODS, type Method } from '../src/uncertainty/method-names.js';
 import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
 import { compareLabels } from './calibrate-labels.js';
 import { CalibrationLog } from './calibrate-log.js';
@@ -49,6 +50,7 @@ interface CalibrateOptions {
   readonly output?: string;
   readonly check?: number;
   readonly methods: Method[];
+  readonly method?: Method;
   readonly temperature?: number;
   readonly seed: number;
   readonly maxTokens: number;
@@ -87,6 +89,12 @@ export function calibrateCommand(): Command {
     )
     .option('--json', 'print the summary as JSON')
     .addOption(methodsOption())
+    .addOption(
+      new Option(
+        '--method <name>',
+        'the method that judges where nobody says otherwise, one of --methods (default: what the file says, or else nll)',
+      ).choices(METHODS),
+    )
     .optionsGroup('Labels of answers:')
     .addOption(
       new Option(
@@ -138,7 +146,10 @@ Examples:
 async function calibrate(options: CalibrateOptions): Promise<void> {
   const { labels } = options;
   if (labels !== undefined) return compareLabels({ ...options, labels });
-  const asked = scoringOf(options, options.methods, options.seed);
+  const { methods, method } = options;
+  if (method && !methods.includes(method))
+    throw new UsageError(`--method: ${method} is not one of --methods`);
+  const asked = scoringOf(options, methods, options.seed);
   const { device, precision } = options;
   const engine = await Engine.open(options.model, {
     ...{ device, onConversion: reportConversion() },
@@ -151,16 +162,21 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     if (options.check === undefined) {
       await writableFolder('--output', file);
       await readKeptCalibration(file);
-    } else await readCalibration(file);
+    }
+    const checked = options.check === undefined ? null : await calibrationToCheck(checkpoint, options);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
     const prompts = await promptsOf(engine, options);
     await reportDevices(engine, options.device, ['decode', 'score']);
     if (options.check === undefined) await collect(engine, options, scoring, prompts, file);
-    else await check(engine, options, scoring, prompts, file);
+    else await check(engine, options, scoring, prompts, checked);
   } finally {
     await engine.close();
   }
 }
+
+/** The file that is named, else the one that the model is served with. */
+const calibrationToCheck = (checkpoint: Checkpoint, { output }: CalibrateOptions) =>
+  output === undefined ? calibrationOf(checkpoint) : readCalibration(output);
 
 /** @throws UsageError for the embedded model, whose problems are not everyday prompts */
 function everydayPrompts({ dir }: Checkpoint): string {
@@ -230,7 +246,10 @@ async function collect(
     },
     ...collector.distributions(),
   };
-  await writeCalibration(file, withCalibration(await readKeptCalibration(file), model, calibration));
+  await writeCalibration(
+    file,
+    withCalibration(await readKeptCalibration(file), model, calibration, options.method),
+  );
   await log.remove();
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
@@ -250,14 +269,9 @@ async function check(
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
   prompts: readonly CalibrationPrompt[],
-  file: string,
+  calibration: CalibrationFile | null,
 ): Promise<void> {
-  const { risks, warnings } = await riskModel(
-    engine.checkpoint,
-    await readCalibration(file),
-    scoring,
-    options.methods,
-  );
+  const { risks, warnings } = await riskModel(engine.checkpoint, calibration, scoring, options.methods);
   const methods = options.methods.filter((method) => risks.calibrated(method));
   if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
   for (const warning of warnings) remark(warning);

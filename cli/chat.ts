@@ -11,7 +11,8 @@ import { UsageError } from '../src/files/errors.js';
 import { checkPromise, DEFAULT_GUARD, type Guard, neverFires } from '../src/guard/guard.js';
 import { checkGuard, guardOf } from '../src/guard/guard-fields.js';
 import { guardedGeneration } from '../src/guard/guarded-generation.js';
-import { calibrationFileOf, readCalibration } from '../src/risk/calibration-file.js';
+import type { CalibrationFile } from '../src/risk/calibration.js';
+import { calibrationOf, judgeOf } from '../src/risk/calibration-file.js';
 import type { RiskModel } from '../src/risk/risk.js';
 import { riskModel } from '../src/risk/risk-model.js';
 import type { GuardEvent } from '../src/stream/events.js';
@@ -57,6 +58,9 @@ interface ChatOptions {
   readonly json?: boolean;
 }
 
+/** What is given; without a colour, it depends on the calibration of the model. */
+type GivenOptions = Omit<ChatOptions, 'color'> & { readonly color?: Method };
+
 /** How an answer is watched while it is written. */
 interface Watch {
   readonly scoring: AbsoluteScoring;
@@ -99,9 +103,10 @@ export function chatCommand(): Command {
     .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')
     .addOption(
-      new Option('--color <method>', 'score shown by the colours')
-        .choices(METHODS)
-        .default(DEFAULT_GUARD.method),
+      new Option(
+        '--color <method>',
+        `score shown by the colours (default: the one that the calibration names, or else ${DEFAULT_GUARD.method})`,
+      ).choices(METHODS),
     );
   addScoringOption(command, ['windowed', 'lazy']);
   return addGuardOptions(command, 'that of --color')
@@ -124,16 +129,19 @@ Examples:
     .action(chat);
 }
 
-async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
+async function chat(question: string | undefined, given: GivenOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
-  const scoring = scoringFor(options);
-  const { device, precision } = options;
-  const engine = await Engine.open(options.model, {
+  scoringFor(withColor(given)); // options that do not fit together are found before the model is opened
+  const { device, precision } = given;
+  const engine = await Engine.open(given.model, {
     ...{ device, onConversion: reportConversion() },
     ...(precision && { precision }),
   });
   try {
-    const watch = scoring && (await watchOf(engine, options, scoring));
+    const file = given.score ? await calibrationOf(engine.checkpoint) : null;
+    const options = withColor(given, await judgeOf(engine.checkpoint, file));
+    const scoring = scoringFor(options);
+    const watch = scoring && (await watchOf(engine, options, scoring, file));
     await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);
     if (interactive) await converse(engine, options, watch);
     else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, watch);
@@ -142,20 +150,29 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
   }
 }
 
+const withColor = (given: GivenOptions, judge: Method = DEFAULT_GUARD.method): ChatOptions => ({
+  ...given,
+  color: given.color ?? judge,
+});
+
 function scoringFor(options: ChatOptions): Scoring | null {
   const { color, method = color, seed = 0, score } = options;
   if (!score) return null;
   return scoringOf(options, [...new Set<Method>([...PROBABILITY_METHODS, color, method])], seed);
 }
 
-/** @throws SettingsError; ModelError for a calibration that cannot be read */
-async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Promise<Watch> {
+/** @throws SettingsError */
+async function watchOf(
+  engine: Engine,
+  options: ChatOptions,
+  asked: Scoring,
+  file: CalibrationFile | null,
+): Promise<Watch> {
   const { checkpoint } = engine;
   const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
   const { color, method = color, json = false } = options;
   const guard = guardOf({ ...guardFieldsOf(options), methods: [...scoring.methods], method }, json);
   checkGuard(guard, scoring);
-  const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
     for (const warning of warnings) remark(warning);

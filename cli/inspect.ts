@@ -18,7 +18,7 @@ import { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
 import { formatBytes, heading } from './format.js';
 import { localModel } from './hub-download.js';
-import { type ModelFacts, readModelFacts } from './model-facts.js';
+import { type CalibrationPlace, type ModelFacts, readModelFacts } from './model-facts.js';
 import { integer, real } from './options.js';
 import { say } from './terminal.js';
 
@@ -164,6 +164,7 @@ function rowsOf(facts: ModelFacts): [string, string][] {
       ? 'mapped from the files, or converted once into the cache folder'
       : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
+  if (files) rows.push(['calibration', CALIBRATIONS[files.calibration]]);
   const { webgpu, cuda } = gpuOf(facts);
   rows.push([
     'on a GPU',
@@ -177,6 +178,14 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   ]);
   return rows;
 }
+
+const CALIBRATIONS: Readonly<Record<CalibrationPlace, string>> = {
+  own: 'its own, beside it',
+  'of another model': 'the one beside it is of another model',
+  shipped: 'shipped for this model',
+  none: 'none (flinch calibrate makes one)',
+  unknown: 'known once the weights are converted',
+};
 
 const gpuOf = ({ weightBytes, parameters, types, integers, float8 }: ModelFacts) =>
   gpuWeights(weightBytes, { parameters, widened: integers || float8 || types.includes('bf16') });

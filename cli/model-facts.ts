@@ -1,11 +1,17 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
-import { readCheckpoint } from '../src/checkpoint/checkpoint.js';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type Checkpoint, readCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../src/checkpoint/config.js';
+import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import { type GgufFacts, isGguf, layOutGguf, readGguf } from '../src/checkpoint/gguf/open.js';
 import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
-import { EMBEDDING, expectedTensors, inFloat8, type Weight } from '../src/checkpoint/weights.js';
+import { EMBEDDING, expectedTensors, filesOf, inFloat8, type Weight } from '../src/checkpoint/weights.js';
 import { readJson } from '../src/files/json.js';
+import { calibrationFileOf, findCalibration, readCalibration } from '../src/risk/calibration-file.js';
+
+/** Where the calibration of a model is; `unknown` before weights are converted, because its fingerprint is. */
+export type CalibrationPlace = 'own' | 'of another model' | 'shipped' | 'none' | 'unknown';
 
 /** Properties of a model; of one that is only a configuration, without those of its other files. */
 export interface ModelFacts {
@@ -25,6 +31,7 @@ export interface ModelFacts {
   /** Facts of a folder with quantised weights; other fields describe them as they are converted. */
   readonly quantized: QuantizationFacts | null;
   readonly files: {
+    readonly calibration: CalibrationPlace;
     /** Null where it is not known before weights are converted. */
     readonly embeddingRms: number | null;
     readonly tokens: number;
@@ -64,6 +71,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     ...packedTypes(all),
     ...{ gguf, quantized },
     files: {
+      calibration: await calibrationPlace(checkpoint),
       embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
@@ -77,7 +85,8 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
   const file = resolve(path);
   const model = await readGguf(file);
   const { name, config, tokenizer, chatTemplate, facts } = model;
-  const weights = [...(await layOutGguf(model, file)).tensors.values()];
+  const { plan, tensors } = await layOutGguf(model, file);
+  const weights = [...tensors.values()];
   const { eosTokenIds } = config;
   return {
     ...{ name, dir: file, config, gguf: facts, quantized: null },
@@ -86,6 +95,7 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
     types: plainTypes(weights),
     ...packedTypes(weights),
     files: {
+      calibration: await calibrationPlace({ dir: plan.folder, gguf: facts, tensors }),
       ...{ embeddingRms: null, eosTokenIds },
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
@@ -98,6 +108,18 @@ const packedTypes = (weights: readonly Weight[]) => ({
   integers: weights.some((weight) => weight.type === 'packed' && !inFloat8(weight)),
   float8: weights.some(inFloat8),
 });
+
+async function calibrationPlace(
+  model: Pick<Checkpoint, 'dir' | 'gguf' | 'tensors'>,
+): Promise<CalibrationPlace> {
+  const weights = [...model.tensors.values()].flatMap(filesOf);
+  const isConverted = [join(model.dir, 'config.json'), ...new Set(weights)].every(existsSync);
+  if (!isConverted) return (await readCalibration(calibrationFileOf(model))) ? 'own' : 'unknown';
+  const found = await findCalibration(model);
+  if (!found) return 'none';
+  if (found.calibration.model !== (await fingerprint(model))) return 'of another model';
+  return found.shipped ? 'shipped' : 'own';
+}
 
 /** Types of the weights that are not packed. */
 const plainTypes = (weights: readonly Weight[]): readonly StoredType[] => [

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 import { fingerprint } from '../src/checkpoint/fingerprint.js';
-import { CALIBRATION_FILE, calibrationFileOf, readCalibration } from '../src/risk/calibration-file.js';
+import { CALIBRATION_FILE, calibrationOf } from '../src/risk/calibration-file.js';
 
 /** Words that need no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./~-]+$/;
@@ -11,7 +11,7 @@ const PLAIN = /^[\w@%+=:,./~-]+$/;
  * @throws ModelError for a calibration that cannot be read
  */
 export async function uncalibrated(checkpoint: Checkpoint): Promise<string | null> {
-  const file = await readCalibration(calibrationFileOf(checkpoint));
+  const file = await calibrationOf(checkpoint);
   if (file !== null && file.model === (await fingerprint(checkpoint))) return null;
   const place = checkpoint.gguf?.file ?? checkpoint.dir;
   const model = PLAIN.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`;

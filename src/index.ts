@@ -36,7 +36,12 @@ export type { TokurSettings } from './numerics/tokur-noise.js';
 export { reasonerPath } from './package-root.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';
 export type { Calibration, CalibrationFile, MethodCalibration } from './risk/calibration.js';
-export { CALIBRATION_FILE, calibrationFileOf, readCalibration } from './risk/calibration-file.js';
+export {
+  CALIBRATION_FILE,
+  calibrationFileOf,
+  calibrationOf,
+  readCalibration,
+} from './risk/calibration-file.js';
 export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';

@@ -8,6 +8,9 @@ export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flin
 /** The folder of the model that comes with flinch. */
 export const reasonerPath = join(PACKAGE_ROOT, 'models/reasoner');
 
+/** Calibrations of known models, each named by the fingerprint of its model. */
+export const calibrationsPath = join(PACKAGE_ROOT, 'models/calibrations');
+
 /** Prompts of many kinds, for a model without prompts of its own. */
 export const everydayPromptsPath = join(PACKAGE_ROOT, 'models/everyday-prompts.jsonl');
 

@@ -145,7 +145,7 @@ interface ScoreDeltaEvent {
   reason?: 'lag' | undefined;
   /** Methods that cannot be computed for this token. */
   missing?: Method[] | undefined;
-  /** With `adversarial`: the other token whose probability grew most under the perturbation. */
+  /** With `adversarial`: the other token whose probability grew most under the perturbation, if any grew. */
   rival?: Rival | undefined;
 }
 

@@ -231,7 +231,7 @@ export const GENERATION_EVENTS = {
       ),
       missing: about('Methods that cannot be computed for this token.', z.optional(methods)),
       rival: about(
-        'With `adversarial`: the other token whose probability grew most under the perturbation.',
+        'With `adversarial`: the other token whose probability grew most under the perturbation, if any grew.',
         z.optional(rival),
       ),
     }),

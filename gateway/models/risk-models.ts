@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
-import { calibrationFileOf, readCalibration } from '../../src/risk/calibration-file.js';
+import { calibrationOf, judgeOf } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
 import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
 import { Estimates } from './estimates.js';
 
@@ -13,6 +14,8 @@ const REMEMBERED = 32;
 
 /** Rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */
 export class RiskModels {
+  /** The method that the model's calibration names to judge by, if any. */
+  readonly judge: Method | undefined;
   readonly #checkpoint: Checkpoint;
   readonly #file: CalibrationFile | null;
   readonly #logger: Logger;
@@ -22,18 +25,25 @@ export class RiskModels {
   readonly #known = new Map<string, Promise<RatedBy>>();
   readonly #estimates = new Estimates();
 
-  private constructor(checkpoint: Checkpoint, file: CalibrationFile | null, logger: Logger) {
+  private constructor(
+    checkpoint: Checkpoint,
+    file: CalibrationFile | null,
+    judge: Method | undefined,
+    logger: Logger,
+  ) {
+    this.judge = judge;
     this.#checkpoint = checkpoint;
     this.#file = file;
     this.#logger = logger;
   }
 
   /**
-   * Reads the calibration beside the model, if there is one.
+   * Reads the calibration beside the model, or the one that comes with flinch for it, if there is one.
    * @throws ModelError that names file and field
    */
   static async open(checkpoint: Checkpoint, logger: Logger): Promise<RiskModels> {
-    return new RiskModels(checkpoint, await readCalibration(calibrationFileOf(checkpoint)), logger);
+    const file = await calibrationOf(checkpoint);
+    return new RiskModels(checkpoint, file, await judgeOf(checkpoint, file), logger);
   }
 
   /**

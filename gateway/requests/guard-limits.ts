@@ -69,20 +69,26 @@ export const askedGuardSchema = z
 
 /**
  * Fills in the methods: by default the available probabilities, and the method by which steps are to be judged.
- * Steps are judged by `nll` if it is one of them, otherwise by the first, unless `method` says otherwise.
+ * Steps are judged by `judge` if it is one of them, otherwise by the first, unless `method` says otherwise.
  * @param available methods that can be computed for the model
+ * @param judge the method that the model's calibration names
  * @throws ApiError 400 that names the field
  */
-export function completeGuard(fields: GuardFields, available: readonly Method[]): CompleteGuardFields {
+export function completeGuard(
+  fields: GuardFields,
+  available: readonly Method[],
+  judge: Method = DEFAULT_GUARD.method,
+): CompleteGuardFields {
   const usual = PROBABILITY_METHODS.filter((method) => available.includes(method));
-  const { methods = [...new Set([...usual, ...(fields.method ? [fields.method] : [])])] } = fields;
+  const asked = fields.method ?? (available.includes(judge) ? judge : null);
+  const { methods = [...new Set([...usual, ...(asked ? [asked] : [])])] } = fields;
   const missing = methods.find((method) => !available.includes(method));
   if (missing !== undefined) {
     const field = fields.methods ? 'guard.methods' : 'guard.method';
     throw invalid(field, `${missing} needs a scorer, which this model does not have`);
   }
   const [first = DEFAULT_GUARD.method] = methods;
-  const { method = methods.includes(DEFAULT_GUARD.method) ? DEFAULT_GUARD.method : first } = fields;
+  const { method = [judge, DEFAULT_GUARD.method].find((usual) => methods.includes(usual)) ?? first } = fields;
   if (!methods.includes(method)) throw invalid('guard.method', 'is not among guard.methods');
   return { ...fields, methods: [...methods], method };
 }

@@ -56,7 +56,7 @@ TEXTS = [
         "She sells 3  stones — «très» 好 😀.",
     ),
 ]
-SCHEDULES = ["block=1,window=32", "block=4,window=16", "block=8,window=all"]
+SCHEDULES = ["block=1,window=32", "block=4,window=16", "block=8,window=all", "block=16,window=32"]
 SPELT = [
     "", " ", "  a", "a  ", "a\n\nb", "\n \n", "\t x\u00a0y", "it's IT'S we'll", "3.14159 1000000", "naïve Å A\u030a ﬁ",
     "日本語 한국어 العربية", "👩‍👩‍👧 \U0001f1eb\U0001f1f7", "<bos> <|end|>x <|user|>  y", "▁ a ▁▁b", "def f(x):\n    return x**2\n",

@@ -1,6 +1,7 @@
 """Golden values of a checkpoint: `transformers` in float64, independent of flinch.
 
     python golden.py FOLDER TEXTS.json GOLDEN.json [float32]
+    python golden.py add FOLDER block=16,window=32
 
 TEXTS.json holds `cases` (a conversation, an answer, schedules) and `prompts` (conversations that are only continued).
 The output has the form of test/fixtures/*/golden.json; src/uncertainty and docs/design/incremental-scoring.md define
@@ -69,6 +70,12 @@ class Model:
         logprobs = self.of_tokens(leaf, ids, past)
         logprobs.sum().backward()
         return logprobs.detach()[0], leaf.grad
+
+    def gradient_norms(self, embeddings, ids):
+        """The Euclidean norm of the gradient of each log-probability of ids, which follow the last rows."""
+        leaf = embeddings.detach().clone().requires_grad_(True)
+        logprobs = self.of_tokens(leaf, ids)[0]
+        return [torch.autograd.grad(each, leaf, retain_graph=True)[0].norm().item() for each in logprobs]
 
     def moved(self, embeddings, by, ids, past=None):
         with torch.no_grad():
@@ -183,11 +190,6 @@ def golden_case(model, tokenizer, case):
     with torch.no_grad():
         noisy = model.of_tokens(embeddings + noise, response_ids)
 
-    windowed = {}
-    for key in case["schedules"]:
-        block, window = (part.split("=")[1] for part in key.split(","))
-        scores, positions = model.windowed(ids, prompt, int(block), None if window == "all" else int(window), ALPHA)
-        windowed[key] = {"adversarial": rounded(scores, 7), "positions": positions}
     return {
         "messages": messages,
         "promptIds": prompt_ids,
@@ -201,14 +203,36 @@ def golden_case(model, tokenizer, case):
         "topLogprob": [rounded(row, 8) for row in top.values.tolist()],
         "adv": rounded(fall[ALPHA].tolist(), 7),
         "advAlpha1em4": rounded(fall[1e-4].tolist(), 7),
-        "windowed": windowed,
+        "windowed": {key: golden_window(model, ids, prompt, key, ALPHA) for key in case["schedules"]},
         "jvp": rounded(((ahead - behind) / 2e-6).tolist(), 7),
         "gradL1Total": float(gradient.abs().sum()),
+        "gradL2": rounded(model.gradient_norms(embeddings, response_ids), 7),
         "sigma": SIGMA,
         "noiseSeed": SEED,
         "noiseShape": list(noise.shape),
         "randVar": rounded(noisy.var(0, unbiased=False).tolist(), 7),
     }
+
+
+def golden_window(model, ids, prompt, key, alpha):
+    block, window = (part.split("=")[1] for part in key.split(","))
+    scores, positions = model.windowed(ids, prompt, int(block), None if window == "all" else int(window), alpha)
+    return {"adversarial": rounded(scores, 7), "positions": positions}
+
+
+def add(folder, key):
+    """Adds the scores under another schedule, and the norms of gradients, to golden values that are there."""
+    file = Path(folder) / "golden.json"
+    text = file.read_text(encoding="utf-8")
+    golden = json.loads(text)
+    model = Model(folder, torch.float64)
+    for case in golden["cases"]:
+        prompt_ids, response_ids = case["promptIds"], case["responseIds"]
+        ids = prompt_ids + response_ids
+        case["windowed"][key] = golden_window(model, ids, len(prompt_ids), key, case["alpha"])
+        case["gradL2"] = rounded(model.gradient_norms(model.embed([ids[:-1]]), response_ids), 7)
+    separators = (",", ":") if '":"' in text else (", ", ": ")
+    file.write_text(json.dumps(golden, ensure_ascii=False, separators=separators) + text[len(text.rstrip()):])
 
 
 def main(folder, texts_file, target, dtype="float64"):
@@ -240,4 +264,7 @@ def main(folder, texts_file, target, dtype="float64"):
 if __name__ == "__main__":
     if len(sys.argv) not in (4, 5):
         raise SystemExit(__doc__)
-    main(*sys.argv[1:])
+    if sys.argv[1] == "add":
+        add(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

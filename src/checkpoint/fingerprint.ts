@@ -4,7 +4,7 @@ import { ModelError, reasonOf } from '../files/errors.js';
 import { readNeeded } from '../files/json.js';
 import { GGUF_MAGIC } from './gguf/header.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
-import type { Weights } from './weights.js';
+import { filesOf, type Weights } from './weights.js';
 
 /** The files of a checkpoint. */
 interface Files {
@@ -37,10 +37,7 @@ export function fingerprint(checkpoint: Files): Promise<string> {
 async function compute({ dir, tensors }: Files): Promise<string> {
   const parts: string[] = [];
   for (const name of ['config.json', 'tokenizer.json']) parts.push(digest([await readNeeded(dir, name)]));
-  return digestWeights(
-    [...tensors.values()].map((tensor) => tensor.file),
-    parts,
-  );
+  return digestWeights([...tensors.values()].flatMap(filesOf), parts);
 }
 
 /**

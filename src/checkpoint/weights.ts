@@ -36,6 +36,10 @@ export type Weight = StoredTensor | PackedTensor;
 export const inFloat8 = (weight: Weight): boolean =>
   weight.type === 'packed' && weight.format.float !== undefined;
 
+/** The files that hold a weight: of a packed one, the parts may lie in several. */
+export const filesOf = (weight: Weight): readonly string[] =>
+  weight.type === 'packed' ? Object.values(weight.places).map(({ file }) => file) : [weight.file];
+
 /** The weights of a checkpoint by name; in `unsupported` are tensors of types that no weight can have. */
 export interface Weights extends ReadonlyMap<string, Weight> {
   readonly unsupported?: ReadonlyMap<string, FileTensor>;

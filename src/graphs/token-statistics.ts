@@ -50,7 +50,7 @@ export function statistics(
 
 /**
  * The rival of each scored token x: the v ≠ x whose probability grew most, argmax of p̂(v) − p(v), with both
- * probabilities, each `[scored]`.
+ * probabilities, each `[scored]`. If all fell it is the one that fell least, which `rivalOf` then drops.
  * @param before p, `[scored, vocab]`
  * @param growth p̂ − p, `[scored, vocab]`
  */

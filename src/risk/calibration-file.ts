@@ -1,11 +1,16 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import { fingerprint } from '../checkpoint/fingerprint.js';
 import { readOptionalJson } from '../files/json.js';
+import { calibrationsPath } from '../package-root.js';
+import type { Method } from '../uncertainty/method-names.js';
 import { type CalibrationFile, parseCalibration, withoutOtherRules } from './calibration.js';
 
 /** Its name beside the weights of a model. */
 export const CALIBRATION_FILE = 'calibration.json';
+
+type CalibratedModel = Pick<Checkpoint, 'dir' | 'gguf' | 'tensors'>;
 
 /** Path of a model's calibration: of `model.gguf`, it is `model.calibration.json` beside it. */
 export const calibrationFileOf = ({ dir, gguf }: Pick<Checkpoint, 'dir' | 'gguf'>): string =>
@@ -19,6 +24,35 @@ export async function readCalibration(file: string): Promise<CalibrationFile | n
   const json = await readJsonOf(file);
   return json === undefined ? null : parseCalibration(json, file);
 }
+
+/** What the rates of a model are of: the calibration beside it, else the one that comes with flinch for it. */
+export interface FoundCalibration {
+  readonly calibration: CalibrationFile;
+  readonly shipped: boolean;
+}
+
+/**
+ * The file beside a model always wins, even if it is of another one: somebody put it there.
+ * @returns `null` where there is none
+ * @throws ModelError that names file and field; for a model's file that cannot be read
+ */
+export async function findCalibration(model: CalibratedModel): Promise<FoundCalibration | null> {
+  const own = await readCalibration(calibrationFileOf(model));
+  if (own) return { calibration: own, shipped: false };
+  const shipped = await readCalibration(join(calibrationsPath, `${await fingerprint(model)}.json`));
+  return shipped && { calibration: shipped, shipped: true };
+}
+
+/** The calibration of {@link findCalibration} alone. */
+export const calibrationOf = async (model: CalibratedModel): Promise<CalibrationFile | null> =>
+  (await findCalibration(model))?.calibration ?? null;
+
+/** The method that a calibration of this model names to judge by, if any. */
+export const judgeOf = async (
+  model: CalibratedModel,
+  file: CalibrationFile | null,
+): Promise<Method | undefined> =>
+  file?.method !== undefined && file.model === (await fingerprint(model)) ? file.method : undefined;
 
 /**
  * Same as `readCalibration`, for a file that is written anew: calibrations of another rule for steps are left

@@ -136,6 +136,8 @@ const calibrationFile = z.strictObject({
   }),
   /** Fingerprint of the checkpoint. */
   model: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal digits'),
+  /** The method that judges steps, where nobody says otherwise. */
+  method: z.enum(METHODS).optional(),
   calibrations: z.array(calibration),
 });
 
@@ -164,6 +166,8 @@ export interface Calibration {
 export interface CalibrationFile {
   readonly format: typeof FORMAT;
   readonly model: string;
+  /** The method that judges steps, where nobody says otherwise. */
+  readonly method?: Method | undefined;
   readonly calibrations: readonly Calibration[];
 }
 
@@ -183,18 +187,22 @@ export function withoutOtherRules(json: unknown): unknown {
 /**
  * The file with a calibration in it, in place of the same methods under the same settings, or of all for another model.
  * What was collected before for other methods stays.
+ * @param method the one that judges; by default what the file says
  */
 export function withCalibration(
   file: CalibrationFile | null,
   model: string,
   added: Calibration,
+  method?: Method,
 ): CalibrationFile {
-  const old = file?.model === model ? file.calibrations : [];
+  const same = file?.model === model ? file : null;
+  const old = same?.calibrations ?? [];
   const kept = old.map((calibration) =>
     sameSettings(calibration.settings, added.settings) ? without(calibration, added.methods) : calibration,
   );
   const calibrations = [...kept.filter(({ methods }) => entries(methods).length > 0), added];
-  return { format: FORMAT, model, calibrations };
+  const judge = method ?? same?.method;
+  return { format: FORMAT, model, ...(judge && { method: judge }), calibrations };
 }
 
 function without(calibration: Calibration, replaced: Calibration['methods']): Calibration {

@@ -1,5 +1,5 @@
 import { EngineError } from '../engine/errors.js';
-import type { PassToken } from '../engine/protocol.js';
+import type { PassToken, Rival } from '../engine/protocol.js';
 import { byTokenStatistic } from '../numerics/token-statistics.js';
 import { adversarial } from './adversarial.js';
 import type { Method, Scores } from './method-names.js';
@@ -29,6 +29,16 @@ export const SCORE_OF: Readonly<Record<Method, (token: Measured, form: 'perturb'
     nll,
     ...byTokenStatistic((name) => (token: Measured) => token[name]),
   };
+
+/**
+ * The other token whose probability grew most; `null` if none grew, or without an adversary. If the token itself gains,
+ * all others may fall, and then it wavers towards none of them.
+ */
+export function rivalOf({ adversary }: Pick<PassToken, 'adversary'>): Rival | null {
+  if (adversary === null) return null;
+  const { rival } = adversary;
+  return rival.after > rival.before ? rival : null;
+}
 
 /**
  * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked

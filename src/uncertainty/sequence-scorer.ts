@@ -6,7 +6,7 @@ import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
 import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
-import { checkFinite, type Measured, SCORE_OF } from './methods.js';
+import { checkFinite, type Measured, rivalOf, SCORE_OF } from './methods.js';
 import { needsReplicas, replicaOptions, sizeOf } from './replicas.js';
 import { blockOf, isDoubtful, windowStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
@@ -30,7 +30,7 @@ export interface TokenScore {
   readonly scores: Scores;
   /** Methods that were left out for this token: it has no score, which is not a score of zero. */
   readonly skipped: readonly Method[];
-  /** The other token whose probability grew most; `null` without an adversary. */
+  /** The other token whose probability grew most; `null` if none grew, or without an adversary. */
   readonly rival: Rival | null;
   /** The most probable tokens, as many as were asked for. */
   readonly top?: readonly TokenLogprob[];
@@ -291,7 +291,7 @@ export class SequenceScorer {
     const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token, form)]));
     checkFinite(token, scores, index);
     const skipped = methods.filter((method) => !given.includes(method));
-    return { scores, skipped, rival: token.adversary?.rival ?? null };
+    return { scores, skipped, rival: rivalOf(token) };
   }
 }
 

@@ -19,7 +19,15 @@ const calibrate = (...args: string[]) =>
 
 describe('flinch calibrate', () => {
   it("collects scores of the reasoner's own problems, and checks them on fresh ones", async () => {
-    const { code, stdout, stderr } = await calibrate('--tasks', '16', '--seed', '3', '--json');
+    const { code, stdout, stderr } = await calibrate(
+      '--tasks',
+      '16',
+      '--seed',
+      '3',
+      '--method',
+      'entropy',
+      '--json',
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [summary] = jsonLines(stdout);
     const written = await readCalibration(file);
@@ -28,6 +36,7 @@ describe('flinch calibrate', () => {
       model: written?.model,
       collected: { answers: 'right', seed: 3 },
     });
+    expect(written?.method).toBe('entropy');
     expect(written?.calibrations).toHaveLength(1);
     expect(written?.calibrations[0]?.settings).toEqual({
       schedule: { kind: 'windowed', block: 16, window: 32 },

@@ -65,7 +65,7 @@ describe('an option for a field', () => {
       defaultValue: 'step',
     });
     expect(fieldOption('reflection', '<text>').defaultValueDescription).toMatch(/^".+\\n"$/);
-    expect(fieldOption('method', '<name>').description).toMatch(/ \(default: nll if .+\)$/);
+    expect(fieldOption('method', '<name>').description).toMatch(/ \(default: the one that .+\)$/);
     expect(fieldOption('method', '<name>', 'mine').description).toMatch(/ judged by \(default: mine\)$/);
     expect(fieldOption('rate', '<number>')).toMatchObject({
       defaultValue: 0.02,

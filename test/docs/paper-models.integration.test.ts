@@ -57,7 +57,7 @@ describe(PAGE, () => {
         expect(code, `${args.join(' ')}\n${stderr}`).toBe(0);
       }
     }
-    expect(run.size).toBe(13);
+    expect(run.size).toBe(15);
     // All of it asked the judge, and came to tables of every kind.
     const prompts = judge.requests.map(({ messages }) => messages[0]!.content);
     for (const part of [
@@ -72,7 +72,7 @@ describe(PAGE, () => {
     for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency', 'Ablations', 'Rivals'])
       expect(report, title).toContain(title);
     expect(report).not.toMatch(/-lexical|by words|by rules/);
-    const { claims } = JSON.parse(readFileSync('runs/factscore/evaluation.json', 'utf8'));
+    const { claims } = JSON.parse(readFileSync(`runs/factscore-${MODEL}/evaluation.json`, 'utf8'));
     expect(claims).toContainEqual(expect.objectContaining({ measure: 'graph-claims', aggregation: 'own' }));
     expect(readFileSync('runs/paper/report.md', 'utf8')).toContain('The paper’s tables');
   });

@@ -178,6 +178,15 @@ describe('calibration.json', () => {
 });
 
 describe('withCalibration', () => {
+  it('keeps the method that judges until another is named, and not for another model', () => {
+    const judged = withCalibration(file, MODEL, aCalibration(), 'entropy');
+    expect(judged.method).toBe('entropy');
+    expect(withCalibration(judged, MODEL, aCalibration()).method).toBe('entropy');
+    expect(withCalibration(judged, MODEL, aCalibration(), 'nll').method).toBe('nll');
+    expect(withCalibration(judged, MODEL.replace(/^./, 'e'), aCalibration())).not.toHaveProperty('method');
+    expect(parseCalibration(JSON.parse(JSON.stringify(judged)), 'here')).toEqual(judged);
+  });
+
   const derivative = aCalibration({ ...DEFAULT_SCORING, form: 'derivative' });
   const two = withCalibration(file, MODEL, derivative);
 

@@ -42,6 +42,8 @@ const golden = z.object({
       windowed: z.record(z.string(), z.object({ adversarial: numbers, positions: z.number() })),
       jvp: numbers,
       gradL1Total: z.number(),
+      /** ‖∇f_t‖₂ of each token. */
+      gradL2: numbers.default([]),
       sigma: z.number(),
       /** Noise in a file; or the seed of flinch's own. */
       noiseFile: z.string().default(''),

@@ -60,6 +60,17 @@ describe.each(CHECKPOINTS)('Rand. Pert. on %s', (name) => {
     expect(ratio).toBeLessThan(1.02);
   });
 
+  it.each(['perturb', 'derivative'] as const)('is σ²‖∇f‖₂² where σ is small, by %s', async (form) => {
+    const [sigma, samples] = [1e-3, 256];
+    const golden = cases[1]!;
+    const values = await score(golden, { random: { sigma, samples, seed: 5 }, form });
+    const ratios = values.map((value, t) => value / (sigma * golden.gradL2[t]!) ** 2);
+    // Over n draws this is χ² / n. Beyond five of its standard deviations is one token in two million.
+    const deviation = Math.sqrt(2 / samples);
+    expect(Math.max(...ratios.map((ratio) => Math.abs(ratio - 1)))).toBeLessThan(5 * deviation);
+    expect(Math.abs(mean(ratios) - 1)).toBeLessThan(deviation);
+  });
+
   it('refuses noise of another size', async () => {
     const { noise, ...random } = goldenNoise(cases[0]!);
     const score1 = score(cases[0]!, { random: { ...random, noise: noise.subarray(1) } });

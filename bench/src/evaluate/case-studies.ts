@@ -8,6 +8,8 @@ type CaseStudy = Evaluation['cases'][number];
 /** Cases that are shown of each subset: the first in the order of the problems, not selected by hand. */
 const WRONG = 2;
 const RIGHT = 1;
+/** Right ones, and wrong ones, that are shown of a run with few subsets. */
+const AT_LEAST = 3;
 
 /**
  * Ids of the responses that are shown.
@@ -21,10 +23,11 @@ export function studied(
   const seen = new Map<string, number>();
   const chosen = problems.filter(({ id, subset }) => {
     if (!wrong.has(id) && !isRight(id)) return false;
-    const kind = `${wrong.has(id)} ${subset}`;
-    const before = seen.get(kind) ?? 0;
-    seen.set(kind, before + 1);
-    return before < (wrong.has(id) ? WRONG : RIGHT);
+    const [kind, kindOfSubset] = [`${wrong.has(id)}`, `${wrong.has(id)} ${subset}`];
+    const [before, beforeOfSubset] = [seen.get(kind) ?? 0, seen.get(kindOfSubset) ?? 0];
+    if (before >= AT_LEAST && beforeOfSubset >= (wrong.has(id) ? WRONG : RIGHT)) return false;
+    seen.set(kind, before + 1).set(kindOfSubset, beforeOfSubset + 1);
+    return true;
   });
   return new Set(chosen.map(({ id }) => id));
 }

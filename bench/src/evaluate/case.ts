@@ -48,7 +48,9 @@ export interface ScoredCase {
 /** Rows of every table that no model is asked for, whether a run names them or not. */
 export const CHANCE = 'chance';
 export const LONGEST = 'longest';
-export const CONTROLS: readonly string[] = [CHANCE, LONGEST];
+/** Later tokens and steps first. */
+export const POSITION = 'position';
+export const CONTROLS: readonly string[] = [CHANCE, LONGEST, POSITION];
 
 /**
  * @param measures that there must be scores of
@@ -82,6 +84,13 @@ export function digest(
     hits: null,
     steps: new Map([['own', steps.map((step) => step.tokens.end - step.tokens.start)]]),
     response: new Map([['own', tokens]]),
+    curve: null,
+  });
+  const places = response.tokenIds.map((_, i) => i);
+  digests.set(POSITION, {
+    hits: rankings && hitsOf(rankings, places),
+    steps: new Map([['own', steps.map((_, i) => i)]]),
+    response: new Map(),
     curve: null,
   });
   return {

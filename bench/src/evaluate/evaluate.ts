@@ -5,7 +5,7 @@ import { asked, isTruncated, type Progressed, type SelectionRule, select } from 
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
-import { digest, LONGEST, type ScoredCase } from './case.js';
+import { digest, LONGEST, POSITION, type ScoredCase } from './case.js';
 import { caseStudy, studied } from './case-studies.js';
 import { type Counted, countTable } from './counts.js';
 import { curveRows } from './curves.js';
@@ -61,10 +61,10 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   const selection = select(problems, records, rule);
   const { cases, studies } = await readCases(records, rule, selection);
   const wrong = cases.filter((one) => one.wrong);
-  const ranked = [...measures, LONGEST];
+  const ranked = [...measures, LONGEST, POSITION];
 
   const counts = countTable(countedProblems(records, rule, selection.examined), subsets);
-  const tokens = tokenTable(wrong, measures, scopes);
+  const tokens = tokenTable(wrong, ranked, scopes);
   const steps = stepTable(wrong, ranked, scopes);
   await setImmediate();
 

@@ -37,6 +37,8 @@ export type Measure = { readonly name: MeasureName } & MeasureKind;
 /** `light`: by the substitute, without a model of its own. */
 export type MeasureKind =
   | { readonly kind: 'engine'; readonly method: Method; readonly needs: PassNeeds }
+  /** −Σ p log p over the `top` most probable tokens alone, all that the log-probabilities of an API tell. */
+  | { readonly kind: 'top_entropy'; readonly top: number }
   | { readonly kind: 'ccp'; readonly light: boolean; readonly alternatives: number }
   | { readonly kind: 'token_sar'; readonly light: boolean; readonly steps: StepRelevance }
   | {
@@ -52,7 +54,9 @@ export type MeasureKind =
   /** A control: tokens, steps and responses in an order drawn at random. Has no scores. */
   | { readonly kind: 'chance' }
   /** A control: the longest step, in tokens, is the least certain. */
-  | { readonly kind: 'longest' };
+  | { readonly kind: 'longest' }
+  /** A control: the later a token or a step, the less certain. Has no scores. */
+  | { readonly kind: 'position' };
 
 /** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {

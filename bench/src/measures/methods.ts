@@ -128,6 +128,10 @@ const ccp = (light: boolean): Definition =>
     ({ alternatives }) => ({ kind: 'ccp', light, alternatives }),
   );
 
+const entropy = define(z.strictObject({ top: whole(2, MAX_TOP).optional() }), ({ top }) =>
+  top === undefined ? engine('entropy', {}) : { kind: 'top_entropy', top },
+);
+
 const tokenSar = (light: boolean): Definition =>
   define(z.strictObject({ steps: choice(STEP_RELEVANCE).default('alone') }), ({ steps }) => ({
     kind: 'token_sar',
@@ -150,12 +154,13 @@ const sampled = (kind: 'claim_graph' | 'self_consistency', samples: number): Def
 
 const plain = (measure: MeasureKind): Definition => define(z.strictObject({}), () => measure);
 
-/** Every method by its name, in the order in which help lists them; the last two are controls. */
+/** Every method by its name, in the order in which help lists them; the last three are controls. */
 export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['adversarial', adversarial],
   ['random', random],
   ...TOKUR_METHODS.map((method) => [method, tokur(method)] as const),
   ...PROBABILITY_METHODS.map((method) => [method, plain(engine(method, {}))] as const),
+  ['entropy', entropy],
   ['ccp', ccp(false)],
   ['ccp-rules', ccp(true)],
   ['token_sar', tokenSar(false)],
@@ -166,6 +171,7 @@ export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['self_consistency', sampled('self_consistency', 10)],
   ['chance', plain({ kind: 'chance' })],
   ['longest', plain({ kind: 'longest' })],
+  ['position', plain({ kind: 'position' })],
 ]);
 
 /** Offline unless a part of a streaming schedule is named. */

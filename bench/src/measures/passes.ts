@@ -43,6 +43,8 @@ function needsOf(measure: Measure): PassNeeds | null {
       return measure.needs;
     case 'ccp':
       return { top: measure.alternatives };
+    case 'top_entropy':
+      return { top: measure.top };
     case 'token_sar':
       return {};
     default:

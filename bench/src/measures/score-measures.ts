@@ -8,6 +8,7 @@ import {
   type StepMode,
   scoreResponse,
   segmentText,
+  type TokenLogprob,
   type TokenScore,
 } from 'flinch';
 import pRetry from 'p-retry';
@@ -175,11 +176,16 @@ async function ofTokens(
       response: ccpUncertainty(logCcps),
     };
   }
+  if (measure.kind === 'top_entropy')
+    return { tokens: tokens.map(({ top = [] }) => entropyOf(top.slice(0, measure.top))) };
   if (measure.kind !== 'token_sar') return {};
   const compare = measure.light ? null : encoders.compare;
   const logprobs = tokens.map(({ logprob }) => logprob);
   return tokenSarScores(response, logprobs, measure.steps, compare);
 }
+
+const entropyOf = (known: readonly TokenLogprob[]): number =>
+  known.reduce((sum, { logprob }) => sum - Math.exp(logprob) * logprob, 0);
 
 /** Scores of measures that need no pass. */
 async function ofSteps(

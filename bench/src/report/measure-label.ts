@@ -20,6 +20,7 @@ const METHOD_LABELS: ReadonlyMap<string, string> = new Map([
   ['self_consistency', 'SC'],
   ['chance', 'chance'],
   ['longest', 'longest first'],
+  ['position', 'later first'],
 ]);
 
 const SETTING_LABELS: ReadonlyMap<string, string> = new Map([
@@ -59,4 +60,4 @@ export function measureLabel(name: string): string {
 
 /** Measures that no other should be below. */
 export const isControl = (measure: string): boolean =>
-  ['chance', 'longest'].includes(parseMeasure(measure).method);
+  ['chance', 'longest', 'position'].includes(parseMeasure(measure).method);

@@ -12,7 +12,7 @@ import type { Precision } from '#src/engine/precision.js';
 import { samplingDefaults } from '#src/engine/sampler.js';
 import { UsageError } from '#src/files/errors.js';
 import { DEFAULT_GUARD, type Guard } from '#src/guard/guard.js';
-import { calibrationFileOf, readCalibration } from '#src/risk/calibration-file.js';
+import { calibrationOf } from '#src/risk/calibration-file.js';
 import type { RiskModel } from '#src/risk/risk.js';
 import { riskModel } from '#src/risk/risk-model.js';
 import { TASKS } from '#src/tasks/problem.js';
@@ -191,7 +191,7 @@ async function problemsOf(options: CorrectOptions): Promise<readonly BenchProble
 async function risksFor(engine: Engine, method: Method): Promise<RiskModel> {
   const { checkpoint } = engine;
   const scoring = await absoluteScoring(scoringFor([method]), checkpoint.embeddingRms);
-  const file = await readCalibration(calibrationFileOf(checkpoint));
+  const file = await calibrationOf(checkpoint);
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, [method]);
   if (warnings.length > 0) throw new UsageError(`calibration: ${warnings.join('; ')}`);
   return risks;

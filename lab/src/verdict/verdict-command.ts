@@ -15,7 +15,7 @@ import { Engine } from '#src/engine/engine.js';
 import { samplingDefaults } from '#src/engine/sampler.js';
 import { UsageError } from '#src/files/errors.js';
 import { DEFAULT_GUARD, type Guard } from '#src/guard/guard.js';
-import { calibrationFileOf, readCalibration } from '#src/risk/calibration-file.js';
+import { calibrationOf } from '#src/risk/calibration-file.js';
 import { riskModel } from '#src/risk/risk-model.js';
 import { TASKS } from '#src/tasks/problem.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
@@ -91,7 +91,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const guard: Guard = { ...DEFAULT_GUARD, method: options.method };
   const { method, statistic } = guard;
   const scoring = await absoluteScoring(scoringFor(DEFAULT_METHODS), checkpoint.embeddingRms);
-  const file = await readCalibration(calibrationFileOf(checkpoint));
+  const file = await calibrationOf(checkpoint);
   const { risks } = await riskModel(checkpoint, file, scoring, [method]);
   if (!risks.calibrated(method, 'answer')) throw new UsageError(`calibration: has no answers by ${method}`);
   const highest = risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY) ?? 0; // n / (n + 1)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { studied } from '#bench/evaluate/case-studies.js';
 import { curveOf, curveRows } from '#bench/evaluate/curves.js';
 import { type EvaluationRule, evaluate, type Records } from '#bench/evaluate/evaluate.js';
 import { placedRivals } from '#bench/evaluate/rivals.js';
@@ -163,6 +164,8 @@ describe('evaluate', () => {
     expect(await ofStops(2, 0, 1)).toMatchObject({ innerTop3: { value: 0 }, top3: { value: 1 } });
     expect(token('b', 'chance').innerTop1pct.value).toBeCloseTo(1 / 3, 12);
     expect(token('b', 'chance').innerTop3.value).toBe(1);
+    // The last token is not in the second of three steps, but one of the last three is.
+    expect(token('b', 'position')).toMatchObject({ top3: { value: 1 }, top1pct: { value: 0 } });
   });
 
   it('ranks steps by what their tokens come to, ties being broken at random', () => {
@@ -175,6 +178,7 @@ describe('evaluate', () => {
     // Three alike, the highest of three, and two alike.
     expect(step('all', 'graph', 'own').top1.value).toBeCloseTo((1 / 3 + 1 + 1 / 2) / 3, 12);
     expect(step('all', 'longest', 'own').top1.value).toBeCloseTo(1 / 3, 12);
+    expect(step('b', 'position', 'own')).toMatchObject({ top1: { value: 0 }, top2: { value: 1 } });
     expect(step('all', 'chance', 'own')).toMatchObject({
       top2: { value: expect.closeTo(2 / 3, 12), interval: null },
     });
@@ -215,7 +219,7 @@ describe('evaluate', () => {
       ...{ a: 'adversarial', aggregation: null, n: 3, test: 'mcnemar', p: 1, adjusted: 1, tests: 1 },
       difference: { value: 0 },
     });
-    expect(pair('step', 'graph', 'top1')).toMatchObject({ aggregation: 'own', test: 'bootstrap', tests: 3 });
+    expect(pair('step', 'graph', 'top1')).toMatchObject({ aggregation: 'own', test: 'bootstrap', tests: 4 });
     expect(pair('response', 'nll', 'auroc')?.test).toBe('bootstrap');
     expect(tables.paired.some(({ b }) => b === 'chance' || b === 'adversarial')).toBe(false);
   });
@@ -298,6 +302,22 @@ describe('evaluate', () => {
       ],
       tokens: { nll: MISS },
     });
+  });
+
+  it('shows at least three right and three wrong responses', () => {
+    const problems = ['a', 'b'].flatMap((subset) =>
+      Array.from({ length: 10 }, (_, i) => ({
+        id: `${subset}${i}`,
+        subset,
+        question: '',
+        reference: null,
+        given: null,
+      })),
+    );
+    const even = (id: string): boolean => Number(id.slice(1)) % 2 === 0;
+    const wrong = new Set(problems.flatMap(({ id }) => (even(id) ? [id] : [])));
+    const chosen = studied(problems, wrong, (id) => !even(id));
+    expect([...chosen]).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'b0', 'b1', 'b2']);
   });
 
   it('does not depend on the order in which scores came', async () => {

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { sum } from 'simple-statistics';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { graphUncertainty } from '#bench/baselines/graph.js';
 import { type Encoders, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
@@ -76,6 +77,18 @@ describe('scoreMeasures', () => {
     expect(whole['self_consistency:samples=4']).toBe(0.5);
     expect(stepScores.longest).toEqual(response.steps.map(([from, to]) => to - from));
     expect(tokens['adversarial:epsilon=0.5']).toContain(null);
+  });
+
+  it('takes the entropy of the most probable tokens alone', async () => {
+    const { tokens } = await score('entropy,entropy:top=20,entropy:top=2');
+    const scoring = { ...DEFAULT_SCORING, schedule: { kind: 'offline' }, methods: ['nll'], top: 20 } as const;
+    const { tokens: scored } = await scoreResponse(engine, response.promptIds, response.tokenIds, scoring);
+    for (const [i, { top }] of scored.entries()) {
+      const terms = top!.map(({ logprob }) => -logprob * Math.exp(logprob));
+      expect(tokens['entropy:top=20']![i]).toBeCloseTo(sum(terms), 4);
+      expect(tokens['entropy:top=2']![i]).toBeCloseTo(sum(terms.slice(0, 2)), 4);
+      expect(tokens['entropy:top=20']![i]).toBeLessThanOrEqual(tokens.entropy![i]! + 1e-5);
+    }
   });
 
   it('gives each what a scoring for it alone gives', async () => {

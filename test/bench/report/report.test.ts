@@ -278,6 +278,39 @@ describe('ablations', () => {
   });
 });
 
+describe('curves of single responses', () => {
+  const [study] = base.cases;
+  const curves = (...cases: Evaluation['cases']): FigureBlock[] =>
+    figures(blocksOf(reportOf(madeUpEvaluation({ cases })), 'curves'));
+  const response = (correct: boolean, nll: (number | null)[]): Evaluation['cases'][number] => ({
+    ...study!,
+    verdict: { of: 'answer', reference: null, extracted: null, correct },
+    tokens: { nll },
+  });
+  const valuesOf = ({ data }: FigureBlock, column: number) =>
+    data.parts[0]!.map(({ cells }) => (cells[column] as { value: number }).value);
+
+  it('are the first three right and three wrong ones, beside the means of their measure', () => {
+    const cases = Array.from({ length: 8 }, (_, i) => response(i % 2 === 0, [i, 2 * i + 1]));
+    const found = curves(...cases);
+    expect(found.map(({ title }) => title)).toEqual(['Adv. Pert.', 'NLL', 'NLL, single responses']);
+    expect(found[2]!.data.groups[0]!.columns).toEqual(
+      ['right', 'wrong'].flatMap((kind) => [1, 2, 3].map((i) => `${kind} ${i}`)),
+    );
+  });
+
+  it('go from the lowest score of the response to the highest, and lose no peak', () => {
+    const scores = Array.from({ length: 500 }, (_, i) => (i === 123 ? 12 : i === 200 ? null : 2));
+    const [, , figure] = curves(response(false, scores));
+    expect(valuesOf(figure!, 0)).toEqual(Array.from({ length: 50 }, (_, place) => (place === 12 ? 1 : 0)));
+  });
+
+  it('are flat where all scores are equal', () => {
+    const [, , figure] = curves(response(true, [3, 3, 3]), response(true, [null, null]));
+    expect([0, 1].flatMap((column) => valuesOf(figure!, column)).every((value) => value === 0)).toBe(true);
+  });
+});
+
 describe('the heat of tokens', () => {
   it('is their rank in the response; ties share it, and the lowest has none', () => {
     const heats = tokenHeats([0, 3, 0, 5, null, 3]);
@@ -349,10 +382,10 @@ describe('the files', () => {
     const json = JSON.parse(files.get('report.json')!);
     const blocks = json.sections.flatMap((section: { blocks: readonly Block[] }) => section.blocks);
     const drawn = blocks.filter(({ kind }: Block) => kind === 'figure');
-    expect(drawn).toHaveLength(1 + 4 + 2 + 1);
+    expect(drawn).toHaveLength(1 + 4 + 4 + 1);
     expect(
       drawn.every((figure: FigureBlock) => figure.data.parts.flat().length > 1 && !('spec' in figure)),
     ).toBe(true);
-    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(8);
+    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(10);
   });
 });

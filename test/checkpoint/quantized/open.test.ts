@@ -5,6 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkModel, openCheckpoint, readCheckpoint } from '#src/checkpoint/checkpoint.js';
 import type { Conversion } from '#src/checkpoint/conversion.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
+import type { PackedTensor } from '#src/checkpoint/packed.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { runForward } from '#src/engine/child/score-pass.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
@@ -13,7 +14,7 @@ import { calibrationFileOf } from '#src/risk/calibration-file.js';
 import { useFolder } from '../../support/cli.js';
 import { largestDifference } from '../../support/golden.js';
 import { folder } from '../../support/graphs.js';
-import { QUANTIZED, quantizedFiles } from '../../support/quantized.js';
+import { encodeParts, QUANTIZED, quantizedFiles, quantizedParts } from '../../support/quantized.js';
 import { valuesOf } from '../../support/weights.js';
 
 const cache = useFolder();
@@ -92,5 +93,18 @@ describe('a folder with quantised weights', () => {
     const { file: _, ...place } = tensors.get(name)!;
     expect(place).toMatchObject({ type: 'packed', shape: [32, 64] });
     expect((await openCheckpoint(dir)).tensors.get(name)).toMatchObject(place);
+  });
+
+  it('is another model if numbers differ that are read where they lie', async () => {
+    const files = await quantizedFiles('fp8-block');
+    const parts = await quantizedParts('fp8-block');
+    const first = await openCheckpoint(await folder(files));
+    const name = 'model.layers.0.mlp.up_proj.weight';
+    const { places, file } = first.tensors.get(name) as PackedTensor;
+    expect(places.integers!.file).not.toBe(file);
+    parts[name]!.data[5]! ^= 1;
+    const changed = { ...files, 'quantized.safetensors': encodeParts(parts) };
+    const other = await openCheckpoint(await folder(changed));
+    expect(await fingerprint(other)).not.toBe(await fingerprint(first));
   });
 });

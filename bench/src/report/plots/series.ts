@@ -13,6 +13,8 @@ export interface Series {
 export interface SeriesPoint {
   readonly x: string | number;
   readonly y: number | null;
+  /** Which line of the series it is on, if there are several. */
+  readonly line?: number;
   readonly interval?: Interval | null;
 }
 
@@ -41,6 +43,7 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
       series: label,
       x: point.x,
       y: point.y,
+      line: point.line ?? 0,
       low: point.interval?.[0] ?? null,
       high: point.interval?.[1] ?? null,
     })),
@@ -83,6 +86,7 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
         encoding: {
           x: across,
           y: { field: 'y', ...up },
+          detail: { field: 'line', type: 'nominal' },
           color: { ...colour, legend },
           strokeDash: {
             field: 'series',

@@ -5,17 +5,21 @@ import { measureLabel } from '../measure-label.js';
 import { perRun } from '../per-run.js';
 import { seriesPlot } from '../plots/series.js';
 import type { Run } from '../runs.js';
+import { singleCurves } from './single-curves.js';
 
 type Curve = Evaluation['curves'][number];
 
 /** Positions of high scores in a response, in right and in wrong ones. */
 export function curvesSection(runs: readonly Run[]): Section | null {
-  const figures = perRun(runs, ({ evaluation: { curves } }) =>
-    [...groupBy(curves, ({ measure }) => measure)].map(([measure, own]) => curveFigure(measure, own)),
+  const figures = perRun(runs, ({ evaluation: { curves, cases } }) =>
+    [...groupBy(curves, ({ measure }) => measure)].flatMap(([measure, own]) => [
+      curveFigure(measure, own),
+      ...singleCurves(measure, cases),
+    ]),
   );
   if (figures.length === 0) return null;
   const lead =
-    'Mean score by position in the response, for right and wrong responses. Both curves of a figure have one scale: 1 is the highest mean of either, unless the figure says otherwise.';
+    'Mean score by position in the response, for right and wrong responses. Both curves of a figure have one scale: 1 is the highest mean of either, unless the figure says otherwise. Beside them, single responses: the first three right and the first three wrong ones of the case studies, each scaled to its own lowest and highest score.';
   return { id: 'curves', title: 'Score curves', blocks: [{ kind: 'text', text: lead }, ...figures] };
 }
 

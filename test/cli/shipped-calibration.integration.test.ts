@@ -1,0 +1,121 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { uncalibrated } from '#cli/uncalibrated.js';
+import { guardInForce } from '#gateway/models/resolve-guard.js';
+import { RiskModels } from '#gateway/models/risk-models.js';
+import type { AskedGuard } from '#gateway/requests/guard-limits.js';
+import { fingerprint } from '#src/checkpoint/fingerprint.js';
+import { calibrationOf, DEFAULT_SCORING, openCheckpoint, readCalibration } from '#src/index.js';
+import { writeCalibration } from '#src/risk/calibration-file.js';
+import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
+import { flinch, jsonLines, useFolder } from '../support/cli.js';
+import { checkpointFolder } from '../support/golden.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
+import { QUESTION } from '../support/requests.js';
+
+const SHIPPED = 'models/calibrations';
+const GGUF = 'test/fixtures/gguf/tiny-llama.gguf';
+
+const folder = useFolder();
+const calibrationsPath = vi.hoisted(() => {
+  vi.resetModules(); // what the set-up of all tests imported has the folder of the package
+  return `${process.env.TMPDIR ?? '/tmp'}/flinch-shipped-${process.pid}`;
+});
+vi.mock('#src/package-root.js', async (original) => ({
+  ...(await original<typeof import('#src/package-root.js')>()),
+  calibrationsPath,
+}));
+
+/** A model with a calibration that flags every step, which flinch ships: it is not beside the model. */
+let model: string;
+beforeAll(async () => {
+  mkdirSync(calibrationsPath);
+  const calibrated = await calibratedReasoner(folder.path('calibrated'), 1e-9);
+  const id = await fingerprint(await openCheckpoint(calibrated));
+  const file = await readCalibration(join(calibrated, 'calibration.json'));
+  await writeCalibration(join(calibrationsPath, `${id}.json`), { ...file!, method: 'adversarial' });
+  model = folder.path('under-any-name');
+  cpSync(calibrated, model, { recursive: true, filter: (file) => !file.endsWith('calibration.json') });
+});
+afterAll(() => rmSync(calibrationsPath, { recursive: true }));
+
+const placeOf = async (path: string): Promise<unknown> =>
+  JSON.parse((await flinch(['inspect', path, '--json'])).stdout).calibration;
+
+async function flagOf(...more: readonly string[]): Promise<unknown> {
+  const chat = ['chat', '--model', model, '--temperature', '0', '--json', '--rate', '0.5', ...more, QUESTION];
+  return jsonLines((await flinch(chat)).stdout).find(({ type }) => type === 'step.flagged');
+}
+
+describe('a calibration that comes with flinch', () => {
+  it('holds for its model without an option, in flinch chat and in the gateway', async () => {
+    const checkpoint = await openCheckpoint(model);
+    expect(await uncalibrated(checkpoint)).toBeNull();
+    const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
+    expect((await risks.of(DEFAULT_SCORING, 'a')).risks.calibrated('nll')).toBe(true);
+    expect(await flagOf()).toMatchObject({ calibrated: true });
+  });
+
+  it('names the method that judges, where nobody says otherwise', async () => {
+    expect(await flagOf()).toMatchObject({ method: 'adversarial' });
+    expect(await flagOf('--method', 'nll')).toMatchObject({ method: 'nll' });
+    expect(await flagOf('--color', 'nll')).toMatchObject({ method: 'nll' });
+    const checkpoint = await openCheckpoint(model);
+    const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
+    const by = { checkpoint, risks, client: 'a', canRetract: true, lag: 'wait' } as const;
+    const settingsOf = async (guard: AskedGuard) => (await guardInForce(guard, by)).settings;
+    expect(await settingsOf({})).toMatchObject({
+      method: 'adversarial',
+      methods: [...PROBABILITY_METHODS, 'adversarial'],
+    });
+    expect(await settingsOf({ method: 'nll' })).toMatchObject({
+      method: 'nll',
+      methods: PROBABILITY_METHODS,
+    });
+    expect(await settingsOf({ methods: ['entropy', 'nll'] })).toMatchObject({ method: 'nll' });
+    expect(await settingsOf({ methods: ['entropy', 'adversarial', 'nll'] })).toMatchObject({
+      method: 'adversarial',
+    });
+  });
+
+  it('is named by flinch inspect', async () => {
+    expect(await placeOf(model)).toBe('shipped');
+    expect((await flinch(['inspect', model])).stdout).toMatch(/calibration +shipped for this model\n/);
+    expect(await placeOf('models/reasoner')).toBe('own');
+    expect(await placeOf(checkpointFolder('tiny-llama'))).toBe('none');
+  });
+
+  it('gives way to one beside the model, even to that of another model', async () => {
+    const copy = folder.path('copy');
+    cpSync(model, copy, { recursive: true });
+    cpSync('models/reasoner/calibration.json', join(copy, 'calibration.json'));
+    const own = await readCalibration('models/reasoner/calibration.json');
+    expect(await calibrationOf(await openCheckpoint(copy))).toEqual(own);
+    expect(await placeOf(copy)).toBe('own');
+    folder.write('copy/calibration.json', JSON.stringify({ ...own, model: '0'.repeat(64) }));
+    expect(await placeOf(copy)).toBe('of another model');
+  });
+
+  it('is not known of a GGUF file before its weights are converted', async () => {
+    vi.stubEnv('XDG_CACHE_HOME', folder.path('cache'));
+    try {
+      expect(await placeOf(GGUF)).toBe('unknown');
+      await openCheckpoint(GGUF);
+      expect(await placeOf(GGUF)).toBe('none');
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
+describe(SHIPPED, () => {
+  it('has files named after the fingerprint of their model', async () => {
+    const files = readdirSync(SHIPPED).filter((name) => name.endsWith('.json'));
+    for (const name of files) {
+      expect(`${(await readCalibration(join(SHIPPED, name)))?.model}.json`).toBe(name);
+      expect(readFileSync(join(SHIPPED, 'README.md'), 'utf8')).toContain(name.slice(0, 8));
+    }
+  });
+});

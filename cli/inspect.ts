@@ -159,11 +159,11 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
-  const mapped =
-    integers || float8
-      ? 'mapped from the files, or converted once into the cache folder'
-      : 'mapped from the files';
-  rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
+  const converted = integers || float8 ? '; what graphs cannot read as stored is converted once' : '';
+  rows.push([
+    'weights',
+    `${formatBytes(weightBytes)}, mapped from files and shared by both processes${converted}`,
+  ]);
   if (files) rows.push(['calibration', CALIBRATIONS[files.calibration]]);
   const { webgpu, cuda } = gpuOf(facts);
   rows.push([

@@ -17,7 +17,10 @@ describe('a folder with quantised weights as --model', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/parameters +0\.07 M, stored as integers, fp32\n/);
     expect(stdout).toMatch(/quantised +gptq \(gptq\), 4 bits; 21 of 23 matrices; \d+\.\d\d bits a weight\n/);
-    expect(stdout).toMatch(/weights +182 kB, mapped from the files, or converted once into the cache folder/);
+    expect(stdout).toMatch(
+      /weights +182 kB, mapped from files and shared by both processes; .* is converted once\n/,
+    );
+    expect(stdout).toMatch(/calibration +known once the weights are converted\n/);
     expect(existsSync(env.XDG_CACHE_HOME)).toBe(false);
   });
 

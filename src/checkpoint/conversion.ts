@@ -151,6 +151,8 @@ export async function convert(plan: ConversionPlan): Promise<void> {
 const holds = async (file: string, text: string): Promise<boolean> =>
   (await sizeOf(file)) === Buffer.byteLength(text) && (await readFile(file, 'utf8')) === text;
 
+const NOTHING = new Uint8Array();
+
 async function writeWeights(to: FileHandle, layout: SafetensorsPlan, plan: ConversionPlan): Promise<void> {
   const { file, folder, weights, onProgress } = plan;
   await writeAll(to, layout.header, 0);
@@ -162,8 +164,8 @@ async function writeWeights(to: FileHandle, layout: SafetensorsPlan, plan: Conve
     for await (const chunk of weight.chunks()) {
       const rows: PackedRows = chunk instanceof Uint8Array ? { integers: chunk } : chunk;
       for (const [part, offset] of at) {
-        const bytes = rows[part];
-        if (!bytes) continue; // the order of inputs comes once
+        const bytes = rows[part] ?? (part === 'order' ? NOTHING : null); // the order of inputs comes once
+        if (!bytes) throw new Error(`conversion: ${weight.name} has no ${part}`);
         await writeAll(to, bytes, offset);
         at.set(part, offset + bytes.byteLength);
         written += bytes.byteLength;

@@ -31,7 +31,7 @@ export interface Layout {
 
 const FLOATS = ['F32', 'F16', 'BF16'];
 const WORDS = ['I32'];
-export const IN_ORDER = [0, 1, 2, 3, 4, 5, 6, 7];
+const IN_ORDER = [0, 1, 2, 3, 4, 5, 6, 7];
 /** AWQ's kernels unpack even and odd neighbours apart. AutoAWQ, awq/utils/packing_utils.py. */
 const AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7];
 

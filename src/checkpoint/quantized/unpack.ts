@@ -6,7 +6,7 @@ import type { PackedFormat, PackedRows } from '../packed.js';
 import type { FileTensor } from '../safetensors.js';
 import { openWeights } from '../weights-file.js';
 import type { QuantizedWeight } from './find.js';
-import { IN_ORDER, type Layout, type StoredPart } from './layouts.js';
+import type { Layout, StoredPart } from './layouts.js';
 import { int32s, rowReader, type Size } from './rows.js';
 
 /**
@@ -26,23 +26,22 @@ export function convertedQuantized(weight: QuantizedWeight): ConvertedWeight {
 
 const BLOCKS = [128, 64, 32, 16] as const;
 
-function packedFormat({ quantization, scales, zeros, groups, layout, shape }: QuantizedWeight) {
+function packedFormat({ quantization, scales, zeros, layout, shape }: QuantizedWeight): PackedFormat | null {
   const { type, bits, block, symmetric, reordered } = quantization;
   const [, columns] = shape;
   const group = block[1] ?? columns;
   const size = BLOCKS.find((each) => group % each === 0 && columns % each === 0);
   if (size === undefined || (type === 'float' && reordered)) return null;
   const moved = !symmetric && zeros !== null;
-  const format: PackedFormat = {
+  return {
     ...{ bits, block: size, scales: 'units', offsets: moved ? 'factors' : null },
     // Each block of a row whose last group is a part of one has its own unit.
     group: columns % group === 0 ? group / size : 1,
     zero: moved ? middleOf(bits) : layout.zero + signedBy(layout, bits),
     type: UNITS[scales.dtype] ?? 'fp32',
-    ...(type === 'float' && { float: 'e4m3', zero: 0 }),
-    ...(reordered && groups !== null && { ordered: true }),
+    ...(type === 'float' && { float: 'e4m3' }),
+    ...(reordered && { ordered: true }),
   };
-  return format;
 }
 
 const UNITS: Readonly<Record<string, StoredType>> = { F16: 'fp16', BF16: 'bf16' };
@@ -54,11 +53,11 @@ const middleOf = (bits: 4 | 8): number => (bits === 8 ? 128 : 0);
 const signedBy = ({ values }: Layout, bits: 4 | 8): number =>
   bits === 8 && values.dtypes.includes('I8') ? 128 : 0;
 
-/** Where graphs read the integers in the checkpoint itself: rows of words that are full, or of FP8. */
+/** Where graphs read the checkpoint's own bytes: FP8, and words of neighbours in a row. */
 function integersInPlace({ layout, values }: QuantizedWeight, { float, ordered }: PackedFormat) {
   const { packed, transposed } = layout.values;
-  const rows = float !== undefined || (packed === 'columns' && layout.places === IN_ORDER);
-  return rows && !transposed && !ordered ? { file: values.file, offset: values.offset } : null;
+  const asRead = float !== undefined || (packed === 'columns' && !transposed && !ordered);
+  return asRead ? { file: values.file, offset: values.offset } : null;
 }
 
 async function* packedRows(
@@ -69,7 +68,6 @@ async function* packedRows(
   const [, columns] = shape;
   const { bits, type, block, group } = format;
   const order = format.ordered ? orderOf(weight, await groupsOf(weight)) : null;
-  if (order) yield { order: new Uint8Array(order.buffer) };
   const add = signedBy(layout, bits);
   const middle = middleOf(bits) - add;
   const perRow = columns / block;
@@ -81,7 +79,7 @@ async function* packedRows(
     const out = new Float32Array(columns);
     for (let i = 0; i < count; i += 1) {
       valuesOf(row + i, out);
-      if (!allFinite(out)) throw notFinite(weight);
+      if (format.float && !allFinite(out)) throw notFinite(weight);
       if (!inPlace) {
         const stored = order ? out.map((_, k) => out[order[k]!]!) : out;
         const at = (i * columns * bits) / 8;
@@ -95,6 +93,7 @@ async function* packedRows(
       }
     }
     yield {
+      ...(order && row === 0 && { order: new Uint8Array(order.buffer) }),
       ...(!inPlace && { integers }),
       scale_units: encodeElements(type, units),
       ...(format.offsets !== null && {

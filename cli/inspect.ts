@@ -188,7 +188,7 @@ const CALIBRATIONS: Readonly<Record<CalibrationPlace, string>> = {
 };
 
 const gpuOf = ({ weightBytes, parameters, types, integers, float8 }: ModelFacts) =>
-  gpuWeights(weightBytes, { parameters, widened: integers || float8 || types.includes('bf16') });
+  gpuWeights(weightBytes, { parameters, widened: float8 || (!integers && types.includes('bf16')) });
 
 function windowsOf({ slidingWindow, layers }: ModelConfig): string {
   const windows = slidingWindow.filter((window) => window !== null);

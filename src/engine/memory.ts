@@ -67,7 +67,7 @@ const DEFAULT_GRAPHS = { decode: 1, score: 2 } as const;
 
 /**
  * Bytes of weights on a GPU with the default measures. Through WebGPU all graphs of a process share them, in fp32 where
- * the file has bf16 or integers; CUDA has a copy for each graph.
+ * the file has bf16 or FP8; CUDA has a copy for each graph.
  */
 export function gpuWeights(
   weightBytes: number,

@@ -9,27 +9,54 @@ export const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16'
 /** What of the stored bytes is multiplied: of integers of 4 bits, two are in a byte. */
 export type Integers = 'bytes' | 'low halves';
 
-/** The integers times their scales, fp32 `[out, in]`, or `[out, in / 2]` for integers of 4 bits. */
+/** How graphs read integers. */
+export interface IntegersRead {
+  readonly of: Integers;
+  /** On a GPU. */
+  readonly onGpu: boolean;
+}
+
+/**
+ * The integers times their scales, fp32 `[out, in]`, or `[out, in / 2]` for integers of 4 bits. They are read as rows of
+ * one block each: with a scale for each row, `DequantizeLinear` is four times as fast as by blocks.
+ */
 export function scaledIntegers(
   g: Graph,
   part: PackedTensor,
-  of: Integers,
+  read: IntegersRead,
   after: Value,
   scales = blockScales(g, part, after),
 ): Value {
   const { shape, format } = part;
-  const blocks = (shape[0] * shape[1]) / format.block;
-  const bytes = (format.block * format.bits) / 8;
-  // As rows of one block each: with a scale for each row, the operator is four times as fast as by blocks.
-  const stored = g.external(external(part, 'integers', storedType(format), [blocks, bytes]));
-  const inputs = [
-    of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
-    scales,
-    ...(format.bits === 8 && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
-  ];
-  const values = g.op('DequantizeLinear', inputs, { axis: 0 });
+  const [perRow, bytes] = [shape[1] / format.block, (format.block * format.bits) / 8];
+  const blocks = shape[0] * perRow;
+  const inShape = (dims: readonly number[]): Value =>
+    g.external(external(part, 'integers', storedType(format), dims));
+  // In the shape of `MatMulNBits`: a GPU is given once what a graph reads in one shape.
+  const stored = read.onGpu
+    ? g.tied(inShape([shape[0], perRow, bytes]), after, [blocks, bytes])
+    : inShape([blocks, bytes]);
+  const values =
+    read.of === 'low halves' && read.onGpu
+      ? g.op('Mul', [lowHalves(g, stored), g.reshape(scales, [blocks, 1])])
+      : g.op(
+          'DequantizeLinear',
+          [
+            read.of === 'low halves' ? g.op('BitwiseAnd', [g.tied(stored, after), g.byte(15)]) : stored,
+            scales,
+            ...(format.bits === 8 && format.zero !== 0 ? [g.bytes(blocks, format.zero)] : []),
+          ],
+          { axis: 0 },
+        );
   const result = g.reshape(values, [shape[0], (shape[1] * format.bits) / 8]);
-  return g.rereadable(result, (later) => scaledIntegers(g, part, of, later));
+  return g.rereadable(result, (later) => scaledIntegers(g, part, read, later));
+}
+
+/** By arithmetic in fp32: GPUs have no operator for the halves of a byte. */
+function lowHalves(g: Graph, stored: Value): Value {
+  const bytes = g.cast(stored, 'float32');
+  const high = g.op('Floor', [g.op('Mul', [bytes, g.scalar(1 / 16)])]);
+  return g.op('Sub', [bytes, g.op('Mul', [high, g.scalar(16)])]);
 }
 
 export const storedType = ({ float }: PackedTensor['format']): ElementType =>
@@ -40,24 +67,6 @@ export function blockScales(g: Graph, part: PackedTensor, after: Value): Value {
   const { shape, format } = part;
   const take = (units: Value): Value => g.tied(units, after);
   return numbers(g, part, 'scale', { take, shape: [(shape[0] * shape[1]) / format.block] });
-}
-
-/** The low halves of the bytes times their scales, by arithmetic in fp32. */
-export function scaledHalves(
-  g: Graph,
-  part: PackedTensor,
-  after: Value,
-  scales = blockScales(g, part, after),
-): Value {
-  const { shape, format } = part;
-  const blocks = (shape[0] * shape[1]) / format.block;
-  const stored = g.external(external(part, 'integers', 'uint8', [blocks, format.block / 2]));
-  const bytes = g.cast(g.tied(stored, after), 'float32');
-  const high = g.op('Floor', [g.op('Mul', [bytes, g.scalar(1 / 16)])]);
-  const low = g.op('Sub', [bytes, g.op('Mul', [high, g.scalar(16)])]);
-  const values = g.op('Mul', [low, g.reshape(scales, [blocks, 1])]);
-  const result = g.reshape(values, [shape[0], shape[1] / 2]);
-  return g.rereadable(result, (later) => scaledHalves(g, part, later));
 }
 
 /** What is added to all inputs of a block, fp32 `[out, blocks]`: the offset, for 4 bits less zero times the scale. */

@@ -12,13 +12,14 @@ import {
   type Integers,
   numbers,
   reordered,
-  scaledHalves,
   scaledIntegers,
   storedType,
 } from './packed-values.js';
 
 /** Elements of an fp32 copy of a weight: 28 MB. Larger pieces of memory are given back to the system at every free. */
 const MAX_COPY_ELEMENTS = 7 * 2 ** 20;
+/** The same on a GPU: 256 MB. */
+const MAX_COPY_ON_GPU = 2 ** 26;
 
 /** `accuracy_level` of `MatMulNBits`: activations stay in fp32, or are rounded to 8 bits in blocks. */
 const LEVELS = { fp32: 1, int8: 4 } as const;
@@ -30,8 +31,8 @@ export interface ProductsOptions {
    */
   readonly packs?: boolean | undefined;
   /**
-   * With WebGPU, matrices in integers are inputs of the graph, unpacked: it is given them once for all graphs. CUDA has an
-   * operator with fp32 activations for all of them, and none for the halves of a byte.
+   * GPUs have an operator with fp32 activations for all matrices in integers, and none for the halves of a byte. WebGPU
+   * has none for floats of 8 bits: these are given to it unpacked.
    */
   readonly gpu?: 'webgpu' | 'cuda' | undefined;
 }
@@ -58,7 +59,7 @@ export class Products {
   /** x Wᵀ + bias: `[rows, in]`, W `[out, in]` → `[rows, out]`. */
   multiply(x: Value, weight: Weight, bias?: Value): Value {
     const g = this.#g;
-    if (weight.type === 'packed' && this.#gpu === 'webgpu') {
+    if (weight.type === 'packed' && this.#unpacks(weight)) {
       const w = g.external(unpackedTensor(weight));
       return g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
     }
@@ -84,15 +85,24 @@ export class Products {
   #multiplyPacked(x: Value, weight: PackedTensor): Value {
     const { bits, float } = weight.format;
     const columns = reordered(this.#g, x, weight, 'stored');
-    const nBits = !float && (this.#gpu === 'cuda' || (this.#packs && bits === 4));
-    const product = nBits
-      ? this.#nBits(columns, weight, 'fp32')
-      : this.#inParts(partsToCopy(weight) as PackedTensor[], columns, (part, after) =>
-          this.#packed(columns, part, after),
-        );
+    const nBits = !float && (this.#gpu || (this.#packs && bits === 4));
+    // A GPU is given a part once, for the product and for its gradient.
+    const parts = nBits && !this.#gpu ? [weight] : this.#parts(weight);
+    const product = this.#inParts(parts, columns, (part, after) =>
+      nBits ? this.#nBits(columns, part, 'fp32') : this.#packed(columns, part, after),
+    );
     const back = (dy: Value): Value => reordered(this.#g, this.#back(dy, weight), weight, 'inputs');
     this.#g.defineGradient(product, { inputs: [x], rule: (dy) => [() => back(dy)] });
     return product;
+  }
+
+  /** Whether a graph is given the values of a matrix in place of what is stored. */
+  #unpacks({ format }: PackedTensor): boolean {
+    return this.#gpu === 'webgpu' && format.float !== undefined;
+  }
+
+  #parts(weight: PackedTensor): PackedTensor[] {
+    return partsToCopy(weight, this.#gpu ? MAX_COPY_ON_GPU : MAX_COPY_ELEMENTS) as PackedTensor[];
   }
 
   #nBits(x: Value, weight: PackedTensor, activations: keyof typeof LEVELS): Value {
@@ -133,7 +143,7 @@ export class Products {
   /** Rows of a matrix: ids `[rows]` → fp32 `[rows, in]`. */
   gather(weight: Weight, ids: Value): Value {
     const g = this.#g;
-    if (weight.type !== 'packed' || this.#gpu === 'webgpu') {
+    if (weight.type !== 'packed' || this.#unpacks(weight)) {
       const table = weight.type === 'packed' ? unpackedTensor(weight) : externalTensor(weight);
       return g.cast(g.op('Gather', [g.external(table), ids], { axis: 0 }), 'float32');
     }
@@ -165,7 +175,7 @@ export class Products {
     let low: Value | null = null;
     let added: Value | null = null;
     let [from, after] = [0, dy];
-    for (const part of partsToCopy(weight) as PackedTensor[]) {
+    for (const part of this.#parts(weight)) {
       const some = part === weight ? dy : g.slice(dy, 1, [from], part.shape[0]);
       from += part.shape[0];
       const scales = blockScales(g, part, after);
@@ -218,10 +228,8 @@ export class Products {
   }
 
   #scaled(part: PackedTensor, integers: Integers, after: Value, scales: Value): Value {
-    const halves = this.#gpu === 'cuda' && integers === 'low halves';
-    return halves
-      ? scaledHalves(this.#g, part, after, scales)
-      : scaledIntegers(this.#g, part, integers, after, scales);
+    const read = { of: integers, onGpu: this.#gpu !== undefined };
+    return scaledIntegers(this.#g, part, read, after, scales);
   }
 
   /** `[rows, in]` → the even and the odd columns, `[rows, in / 2]` */

@@ -161,15 +161,16 @@ export class Graph {
   /**
    * A constant that is read once `after` is there. Free of such a tie, onnxruntime computes all that follows from
    * constants first, and holds a second copy of the model.
+   * @param shape of the result
    */
-  tied(constant: Value, after: Value): Value {
+  tied(constant: Value, after: Value, shape = constant.shape): Value {
     let nothing = this.#nothing.get(after);
     if (!nothing) {
       nothing = this.op('Mul', [this.#firstSize(after), this.ints([0])]);
       this.#nothing.set(after, nothing);
     }
-    const shape = this.op('Add', [this.ints(constant.shape.map(Number)), nothing]);
-    return this.node('Reshape', [constant, shape], {}, [constant])[0]!;
+    const sizes = this.op('Add', [this.ints(shape.map(Number)), nothing]);
+    return this.node('Reshape', [constant, sizes], {}, [{ type: constant.type, shape }])[0]!;
   }
 
   /** Remembers how a value is made of constants again. */

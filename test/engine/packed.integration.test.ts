@@ -135,6 +135,18 @@ describe('the graphs of CUDA, on the CPU', () => {
   });
 });
 
+describe('the graphs of a GPU', () => {
+  it.each(['cuda', 'webgpu'] as const)('hold integers once: %s', async (gpu) => {
+    const { config, tensors } = await openCheckpoint(await modelOf('gptq-int4-reordered'));
+    const graph = buildScoreGraph({ config, tensors, gpu }, { sequences: 1, form: 'perturb' });
+    const integers = graph.initializers.flatMap((initializer) =>
+      'external' in initializer && initializer.value.type === 'uint8' ? [initializer.external] : [],
+    );
+    expect(integers.length).toBeGreaterThan(10);
+    expect(new Set(integers.map(({ file, offset }) => `${file} ${offset}`)).size).toBe(integers.length);
+  });
+});
+
 describe('a pass in parts', () => {
   it('gives the same scores without memory for a packed copy', async () => {
     const { config, tensors } = await openCheckpoint('test/fixtures/gguf/tiny-smollm3.gguf');

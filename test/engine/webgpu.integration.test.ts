@@ -133,7 +133,12 @@ const profile = z.array(
 
 const WHOLE_NUMBERS = ['int64', 'int32', 'bool'];
 
-describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
+const MODELS = [
+  ...CHECKPOINTS.map((name) => ({ name, model: checkpointFolder(name) })),
+  { name: 'a model in integers', model: 'test/fixtures/gguf/tiny-smollm3.gguf' },
+];
+
+describe.skipIf(!adapter).each(MODELS)('$name on WebGPU', ({ model }) => {
   const folder = mkdtempSync(join(tmpdir(), 'flinch-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -159,7 +164,7 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
   // Positions, masks before they are numbers, sizes and token ids are whole numbers: those may stay on the CPU.
 
   it('computes everything in floating point on the device', async () => {
-    const source = await openCheckpoint(checkpointFolder(name));
+    const source = await openCheckpoint(model);
     const sessions = (prefix: string) =>
       new Sessions(source, { threads: 1, device: 'webgpu', profile: join(folder, prefix) });
     const common = { source, threads: 1, contextLength: 128 };

@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import * as ort from 'onnxruntime-node';
-import { decodeElements } from '../../checkpoint/elements.js';
+import { decodeElements, encodeElements } from '../../checkpoint/elements.js';
 import { type ExternalTensor, Graph } from '../../onnx/graph.js';
+import type { ElementType } from '../../onnx/types.js';
 import { type FinishedGraph, weightsAsInputs } from '../../onnx/weights-as-inputs.js';
 import {
   type Feeds,
@@ -11,15 +12,15 @@ import {
   type SessionOptions,
 } from '../ort-session.js';
 
+type DeviceType = Extract<ElementType, ort.Tensor.GpuBufferDataTypes>;
+
 /** The weights of a model on a GPU, through WebGPU: once, however many graphs use them. */
 export class DeviceWeights {
   readonly #options: SessionOptions;
-  readonly #tensors = new Map<string, ort.Tensor>();
-  /**
-   * Sessions that copy tensors of a type and rank to the device. A tensor lives as long as its session is
-   * open.
-   */
-  readonly #loaders = new Map<string, Session>();
+  /** By what is read: its place in a file, or its name. */
+  readonly #loaded = new Map<string, ort.Tensor>();
+  /** Sessions that copy tensors of a type to the device. A tensor lives as long as its session is open. */
+  readonly #loaders = new Map<DeviceType, Session>();
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -40,28 +41,32 @@ export class DeviceWeights {
     };
   }
 
+  /** A weight in its shape: what graphs read in several shapes is there once. */
   async #tensor(weight: ExternalTensor): Promise<ort.Tensor> {
-    const known = this.#tensors.get(weight.name);
-    if (known) return known;
+    const { name, file, offset, byteLength, shape } = weight;
+    const key = weight.values ? name : `${file} ${offset} ${byteLength}`;
+    const loaded = this.#loaded.get(key) ?? (await this.#load(weight));
+    this.#loaded.set(key, loaded);
+    return ort.Tensor.fromGpuBuffer(loaded.gpuBuffer, { dataType: loaded.type as DeviceType, dims: shape });
+  }
+
+  async #load(weight: ExternalTensor): Promise<ort.Tensor> {
     const stored = weight.values
       ? await unpacked(weight.shape, weight.values())
-      : tensorOf(weight, await bytesOf(weight));
-    const loader = await this.#loader(stored.type === 'float16' ? 'float16' : 'float32', weight.shape.length);
+      : tensorOf(weight.type, await bytesOf(weight));
+    const loader = await this.#loader(stored.type as DeviceType);
     const { weight: loaded } = await loader.run({ stored });
     if (!loaded) throw new Error(`${weight.name}: was not brought to the device`);
-    this.#tensors.set(weight.name, loaded);
     return loaded;
   }
 
-  async #loader(type: 'float16' | 'float32', rank: number): Promise<Session> {
-    const key = `${type} ${rank}`;
-    const known = this.#loaders.get(key);
+  async #loader(type: DeviceType): Promise<Session> {
+    const known = this.#loaders.get(type);
     if (known) return known;
     const g = new Graph();
-    const shape = Array.from({ length: rank }, (_, axis) => `size ${axis}`);
-    g.output('weight', g.op('Identity', [g.input('stored', type, shape)]));
+    g.output('weight', g.op('Identity', [g.input('stored', type, ['size'])]));
     const loader = await openSession(g, { threads: this.#options.threads, keepOnDevice: true });
-    this.#loaders.set(key, loader);
+    this.#loaders.set(type, loader);
     return loader;
   }
 }
@@ -84,10 +89,30 @@ async function bytesOf({ name, file, offset, byteLength }: ExternalTensor): Prom
   }
 }
 
-function tensorOf({ type, shape }: ExternalTensor, bytes: Uint8Array): ort.Tensor {
-  if (type === 'float16') return new ort.Tensor('float16', new Uint16Array(bytes.buffer), shape);
-  return new ort.Tensor('float32', decodeElements(type === 'bfloat16' ? 'bf16' : 'fp32', bytes), shape);
+/** The elements of a weight, in the type in which {@link weightsAsInputs} takes it. */
+function tensorOf(type: ElementType, bytes: Uint8Array): ort.Tensor {
+  switch (type) {
+    case 'float32':
+      return flat('float32', decodeElements('fp32', bytes));
+    case 'bfloat16':
+      return flat('float32', decodeElements('bf16', bytes));
+    case 'float16':
+      return flat('float16', new Uint16Array(bytes.buffer));
+    case 'int8':
+      return flat(
+        'float16',
+        new Uint16Array(encodeElements('fp16', Float32Array.from(new Int8Array(bytes.buffer))).buffer),
+      );
+    case 'int32':
+      return flat('int32', new Int32Array(bytes.buffer));
+    case 'uint8':
+      return flat('uint8', bytes);
+    default:
+      throw new Error(`WebGPU is given no ${type}`);
+  }
 }
+const flat = (type: DeviceType, data: ort.Tensor['data']): ort.Tensor =>
+  new ort.Tensor(type, data as Float32Array, [data.length]);
 
 async function unpacked(shape: readonly number[], rows: AsyncIterable<Float32Array>): Promise<ort.Tensor> {
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
@@ -96,5 +121,5 @@ async function unpacked(shape: readonly number[], rows: AsyncIterable<Float32Arr
     values.set(some, at);
     at += some.length;
   }
-  return new ort.Tensor('float32', values, shape);
+  return flat('float32', values);
 }

@@ -7,7 +7,7 @@ import {
 } from '#bench/statistics/bootstrap.js';
 import type { Estimate } from '#bench/statistics/estimate.js';
 import { rank } from '#bench/statistics/ranking.js';
-import { type Detector, detectorsOf, FOLDS, foldOf, type Needs } from './detectors.js';
+import { detectorsOf, FOLDS, foldOf, type Needs } from './detectors.js';
 import type { LabelledStep, StepSet } from './labelled-steps.js';
 
 /** Rates of false alarms that thresholds are set for. */

@@ -18,13 +18,13 @@ import type { ScoredAnswer } from '../risk/score-collector.js';
 import { StepAligner } from '../steps/step-aligner.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
-import type { Scoring } from '../uncertainty/settings.js';
+import { checkScoring, type Scoring } from '../uncertainty/settings.js';
 import type { DoneEvent, ScoreEvent, StepClosedEvent, TokenEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
 import { score } from './score.js';
 import { segmentSteps } from './segment-steps.js';
-import { usesWritten } from './written-scores.js';
+import { usesWritten, writesScores, writtenScores } from './written-scores.js';
 
 /** An answer that was written to be looked at, not to be read. */
 export interface CollectedAnswer extends ScoredAnswer {
@@ -86,8 +86,14 @@ function answer(
     const gate = new FlowGate();
     const positions = request.promptIds.length + request.maxTokens;
     const open = () => SequenceScorer.open(engine, request.promptIds, scoring, positions);
-    return generate(engine, { ...request, statistics: usesWritten(scoring) }, gate).pipe(
-      score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
+    checkScoring(scoring);
+    const told = generate(engine, { ...request, statistics: usesWritten(scoring) }, gate);
+    const scored = writesScores(scoring)
+      ? told.pipe(writtenScores(scoring.methods))
+      : told.pipe(
+          score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
+        );
+    return scored.pipe(
       segmentSteps(),
       tap((event) => {
         if (event.type === 'token.delta') tokens.push(event);

@@ -26,6 +26,7 @@ const promptLine = z
     /** Raw text: no template, no special tokens but those that it spells out. */
     prompt: z.string().optional(),
     messages: z.array(message).min(1).optional(),
+    /** Message of a user; raw text for a model without a chat template. */
     question: z.string().optional(),
   })
   .refine((line) => Object.values(line).filter((value) => value !== undefined).length === 1, {
@@ -54,13 +55,17 @@ export async function readPrompts(
     name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
   const prompts = promptsIn(lines, name === '-' ? 'standard input' : name).slice(0, limit);
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
-  return prompts.map(({ prompt, messages, question }) => ({
-    promptIds:
-      prompt === undefined
-        ? encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question ?? '' }])
-        : encodeText(checkpoint.tokenizer, prompt),
-    ordinarySteps: ({ steps }) => steps.length,
-  }));
+  const chats = checkpoint.chatTemplate.source !== null;
+  return prompts.map(({ prompt, messages, question = '' }) => {
+    const text = prompt ?? (messages || chats ? undefined : question);
+    return {
+      promptIds:
+        text === undefined
+          ? encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question }])
+          : encodeText(checkpoint.tokenizer, text),
+      ordinarySteps: ({ steps }) => steps.length,
+    };
+  });
 }
 
 /**

@@ -116,6 +116,7 @@ ${METHOD_HELP}
 
 Each input line has exactly one of these fields; others are ignored:
   {"prompt" | "messages" | "question"}
+A prompt is raw text. A question is a user's message, or raw text for a model without a chat template.
 All tokens of an answer count as ordinary. Answers to the reasoner's own problems can be checked:
 there, only the steps before the first wrong step count, and only answers without one count as
 ordinary answers.

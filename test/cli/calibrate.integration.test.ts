@@ -1,12 +1,20 @@
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { stepsBefore } from '#cli/calibrate-prompts.js';
+import { readPrompts, stepsBefore } from '#cli/calibrate-prompts.js';
+import type { Checkpoint } from '#src/checkpoint/checkpoint.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
-import { DEFAULT_SCORING, openCheckpoint, readCalibration, type TokenEvent } from '#src/index.js';
+import {
+  DEFAULT_SCORING,
+  encodePrompt,
+  openCheckpoint,
+  readCalibration,
+  type TokenEvent,
+} from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';
 import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
+import { encodeText } from '#src/tokenizer/prompt.js';
 import { aCalibration } from '../support/calibration.js';
 import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
 import { REASONER } from '../support/golden.js';
@@ -129,6 +137,27 @@ describe('flinch calibrate', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('200 everyday prompts');
     expect(stderr).toMatch(/ordinary tokens and \d+ steps are too few/);
+  });
+
+  it('asks a model with a chat template in its form, and gives one without it the text alone', async () => {
+    const base = folder.path('base');
+    cpSync(REASONER, base, { recursive: true });
+    const config = `${base}/tokenizer_config.json`;
+    const { chat_template: _, ...rest } = JSON.parse(readFileSync(config, 'utf8'));
+    writeFileSync(config, JSON.stringify(rest));
+    const questions = folder.path('question.jsonl');
+    writeFileSync(questions, JSON.stringify({ question: QUESTION }));
+    const promptOf = async (checkpoint: Checkpoint) =>
+      (await readPrompts(questions, checkpoint, 1))[0]!.promptIds;
+    const chat = await openCheckpoint(REASONER);
+    expect(await promptOf(chat)).toEqual(encodePrompt(chat, [{ role: 'user', content: QUESTION }]));
+    const plain = await openCheckpoint(base);
+    expect(await promptOf(plain)).toEqual(encodeText(plain.tokenizer, QUESTION));
+    for (const name of ['everyday-prompts', 'word-problems']) {
+      const lines = jsonLines(readFileSync(`models/${name}.jsonl`, 'utf8'));
+      expect(lines.flatMap(Object.keys).every((field) => field === 'question')).toBe(true);
+      expect(new Set(lines.map(({ question }) => question)).size).toBe(lines.length);
+    }
   });
 
   it('continues after Ctrl-C, also with more prompts, and not with other settings', async () => {

@@ -8,7 +8,7 @@ import { remark, say } from './terminal.js';
 
 export interface LabelsOptions {
   readonly labels: string;
-  readonly answers?: string;
+  readonly answers: string;
   readonly labelName?: string;
   readonly json?: boolean;
 }
@@ -28,8 +28,6 @@ const NAMED = 5;
 
 /** Compares recorded verdicts with labels of people; nothing is written by a model, or into a calibration. */
 export async function compareLabels({ labels, answers, labelName, json }: LabelsOptions): Promise<void> {
-  if (answers === undefined)
-    throw new UsageError('--labels requires --answers, the file of recorded answers');
   const read = async (option: string, file: string): Promise<string> =>
     optionFile(option, file, readFile(file, 'utf8'));
   const given = named(readLabels(await read('--labels', labels), labels), labelName);

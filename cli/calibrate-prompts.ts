@@ -20,18 +20,32 @@ export interface CalibrationPrompt {
 
 const message = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
 
-/** Data sets have further fields, which play no part. */
-const promptLine = z
-  .object({
-    /** Raw text: no template, no special tokens but those that it spells out. */
-    prompt: z.string().optional(),
-    messages: z.array(message).min(1).optional(),
-    /** Message of a user; raw text for a model without a chat template. */
-    question: z.string().optional(),
-  })
-  .refine((line) => Object.values(line).filter((value) => value !== undefined).length === 1, {
-    error: 'needs exactly one of prompt, messages, question',
-  });
+/** What may be asked in a line: one of these. */
+const PROMPT_FIELDS = {
+  /** Raw text: no template, no special tokens but those that it spells out. */
+  prompt: z.string().optional(),
+  messages: z.array(message).min(1).optional(),
+  /** Message of a user; raw text for a model without a chat template. */
+  question: z.string().optional(),
+};
+type Prompted = z.output<z.ZodObject<typeof PROMPT_FIELDS>>;
+
+/** A line of a file of prompts. Data sets have further fields, which play no part unless they are named here. */
+export const lineOf = <Fields extends z.ZodRawShape>(fields: Fields) =>
+  z
+    .object({ ...PROMPT_FIELDS, ...fields })
+    .refine((line) => Object.keys(PROMPT_FIELDS).filter((name) => name in line).length === 1, {
+      error: 'needs exactly one of prompt, messages, question',
+    });
+const promptLine = lineOf({});
+
+/** @throws ModelError and TemplateError as `encodePrompt` */
+export function promptIdsOf(checkpoint: Checkpoint, { prompt, messages, question = '' }: Prompted): number[] {
+  if (prompt !== undefined) return encodeText(checkpoint.tokenizer, prompt);
+  if (messages === undefined && checkpoint.chatTemplate.source === null)
+    return encodeText(checkpoint.tokenizer, question);
+  return encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question }]);
+}
 
 function promptsIn(lines: string, file: string) {
   try {
@@ -55,17 +69,10 @@ export async function readPrompts(
     name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
   const prompts = promptsIn(lines, name === '-' ? 'standard input' : name).slice(0, limit);
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
-  const chats = checkpoint.chatTemplate.source !== null;
-  return prompts.map(({ prompt, messages, question = '' }) => {
-    const text = prompt ?? (messages || chats ? undefined : question);
-    return {
-      promptIds:
-        text === undefined
-          ? encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question }])
-          : encodeText(checkpoint.tokenizer, text),
-      ordinarySteps: ({ steps }) => steps.length,
-    };
-  });
+  return prompts.map((line) => ({
+    promptIds: promptIdsOf(checkpoint, line),
+    ordinarySteps: ({ steps }) => steps.length,
+  }));
 }
 
 /**

@@ -26,6 +26,7 @@ import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
 import { collectScores } from '../src/stream/collect-scores.js';
 import { METHODS, type Method } from '../src/uncertainty/method-names.js';
 import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
+import { chooseByLabels } from './calibrate-choose.js';
 import { compareLabels } from './calibrate-labels.js';
 import { CalibrationLog } from './calibrate-log.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
@@ -99,10 +100,15 @@ export function calibrateCommand(): Command {
     .addOption(
       new Option(
         '--labels <file>',
-        'write nothing; compare recorded verdicts with these labels of people',
-      ).conflicts(['input', 'tasks', 'check', 'output']),
+        'choose the method that judges by answers with labels; or, with --answers, write nothing and compare verdicts with labels',
+      ).conflicts(['input', 'tasks', 'check', 'method']),
     )
-    .option('--answers <file>', 'the recorded answers: spans of Phoenix, or messages to a webhook')
+    .addOption(
+      new Option(
+        '--answers <file>',
+        'the recorded answers: spans of Phoenix, or messages to a webhook',
+      ).conflicts('output'),
+    )
     .option('--label-name <name>', 'use only labels of this name')
     .optionsGroup('Answers:')
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
@@ -121,8 +127,11 @@ All tokens of an answer count as ordinary. Answers to the reasoner's own problem
 there, only the steps before the first wrong step count, and only answers without one count as
 ordinary answers.
 
-Labels are annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": "right" | "wrong"}. They do
-not change a calibration: they show how many wrong answers the verdict finds, and at which rate.
+--labels alone: lines like those of --input, with "response" and "label", "right" or "wrong". The
+model scores each response by each method, and the calibration then names the one that tells wrong
+ones from right ones best; where the lead is not clear, a method that needs no passes.
+--labels with --answers: annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": …}. They
+show how many wrong answers the verdict found, and at which rate.
 
 Ctrl-C keeps the answers so far beside the output. The same command continues with them, also with
 more prompts.
@@ -139,15 +148,15 @@ Examples:
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
   $ flinch calibrate --tasks --check 1000
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --labels labelled.jsonl
   $ flinch calibrate --labels annotations.json --answers spans.json`,
     )
     .action(calibrate);
 }
 
 async function calibrate(options: CalibrateOptions): Promise<void> {
-  const { labels } = options;
-  if (labels !== undefined) return compareLabels({ ...options, labels });
-  const { methods, method } = options;
+  const { labels, answers, methods, method } = options;
+  if (labels !== undefined && answers !== undefined) return compareLabels({ ...options, labels, answers });
   if (method && !methods.includes(method))
     throw new UsageError(`--method: ${method} is not one of --methods`);
   const asked = scoringOf(options, methods, options.seed);
@@ -166,6 +175,7 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     }
     const checked = options.check === undefined ? null : await calibrationToCheck(checkpoint, options);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
+    if (labels !== undefined) return await chooseByLabels(engine, { ...options, labels }, scoring);
     const prompts = await promptsOf(engine, options);
     await reportDevices(engine, options.device, ['decode', 'score']);
     if (options.check === undefined) await collect(engine, options, scoring, prompts, file);

@@ -24,7 +24,8 @@ const WORDS: Readonly<Record<string, boolean>> = {
   ...{ wrong: false, incorrect: false, false: false, fail: false, no: false, '0': false },
 };
 
-const meaning = z
+/** Whether a label says that an answer is right. */
+export const meaning = z
   .union([z.string(), z.number(), z.boolean()], { error: 'must be a label' })
   .transform((label, context) => {
     const right = WORDS[String(label).toLowerCase()];

@@ -3,8 +3,8 @@ import { STATISTICS, type Statistic, stepScore } from '#src/risk/risk.js';
 import { type LinearProbe, trainProbe } from '../detection/linear-probe.js';
 import type { LabelledStep, StepSet } from './labelled-steps.js';
 
-/** What a detector needs beside the scores of the step itself. */
-export type Needs = 'nothing' | 'other answers' | 'the whole answer' | 'labels';
+/** What a detector needs beside the scores of the step itself; a control has none of these. */
+export type Needs = 'nothing' | 'other answers' | 'the whole answer' | 'labels' | 'no score';
 
 /** A score for each step of a set. */
 export interface Detector {
@@ -39,7 +39,7 @@ export function detectorsOf(set: StepSet, labelled?: StepSet): Detector[] {
     }),
   );
   const control = (name: string, scores: readonly number[]): Detector => {
-    return { name, needs: 'nothing', passes: false, scores };
+    return { name, needs: 'no score', passes: false, scores };
   };
   return [
     ...single,

@@ -97,7 +97,7 @@ export interface Choice {
 
 /**
  * The rule, fixed before the other sets were looked at: of detectors that a guard can have (no labels, no end of the
- * answer), the one of the highest average precision, in the mean over the sets, if the interval of its lead over the
+ * answer, and no control), the one of the highest average precision, in the mean over the sets, if the interval of its lead over the
  * second leaves out 0, else the cheaper of the two, or the best of equal price.
  */
 export function choose(sets: readonly Evaluated[]): Choice {

@@ -1,4 +1,5 @@
 import { needsReplicas } from '../uncertainty/replicas.js';
+import { passSize } from '../uncertainty/schedule.js';
 import { DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../uncertainty/settings.js';
 import type { ResponseSize } from './response-cost.js';
 
@@ -23,11 +24,9 @@ export function responseWork(scoring: Scoring, { prompt, response }: ResponseSiz
   const { schedule, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
   const attacks = scoring.methods.includes('adversarial');
   const passes = schedule.kind === 'offline' ? 1 : Math.ceil(response / schedule.block);
-  const whole = schedule.kind === 'offline' || schedule.window === 'all';
-  const window = whole ? positions : Math.min(schedule.window, positions);
   return {
     text: 2 * positions,
-    adversarial: attacks ? passes * DIRECTIONS * window : 0,
+    adversarial: attacks ? passes * DIRECTIONS * passSize(schedule, positions) : 0,
     random: needsReplicas('noise', scoring) ? random.samples * positions : 0,
     tokur: needsReplicas('tokur', scoring) ? tokur.samples * positions : 0,
   };

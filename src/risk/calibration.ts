@@ -16,12 +16,13 @@ const size = z.number().positive();
 const counter = z.int().min(0);
 const window = z.union([z.int().min(1), z.literal('all')], { error: 'must be a whole number or "all"' });
 const block = z.int().min(1);
+const reach = { block, window, prompt: z.int().min(1).optional() };
 
 const settings = z.strictObject({
   schedule: z
     .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('windowed'), block, window }),
-      z.strictObject({ kind: z.literal('lazy'), block, window, epsilon: z.number().min(0).lt(1) }),
+      z.strictObject({ kind: z.literal('windowed'), ...reach }),
+      z.strictObject({ kind: z.literal('lazy'), ...reach, epsilon: z.number().min(0).lt(1) }),
     ])
     .optional(),
   alpha: size.optional(),

@@ -1,7 +1,7 @@
 import type { ScoreSize } from '../engine/memory.js';
 import type { NoiseOptions, ReplicaOptions } from '../engine/protocol.js';
 import type { Method } from './method-names.js';
-import { blockOf } from './schedule.js';
+import { blockOf, passSize } from './schedule.js';
 import {
   type AbsoluteScoring,
   DEFAULT_RANDOM,
@@ -34,8 +34,7 @@ export function sizeOf(
   positions: number,
   replicas: readonly ReplicaOptions[],
 ): ScoreSize {
-  const all = schedule.kind === 'offline' || schedule.window === 'all';
-  const window = methods.includes('adversarial') ? (all ? positions : schedule.window) : 1;
+  const window = methods.includes('adversarial') ? passSize(schedule, positions) : 1;
   const copies = replicas.reduce((sum, { samples }) => sum + samples, 0);
   return { positions, window, scored: Math.min(positions, blockOf(schedule)), replicas: copies };
 }

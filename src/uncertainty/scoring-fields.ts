@@ -67,6 +67,9 @@ export const scoringFields = {
     .describe(
       `Number of positions perturbed by one pass, at least \`block\`, or \`all\` (default: ${DEFAULT_WINDOW}, or \`block\` if that is larger).`,
     ),
+  prompt: integer(0, MAX_WINDOW)
+    .default(0)
+    .describe('Number of positions of the prompt, the last ones, that each pass perturbs beside its window.'),
   schedule: z
     .enum(['windowed', 'lazy'])
     .default('windowed')
@@ -133,12 +136,13 @@ export function scoringOf(
   fields: ScoringFields,
   seed: number = DEFAULT_RANDOM.seed,
 ): Scoring {
-  const { schedule, block, window, epsilon, alpha, derivative, sigma, samples } = fields;
+  const { schedule, epsilon, alpha, derivative, sigma, samples } = fields;
+  const { block, window, prompt } = fields;
+  const reach = { block, window, ...(prompt > 0 && { prompt }) };
   return {
     methods,
     alpha,
-    schedule:
-      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
+    schedule: schedule === 'lazy' ? { kind: schedule, ...reach, epsilon } : { kind: schedule, ...reach },
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed },
     tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, law: fields.tokur_law, seed },

@@ -72,15 +72,17 @@ export function* scoreSequence(
   sequence: Sequence,
   context: { readonly runtime: Runtime; readonly sessions: GraphRunners },
 ): Steps {
-  const { stream, start, from, to, adversary } = message;
+  const { stream, start, lead, from, to, adversary } = message;
   const { ids, cache, held } = sequence;
   const most = topOf(message);
-  const positions = to - 1 - start;
+  const before = adversary && lead ? ids.slice(...lead) : [];
+  const positions = before.length + to - 1 - start;
   const targets = ids.slice(from, to);
   const size = { rows: positions, keys: to - 1, scored: targets.length };
   const fits = fitsOneRun(context.runtime, size);
   cache.check(to - 1);
-  if (held && (!adversary || fits)) {
+  // A server's graph holds what is read once: it cannot read positions of the prompt again.
+  if (held && (!adversary || (fits && !lead))) {
     const tokens = yield* ownRuns(held.score(ids, { start, from, to, adversary, ...most }));
     return { type: 'scored', stream, tokens, positions };
   }
@@ -93,7 +95,8 @@ export function* scoreSequence(
     return { type: 'scored', stream, tokens, positions };
   }
   const attacked = adversary.attacked ?? targets.map(() => true);
-  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
+  const rows = [...before, ...ids.slice(start, to - 1)];
+  const window = { cache, start, ids: rows, targets, attacked, ...(lead && { lead }) };
   if (fits) {
     const tokens = yield { kind: 'score', window, adversary, ...most };
     return { type: 'scored', stream, tokens, positions };

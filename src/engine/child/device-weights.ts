@@ -17,7 +17,7 @@ type DeviceType = Extract<ElementType, ort.Tensor.GpuBufferDataTypes>;
 /** The weights of a model on a GPU, through WebGPU: once, however many graphs use them. */
 export class DeviceWeights {
   readonly #options: SessionOptions;
-  /** By what is read: its place in a file, or its name. */
+  /** By what is read: type and place in a file, or its name. */
   readonly #loaded = new Map<string, ort.Tensor>();
   /** Sessions that copy tensors of a type to the device. A tensor lives as long as its session is open. */
   readonly #loaders = new Map<DeviceType, Session>();
@@ -43,8 +43,8 @@ export class DeviceWeights {
 
   /** A weight in its shape: what graphs read in several shapes is there once. */
   async #tensor(weight: ExternalTensor): Promise<ort.Tensor> {
-    const { name, file, offset, byteLength, shape } = weight;
-    const key = weight.values ? name : `${file} ${offset} ${byteLength}`;
+    const { name, type, file, offset, byteLength, shape } = weight;
+    const key = weight.values ? name : `${type} ${file} ${offset} ${byteLength}`;
     const loaded = this.#loaded.get(key) ?? (await this.#load(weight));
     this.#loaded.set(key, loaded);
     return ort.Tensor.fromGpuBuffer(loaded.gpuBuffer, { dataType: loaded.type as DeviceType, dims: shape });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { from, fromEvent, lastValueFrom, mergeMap, takeUntil, tap, toArray } from 'rxjs';
 import { z } from 'zod';
+import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import type { Engine } from '../src/engine/engine.js';
 import { EngineError } from '../src/engine/errors.js';
 import { UsageError } from '../src/files/errors.js';
@@ -59,6 +60,8 @@ export async function chooseByLabels(
   const file = output ?? calibrationFileOf(engine.checkpoint);
   const calibration = (await readKeptCalibration(file)) ?? (await calibrationOf(engine.checkpoint));
   if (!calibration) throw new UsageError(`${file}: there is no calibration to write the choice into`);
+  if (calibration.model !== (await fingerprint(engine.checkpoint)))
+    throw new UsageError(`${file}: is a calibration of another model`);
   const methods = asked.filter((method) => calibration.calibrations.some((one) => one.methods[method]));
   if (methods.length < 2)
     throw new UsageError(`--methods: the calibration has ${methods.length} of them; two are needed`);

@@ -382,5 +382,8 @@ describe('flinch calibrate --labels, without --answers', () => {
     const { code, stderr } = await flinch(['calibrate', '--model', model, '--labels', labels]);
     expect(code).toBe(1);
     expect(stderr).toContain('there is no calibration to write the choice into');
+    const other = { ...(await readCalibration(`${REASONER}/calibration.json`))!, model: 'ab'.repeat(32) };
+    await writeCalibration(output, other);
+    expect((await choose(labels)).stderr).toContain('is a calibration of another model');
   });
 });

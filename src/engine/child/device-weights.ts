@@ -111,6 +111,7 @@ function tensorOf(type: ElementType, bytes: Uint8Array): ort.Tensor {
       throw new Error(`WebGPU is given no ${type}`);
   }
 }
+
 const flat = (type: DeviceType, data: ort.Tensor['data']): ort.Tensor =>
   new ort.Tensor(type, data as Float32Array, [data.length]);
 

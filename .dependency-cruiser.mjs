@@ -5,7 +5,7 @@ const RECORDS = ['bench/src/records', 'bench/src/statistics', 'bench/src/steps',
 /** What a study stands on, beside other studies. */
 const STUDY = [
   ...['src', 'gateway', 'cli', 'client/src', 'bench/src'],
-  ...['lab/src/free-port', 'lab/src/recall', 'lab/src/temporary-folder'],
+  ...['lab/src/free-port', 'lab/src/page-tables', 'lab/src/recall', 'lab/src/temporary-folder'],
 ];
 
 /**
@@ -130,6 +130,7 @@ const ROOMS = {
   'lab/src/correct': STUDY,
   'lab/src/schedules': STUDY,
   'lab/src/pretrained': STUDY,
+  'lab/src/evidence': [...STUDY, 'lab/src/detection'],
   'lab/src/soak': STUDY,
   'lab/src/verdict': [...STUDY, 'lab/src/correct'],
   'lab/src/detection': [...STUDY, 'lab/src/correct', 'lab/src/schedules'],

@@ -12,7 +12,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     schedules: async () => (await import('./schedules/schedules-command.js')).schedulesCommand(),
     agreement: async () => (await import('./agreement/agreement-command.js')).agreementCommand(),
     pretrained: async () => (await import('./pretrained/pretrained-command.js')).pretrainedCommand(),
-    detectors: async () => (await import('./detectors/detectors-command.js')).detectorsCommand(),
+    evidence: async () => (await import('./evidence/evidence-command.js')).evidenceCommand(),
   },
   'Speed and memory:': {
     speed: async () => (await import('./speed/speed-command.js')).speedCommand(),

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { withTables } from '#lab/page-tables.js';
 import { rocFigure } from '#lab/pretrained/roc.js';
-import { pretrainedTables, withTables } from '#lab/pretrained/tables.js';
+import { pretrainedTables } from '#lab/pretrained/tables.js';
 import { unitSetSchema } from '#lab/pretrained/units.js';
 
 const read = (file: string): string => readFileSync(`docs/results/${file}`, 'utf8');

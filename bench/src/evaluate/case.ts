@@ -4,7 +4,7 @@ import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import { curveOf } from './curves.js';
 import { type PlacedRival, placedRivals } from './rivals.js';
-import { chancesOf, hitsOf, type TokenRankings, tokenRankings } from './token-rankings.js';
+import { chancesOf, firstChancesOf, hitsOf, type TokenRankings, tokenRankings } from './token-rankings.js';
 
 /** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
 export type Aggregated = (typeof AGGREGATIONS)[number] | 'own';
@@ -41,6 +41,8 @@ export interface ScoredCase {
   readonly steps: number;
   /** How likely the first wrong step holds one of the highest tokens by chance, as {@link MeasureDigest.hits}. */
   readonly chance: readonly number[] | null;
+  /** The same among the first tokens of steps alone; not defined where first words are left out. */
+  readonly first: readonly number[] | null;
   readonly measures: ReadonlyMap<string, MeasureDigest>;
   readonly rivals: readonly PlacedRival[];
 }
@@ -50,7 +52,9 @@ export const CHANCE = 'chance';
 export const LONGEST = 'longest';
 /** Later tokens and steps first. */
 export const POSITION = 'position';
-export const CONTROLS: readonly string[] = [CHANCE, LONGEST, POSITION];
+/** First tokens of steps first, drawn at random. */
+export const FIRST = 'first';
+export const CONTROLS: readonly string[] = [CHANCE, LONGEST, POSITION, FIRST];
 
 /**
  * @param measures that there must be scores of
@@ -101,6 +105,7 @@ export function digest(
     firstWrong,
     steps: steps.length,
     chance: rankings && chancesOf(rankings),
+    first: rankings && firstChancesOf(rankings, steps.length),
     measures: digests,
     rivals: placedRivals(score, response.tokenIds.length, range, check.correct),
   };

@@ -3,7 +3,7 @@ import type { Evaluation } from '../records/evaluation.js';
 import type { Estimate } from '../statistics/estimate.js';
 import { wilson } from '../statistics/wilson.js';
 import { chanceAmongTop } from '../steps/step-rank.js';
-import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
+import { type Aggregated, CHANCE, FIRST, type ScoredCase } from './case.js';
 import { type Row, type Scopes, scoped, written } from './table.js';
 import { HIT_KS } from './token-rankings.js';
 
@@ -58,8 +58,11 @@ export function tokenTable(
   measures: readonly string[],
   scopes: Scopes,
 ): Evaluation['tokens'] {
-  const chance = (mine: readonly ScoredCase[]): Row => chanceRow(mine, HIT_KS, (one, i) => one.chance![i]!);
-  return scoped(cases, scopes, (mine) => [...tokenHits(mine, measures).map(hitRow), chance(mine)]).map(
+  const known = (mine: readonly ScoredCase[]): Row[] => [
+    knownRow(FIRST, mine, HIT_KS, (one, i) => one.first![i]!),
+    knownRow(CHANCE, mine, HIT_KS, (one, i) => one.chance![i]!),
+  ];
+  return scoped(cases, scopes, (mine) => [...tokenHits(mine, measures).map(hitRow), ...known(mine)]).map(
     ({ scope, measure, counts, estimates }) => {
       const [top3, top5, top1pct, top1pctFloor, top1pctRound, innerTop3, innerTop5, innerTop1pct] =
         estimates.map(written);
@@ -86,7 +89,7 @@ export function stepTable(
   scopes: Scopes,
 ): Evaluation['steps'] {
   const chance = (mine: readonly ScoredCase[]): Row =>
-    chanceRow(mine, STEP_KS, (one, i) => Math.min(1, (i + 1) / one.steps));
+    knownRow(CHANCE, mine, STEP_KS, (one, i) => Math.min(1, (i + 1) / one.steps));
   return scoped(cases, scopes, (mine) => [...stepHits(mine, measures).map(hitRow), chance(mine)]).map(
     ({ scope, measure, aggregation, counts, estimates }) => {
       const [top1, top2, top3] = estimates.map(written);
@@ -107,7 +110,8 @@ function hitRow({ measure, aggregation, metrics }: Hits): Row {
 }
 
 /** Known exactly, case by case. */
-function chanceRow(
+function knownRow(
+  measure: string,
   cases: readonly ScoredCase[],
   ks: readonly string[],
   of: (one: ScoredCase, i: number) => number,
@@ -115,7 +119,7 @@ function chanceRow(
   const estimates = ks.map(
     (_, i): Estimate => ({ value: mean(cases.map((one) => of(one, i))), interval: null }),
   );
-  return { measure: CHANCE, aggregation: 'own', counts: [cases.length], estimates };
+  return { measure, aggregation: 'own', counts: [cases.length], estimates };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

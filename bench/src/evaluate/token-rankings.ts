@@ -53,6 +53,12 @@ export const hitsOf = (rankings: TokenRankings, scores: readonly (number | null)
     ),
   );
 
+/** k of the steps' first tokens are drawn at random: how likely one of them is the first wrong step's. */
+export const firstChancesOf = ([all, inner]: TokenRankings, steps: number): number[] => [
+  ...all!.ks.map((k) => Math.min(1, k / steps)),
+  ...inner!.ks.map(() => Number.NaN),
+];
+
 export const chancesOf = (rankings: TokenRankings): number[] =>
   rankings.flatMap(({ ranked, wrong, ks }) => {
     const tokens = ranked.filter(Boolean).length;

@@ -56,7 +56,9 @@ export type MeasureKind =
   /** A control: the longest step, in tokens, is the least certain. */
   | { readonly kind: 'longest' }
   /** A control: the later a token or a step, the less certain. Has no scores. */
-  | { readonly kind: 'position' };
+  | { readonly kind: 'position' }
+  /** A control: first tokens of steps, in an order drawn at random. Has no scores. */
+  | { readonly kind: 'first' };
 
 /** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {

@@ -173,6 +173,7 @@ export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['chance', plain({ kind: 'chance' })],
   ['longest', plain({ kind: 'longest' })],
   ['position', plain({ kind: 'position' })],
+  ['first', plain({ kind: 'first' })],
 ]);
 
 /** Offline unless a part of a streaming schedule is named. */

@@ -21,6 +21,7 @@ const METHOD_LABELS: ReadonlyMap<string, string> = new Map([
   ['chance', 'chance'],
   ['longest', 'longest first'],
   ['position', 'later first'],
+  ['first', 'first tokens of steps'],
 ]);
 
 const SETTING_LABELS: ReadonlyMap<string, string> = new Map([
@@ -60,4 +61,4 @@ export function measureLabel(name: string): string {
 
 /** Measures that no other should be below. */
 export const isControl = (measure: string): boolean =>
-  ['chance', 'longest', 'position'].includes(parseMeasure(measure).method);
+  ['chance', 'longest', 'position', 'first'].includes(parseMeasure(measure).method);

@@ -10,6 +10,13 @@ import { EVALUATION, type RunRecords, readRun, readScores } from './run-folder.j
 
 /** Evaluates what is in a run's folder, and writes it there. */
 export async function evaluateRun(folder: string, records: RunRecords): Promise<Evaluation> {
+  const evaluation = await evaluationOf(folder, records);
+  writeWhole(join(folder, EVALUATION), `${JSON.stringify(evaluation, null, 1)}\n`);
+  return evaluation;
+}
+
+/** Evaluates what is in a run's folder, and writes nothing. */
+export async function evaluationOf(folder: string, records: RunRecords): Promise<Evaluation> {
   const { settings, about, problems } = await readRun(folder);
   const { model, ...others } = about;
   const known = {
@@ -28,7 +35,7 @@ export async function evaluateRun(folder: string, records: RunRecords): Promise<
   };
   const { judged } = suites[settings.suite];
   const tables = await (judged === 'claims' ? evaluateClaims(known, rule) : evaluate(known, rule));
-  const evaluation = evaluationSchema.parse({
+  return evaluationSchema.parse({
     suite: settings.suite,
     model: { ...model, fingerprint: settings.model },
     temperature: settings.temperature,
@@ -36,6 +43,4 @@ export async function evaluateRun(folder: string, records: RunRecords): Promise<
     ...others,
     ...tables,
   });
-  writeWhole(join(folder, EVALUATION), `${JSON.stringify(evaluation, null, 1)}\n`);
-  return evaluation;
 }

@@ -2,7 +2,6 @@ import { table } from '#bench/markdown-table.js';
 import { percentileInterval, type Resampled } from '#bench/statistics/bootstrap.js';
 import { formatEstimate } from '#bench/statistics/estimate.js';
 import type { AGGREGATIONS } from '#bench/steps/aggregation.js';
-import { UsageError } from '#src/files/errors.js';
 import {
   against,
   commonUnits,
@@ -39,18 +38,6 @@ export function pretrainedTables(sets: readonly UnitSet[]): ReadonlyMap<string, 
     ['differences', differenceTable([...evaluated, ...partial])],
   ]);
 }
-
-/** A comment that names a table, and the table after it. */
-const PLACE = /<!-- table: (.+) -->\n\n(?:\|.*\n)*/g;
-
-/** A page with its tables written anew. @throws UsageError for a table that the data do not have */
-export const withTables = (page: string, tables: ReadonlyMap<string, string>): string =>
-  page.replace(PLACE, (_, name: string) => {
-    const text = tables.get(name);
-    if (text === undefined)
-      throw new UsageError(`there is no table ${name}; there are: ${[...tables.keys()].join('; ')}`);
-    return `<!-- table: ${name} -->\n\n${text}\n`;
-  });
 
 interface Evaluated {
   readonly set: UnitSet;

@@ -20,6 +20,7 @@ function response(scores: readonly number[], firstWrong: number | null, lengths 
     firstWrong,
     steps: scores.length,
     chance: null,
+    first: null,
     measures: new Map([
       ['graph', digest(scores)],
       ['longest', digest(lengths)],

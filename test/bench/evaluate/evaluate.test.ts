@@ -152,6 +152,15 @@ describe('evaluate', () => {
     expect(tables.tokens.some(({ measure }) => measure === 'graph')).toBe(false);
   });
 
+  it('tells how often first tokens of steps would hit', () => {
+    // One of three steps, then all of them.
+    expect(token('b', 'first')).toMatchObject({
+      top3: { value: 1, interval: null },
+      top1pct: { value: expect.closeTo(1 / 3, 12) },
+      innerTop3: { value: null },
+    });
+  });
+
   it('tells it also without the first word of each step', async () => {
     // What is left are the full stops, the wrong step's being the second of three.
     const ofStops = async (first: number, second: number, third: number) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { conformalRanks, detectorsOf } from '#lab/detectors/detectors.js';
-import { choose, evaluate } from '#lab/detectors/evaluate.js';
-import type { LabelledStep, StepSet } from '#lab/detectors/labelled-steps.js';
+import { conformalRanks, detectorsOf } from '#lab/evidence/detectors.js';
+import { choose, evaluate } from '#lab/evidence/evaluate.js';
+import type { LabelledStep, StepSet } from '#lab/evidence/labelled-steps.js';
 
 /** Answers of a right step, a wrong one, and what follows it; `doubt` is of the wrong step, and the right one has i. */
 function answers(count: number, doubt: (i: number) => number, entropy = doubt): StepSet {
@@ -49,7 +49,7 @@ describe('conformal ranks', () => {
   });
 });
 
-describe('the detectors of npm run lab -- detectors', () => {
+describe('the detectors of npm run lab -- evidence', () => {
   it('know steps after the first wrong one where they look at whole answers, and judge none of them', () => {
     const set = answers(10, (i) => 100 + i);
     const { scores } = detectorsOf(set).find(({ name }) => name === 'entropy, sum, rank in the answer')!;

@@ -14,7 +14,8 @@ export async function interruptible(
   work: (interrupt: AbortController) => Promise<void>,
 ): Promise<void> {
   const interrupt = new AbortController();
-  setMaxListeners(0, interrupt.signal); // all that is under way listens to it
+  // All that is under way listens to it. With 0 for no limit, getMaxListeners, which undici calls, throws in Node.js 20.
+  setMaxListeners(Number.POSITIVE_INFINITY, interrupt.signal);
   const onSignal = (): void => {
     if (interrupt.signal.aborted) process.exit(130);
     interrupt.abort(new Interrupted());

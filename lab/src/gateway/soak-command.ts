@@ -74,7 +74,7 @@ async function soak({ model, output, ...settings }: Options): Promise<void> {
   });
   const progress = new Progress(Math.floor((60 * minutes) / every));
   const end = new AbortController();
-  setMaxListeners(0, end.signal);
+  setMaxListeners(Number.POSITIVE_INFINITY, end.signal);
   const counts: Counts = { finished: 0, events: 0 };
   const samples: Sample[] = [];
   try {

@@ -52,7 +52,7 @@ export async function runFaults(run: FaultsRun): Promise<FaultsReport> {
   const watch = new HealthWatch(run.healthUrl);
   const tallies = { honest: new Tally(), faults: new Tally(), hostile: new Tally() };
   const [faultsEnd, end] = [new AbortController(), new AbortController()];
-  for (const { signal } of [faultsEnd, end]) setMaxListeners(0, signal);
+  for (const { signal } of [faultsEnd, end]) setMaxListeners(Number.POSITIVE_INFINITY, signal);
   const stop = (): void => faultsEnd.abort();
   process.once('SIGINT', stop);
   const samples: Sample[] = [];

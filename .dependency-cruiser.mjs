@@ -129,7 +129,7 @@ const ROOMS = {
   'lab/src/peers': STUDY,
   'lab/src/correct': STUDY,
   'lab/src/schedules': STUDY,
-  'lab/src/pretrained': STUDY,
+  'lab/src/small-models': STUDY,
   'lab/src/evidence': [...STUDY, 'lab/src/detection'],
   'lab/src/soak': STUDY,
   'lab/src/verdict': [...STUDY, 'lab/src/correct'],

@@ -11,7 +11,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     correct: async () => (await import('./correct/correct-command.js')).correctCommand(),
     schedules: async () => (await import('./schedules/schedules-command.js')).schedulesCommand(),
     agreement: async () => (await import('./agreement/agreement-command.js')).agreementCommand(),
-    pretrained: async () => (await import('./pretrained/pretrained-command.js')).pretrainedCommand(),
+    'small-models': async () => (await import('./small-models/small-models-command.js')).smallModelsCommand(),
     evidence: async () => (await import('./evidence/evidence-command.js')).evidenceCommand(),
   },
   'Speed and memory:': {

@@ -3,7 +3,7 @@ import { DATA_SETS } from '#bench/data/catalogue.js';
 import { pull } from '#bench/data/pull.js';
 import { Endpoint } from '#bench/judge/endpoint.js';
 import { findSource } from '#lab/peers/source.js';
-import { complete } from '#lab/pretrained/server.js';
+import { complete } from '#lab/small-models/server.js';
 import { useFolder } from '../support/cli.js';
 import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';

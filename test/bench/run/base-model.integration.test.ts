@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { aggregate } from '#bench/steps/aggregation.js';
-import { unitSetSchema } from '#lab/pretrained/units.js';
+import { unitSetSchema } from '#lab/small-models/units.js';
 import { flinch, jsonLines, lab, useFolder } from '../../support/cli.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
@@ -50,7 +50,7 @@ describe('a model without a chat template', () => {
     expect(lines('run/spans.jsonl').filter(({ span }) => span !== null)).toHaveLength(wrong.length);
 
     const file = folder.path('units.json');
-    const collected = await lab(['pretrained', 'collect', folder.path('run'), '--output', file]);
+    const collected = await lab(['small-models', 'collect', folder.path('run'), '--output', file]);
     expect(collected.code, collected.stderr).toBe(0);
     const [set] = z.array(unitSetSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
     const whole = responses.filter(({ finish }) => finish === 'stop');

@@ -16,8 +16,8 @@ import {
 import { type Detector, describe, detectorLabel, HEADS, labelOf, temperature } from './labels.js';
 import { LENGTH, type UnitSet } from './units.js';
 
-/** Tables of docs/results/pretrained.md by their names: all follow from docs/results/pretrained.json. */
-export function pretrainedTables(sets: readonly UnitSet[]): ReadonlyMap<string, string> {
+/** Tables of docs/results/small-models.md by their names: all follow from docs/results/small-models.json. */
+export function smallModelsTables(sets: readonly UnitSet[]): ReadonlyMap<string, string> {
   const evaluated = sets.map((set) => evaluate(completeMeasures(set)));
   const partial = sets
     .filter((set) => set.units.some((unit) => unit.includes(null)))

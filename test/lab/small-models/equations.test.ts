@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { equationsIn } from '#lab/pretrained/equations.js';
+import { equationsIn } from '#lab/small-models/equations.js';
 
 const holding = (text: string): boolean[] => equationsIn(text).map(({ holds }) => holds);
 

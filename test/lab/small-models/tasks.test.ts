@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TASKS } from '#lab/pretrained/tasks.js';
+import { TASKS } from '#lab/small-models/tasks.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, SHARED_DATA } from '../../support/shared-data.js';
 
 const problem = { id: 'x', question: '', messages: [], completion: '', given: null };

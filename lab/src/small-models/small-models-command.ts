@@ -17,14 +17,14 @@ import { readFolder } from './records.js';
 import { rocFigure } from './roc.js';
 import { unitsOfRun } from './run-units.js';
 import { scoreAnswers } from './score.js';
-import { pretrainedTables } from './tables.js';
+import { smallModelsTables } from './tables.js';
 import { TASK_NAMES, TASKS, type TaskName } from './tasks.js';
 import { unitSetSchema, unitsOfSteps } from './units.js';
 import { writeAnswers } from './write.js';
 
-/** `npm run lab -- pretrained`: the data of docs/results/pretrained.md, step by step. */
-export function pretrainedCommand(): Command {
-  return new Command('pretrained')
+/** `npm run lab -- small-models`: the data of docs/results/small-models.md, step by step. */
+export function smallModelsCommand(): Command {
+  return new Command('small-models')
     .description('Measure how well uncertainty finds the mistakes of pretrained models.')
     .addCommand(writeCommand())
     .addCommand(scoreCommand())
@@ -71,7 +71,7 @@ const writeCommand = (): Command =>
     .addOption(dataOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- pretrained write --task equations --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/equations',
+      '\nExample:\n  $ npm run lab -- small-models write --task equations --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/equations',
     )
     .action(async (options: WriteOptions) => {
       const { task, model, out, server, checkpoint, temperature, limit, streams, data } = options;
@@ -111,7 +111,7 @@ const scoreCommand = (): Command =>
     .addOption(dataOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- pretrained score runs/equations --checkpoint models/smollm2 --measures adversarial,nll',
+      '\nExample:\n  $ npm run lab -- small-models score runs/equations --checkpoint models/smollm2 --measures adversarial,nll',
     )
     .action(async (folders: string[], options: ScoreOptions) => {
       const { checkpoint, measures, limit, threads, data } = options;
@@ -141,7 +141,7 @@ const collectCommand = (): Command =>
     .addOption(dataOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- pretrained collect runs/equations --output /tmp/pretrained.json',
+      '\nExample:\n  $ npm run lab -- small-models collect runs/equations --output /tmp/small-models.json',
     )
     .action(async (folders: string[], { output, data }: { output: string; data: string }) => {
       const sets = [];
@@ -160,11 +160,11 @@ const tablesCommand = (): Command =>
     .argument('<file>', 'file of collect')
     .option('--into <pages...>', 'Markdown pages; a table replaces the one after its comment')
     .option('--roc <file>', 'SVG file to write with the ROC curves')
-    .addHelpText('after', '\nExample:\n  $ npm run lab -- pretrained tables docs/results/pretrained.json')
+    .addHelpText('after', '\nExample:\n  $ npm run lab -- small-models tables docs/results/small-models.json')
     .action(async (file: string, { into, roc }: { into?: string[]; roc?: string }) => {
       const sets = readJsonFile(file, z.array(unitSetSchema));
       if (roc) await writeFile(roc, await rocFigure(sets));
-      const tables = pretrainedTables(sets);
+      const tables = smallModelsTables(sets);
       for (const page of into ?? []) await writeFile(page, withTables(await readFile(page, 'utf8'), tables));
       if (into) return;
       for (const [name, text] of tables) say(`${name}\n\n${text}\n\n`);

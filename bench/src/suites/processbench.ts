@@ -5,6 +5,7 @@ import { extractMathAnswer } from '../answers/math-answer.js';
 import { GIVEN_SEPARATOR } from '../steps/response-steps.js';
 import { chosenSubsets, neededFolder, readJson, refuseRepeated } from './data-files.js';
 import { mathPrompt } from './prompts.js';
+import { pythonShuffle } from './python-shuffle.js';
 import type { GivenResponse, Suite } from './suite.js';
 
 export const PROCESSBENCH_SUBSETS = ['gsm8k', 'math', 'olympiadbench', 'omnimath'] as const;
@@ -35,6 +36,8 @@ export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
  * ProcessBench, from `<subset>.json`: responses of other models whose first wrong step people have labelled.
  * A response is right here if no step is wrong, as in the benchmark's own metrics; its final answer can be
  * right all the same (`given.finalAnswerCorrect`). Only the given responses can be checked.
+ *
+ * The files have wrong responses first. Rows are shuffled, always alike, so that the first of them are a fair sample.
  */
 export const processbenchSuite: Suite = {
   name: 'processbench',
@@ -51,7 +54,8 @@ export const processbenchSuite: Suite = {
       }),
     );
     refuseRepeated(files.flat());
-    return files.flat().map(({ row, subset }) => ({
+    const shuffled = files.flatMap((rows) => pythonShuffle(rows, 0));
+    return shuffled.map(({ row, subset }) => ({
       id: row.id,
       subset,
       question: row.problem,

@@ -137,8 +137,14 @@ describe('processbench', () => {
     expect(suites.processbench.check(problem, response)).toEqual({ extracted: '15', correct: false });
   });
 
+  it('shuffles rows, as the files have wrong responses first', async () => {
+    const ids = (await load('processbench', source)).map(({ id }) => id);
+    expect(ids).toEqual(['gsm8k-0', 'gsm8k-2', 'gsm8k-1']);
+  });
+
   it('takes a response with a wrong step for wrong, though its answer is right', async () => {
-    const [, right, lucky] = await load('processbench', source);
+    const problems = await load('processbench', source);
+    const [right, lucky] = ['gsm8k-1', 'gsm8k-2'].map((id) => problems.find((problem) => problem.id === id));
     const check = (problem: BenchProblem) =>
       suites.processbench.check(problem, problem.given!.steps.join('\n\n'))?.correct;
     expect([check(right!), check(lucky!)]).toEqual([true, false]);

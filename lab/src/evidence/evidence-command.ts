@@ -14,6 +14,7 @@ import { withTables } from '../page-tables.js';
 import { type Choice, choose, type Detection, type Evaluated, evaluate, RATES, written } from './evaluate.js';
 import { differenceTable, hitTable } from './hit-tables.js';
 import { labelledSteps, type StepSet } from './labelled-steps.js';
+import { paperTable } from './paper-table.js';
 
 /**
  * `npm run lab -- evidence`: whether measures find the first wrong step, and which score of a step a guard should go by.
@@ -91,6 +92,7 @@ export function evidenceTables({
   const sets = [...chosenOn, ...testedOn];
   return new Map([
     ['runs', runTable(sets, evaluations)],
+    ['the paper', paperTable(evaluations)],
     ...[...evaluations].flatMap(([name, evaluation], i): [string, string][] => [
       [`${name}, hits`, hitTable(evaluation)],
       ...(evaluation.paired.length > 0

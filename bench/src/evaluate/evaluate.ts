@@ -109,6 +109,10 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   };
 }
 
+/** What the tables need of each response that is scored, in the order of the problems. */
+export const scoredCases = async (records: Records, rule: EvaluationRule): Promise<ScoredCase[]> =>
+  (await readCases(records, rule, select(records.problems, records, rule))).cases;
+
 async function readCases(
   { problems, responses, checks, located, scores }: Records,
   { stepsOf, measures }: EvaluationRule,

@@ -1,7 +1,7 @@
 import { mean, quantile, sampleStandardDeviation } from 'simple-statistics';
-import { STATISTICS, type Statistic, stepScore } from '#src/risk/risk.js';
+import { STATISTICS, type Statistic } from '#src/risk/risk.js';
 import { type LinearProbe, trainProbe } from '../detection/linear-probe.js';
-import type { LabelledStep, StepSet } from './labelled-steps.js';
+import type { LabelledStep, StepSet } from './answer-set.js';
 
 /** What a detector needs beside the scores of the step itself; a control has none of these. */
 export type Needs = 'nothing' | 'other answers' | 'the whole answer' | 'labels' | 'no score';
@@ -187,7 +187,5 @@ function logOdds(
   return steps.map((step) => probes[foldOf(step)]!(features(step)));
 }
 
-function scoreOf({ scores }: LabelledStep, measure: string, statistic: Statistic): number {
-  const known = (scores.get(measure) ?? []).filter((score) => score !== null);
-  return stepScore(statistic, known);
-}
+const scoreOf = ({ scores }: LabelledStep, measure: string, statistic: Statistic): number =>
+  scores.get(measure)![statistic];

@@ -7,8 +7,8 @@ import {
 } from '#bench/statistics/bootstrap.js';
 import type { Estimate } from '#bench/statistics/estimate.js';
 import { rank } from '#bench/statistics/ranking.js';
+import type { LabelledStep, StepSet } from './answer-set.js';
 import { detectorsOf, FOLDS, foldOf, type Needs } from './detectors.js';
-import type { LabelledStep, StepSet } from './labelled-steps.js';
 
 /** Rates of false alarms that thresholds are set for. */
 export const RATES = [0.01, 0.02, 0.05] as const;

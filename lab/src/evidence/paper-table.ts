@@ -1,30 +1,36 @@
 import { table } from '#bench/markdown-table.js';
-import type { Evaluation } from '#bench/records/evaluation.js';
-import { type MeasuredRow, rowsOf } from '#bench/report/levels.js';
 import { measureLabel } from '#bench/report/measure-label.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
-import { formatEstimate } from '#bench/statistics/estimate.js';
+import { type AnswerSet, casesOf } from './answer-set.js';
+import { hitRows, shown } from './hit-tables.js';
 
 const MEASURES = ['nll', 'entropy', 'margin', 'adversarial'];
 const METRIC = 'top3';
 /** The paper's tables of MATH at T = 0.2, its models of 7 and 8 billion parameters and the larger ones. */
 const TABLES = ['tab:math', 'tab:larger_model'];
 
-/** The paper's numbers beside those of runs: wrong answers whose first wrong step holds one of the 3 highest tokens. */
-export function paperTable(evaluations: ReadonlyMap<string, Evaluation>): string {
-  const row = (model: string, data: string, rows: readonly MeasuredRow[]): string[] => [
-    model,
-    data,
-    ...MEASURES.map((measure) => {
-      const found = rows.find((one) => one.scope === 'all' && one.measure === measure)?.metrics.get(METRIC);
-      return found && found.value !== null ? formatEstimate({ ...found, value: found.value }, 2) : '';
-    }),
-  ];
+/** The paper's numbers beside ours: wrong answers whose first wrong step holds one of the 3 highest tokens. */
+export function paperTable(sets: readonly AnswerSet[]): string {
   const theirs = readPaper()
     .tables.filter(({ id, level }) => TABLES.includes(id) && level === 'token')
-    .flatMap(({ dataset, models }) => models.map(({ name, rows }) => row(name, `paper, ${dataset}`, rows)));
-  const ours = [...evaluations].map(([name, evaluation]) =>
-    row(evaluation.model.name, name, rowsOf(evaluation, 'token')),
-  );
-  return table(['model', 'data', ...MEASURES.map(measureLabel)], [...theirs, ...ours]);
+    .flatMap(({ dataset, models }) =>
+      models.map(({ name, rows }) => [
+        ...[name, `paper, ${dataset}`],
+        ...MEASURES.map(
+          (measure) =>
+            rows
+              .find((row) => row.measure === measure)
+              ?.metrics.get(METRIC)
+              ?.value?.toFixed(2) ?? '',
+        ),
+        '',
+      ]),
+    );
+  const ours = sets.map((set) => {
+    const rows = hitRows(casesOf(set), set.measures);
+    const cell = (measure: string): string =>
+      shown(rows.find((row) => row.measure === measure)?.cells[METRIC], 2);
+    return [set.model, set.name, ...MEASURES.map(cell), cell('chance')];
+  });
+  return table(['model', 'data', ...MEASURES.map(measureLabel), 'chance'], [...theirs, ...ours]);
 }

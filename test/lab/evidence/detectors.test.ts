@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { LabelledStep, StepSet } from '#lab/evidence/answer-set.js';
 import { conformalRanks, detectorsOf } from '#lab/evidence/detectors.js';
 import { choose, evaluate } from '#lab/evidence/evaluate.js';
-import type { LabelledStep, StepSet } from '#lab/evidence/labelled-steps.js';
+import { byStatistic } from '#src/risk/risk.js';
 
 /** Answers of a right step, a wrong one, and what follows it; `doubt` is of the wrong step, and the right one has i. */
 function answers(count: number, doubt: (i: number) => number, entropy = doubt): StepSet {
@@ -9,8 +10,8 @@ function answers(count: number, doubt: (i: number) => number, entropy = doubt): 
     const step = (label: LabelledStep['label'], place: number, ...scores: number[]): LabelledStep => ({
       ...{ answer, label, place, tokens: 1 + (answer % 4) },
       scores: new Map([
-        ['adversarial', [scores[0]!]],
-        ['entropy', [null, scores[1]!]],
+        ['adversarial', byStatistic(() => scores[0]!)],
+        ['entropy', byStatistic(() => scores[1]!)],
       ]),
     });
     return [

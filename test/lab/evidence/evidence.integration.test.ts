@@ -4,51 +4,57 @@ import { flinch, lab, useFolder } from '../../support/cli.js';
 
 const { path } = useFolder();
 
-const bench = (out: string, seed: number, score: string, measures = 'entropy,nll') =>
+const bench = (out: string, score: string, measures: string, seed: number) =>
   flinch([
     ...['bench', 'run', '--suite', 'tasks', '--limit', '40', '--temperature', '1.5', '--seed', String(seed)],
     ...['--score', score, '--measures', measures, '--out', path(out)],
   ]);
+const collect = (file: string, ...runs: string[]) =>
+  lab(['evidence', 'collect', ...runs.map(path), '--output', path(file)]);
 
 describe('npm run lab -- evidence', () => {
   beforeAll(async () => {
-    await bench('first', 1, 'all');
-    await bench('second', 2, 'all');
-    await bench('wrong', 1, 'wrong');
-    await bench('other', 2, 'all', 'entropy');
+    await bench('first', 'all', 'entropy,nll', 1);
+    await bench('second', 'all', 'entropy,nll', 2);
   });
 
-  it('chooses on one run and tests on another', async () => {
-    const { code, stdout } = await lab(['evidence', path('first'), '--test', path('second'), '--json']);
+  it('collects runs, and makes tables of them', async () => {
+    expect(await collect('both.json', 'first')).toMatchObject({ code: 0, stderr: 'first: 40 answers\n' });
+    expect(await collect('both.json', 'first', 'second')).toMatchObject({ code: 0 });
+    const tables = ['evidence', 'tables', path('both.json'), '--test', 'second'];
+    const { code, stdout } = await lab([...tables, '--json']);
     expect(code).toBe(0);
-    const { choice, chosenOn, testedOn } = JSON.parse(stdout);
-    expect(chosenOn[0].wrong).toBeGreaterThan(5);
-    expect(testedOn[0]).toMatchObject({ name: expect.stringMatching(/^tasks/), answers: 40 });
-    const names = testedOn[0].detections.map(({ name }: { name: string }) => name);
-    expect(names).toContain(choice.chosen);
-    const tables = (await lab(['evidence', path('first')])).stdout;
-    expect(tables).toContain(`By the rule, the choice is ${choice.chosen}.`);
-    for (const row of ['chance', 'longest first', 'first tokens of steps'])
-      expect(tables).toMatch(new RegExp(`^\\| ${row} +\\|`, 'm'));
-  });
+    const { choice, sets } = JSON.parse(stdout);
+    expect(sets).toMatchObject([
+      { name: 'first', answers: 40 },
+      { name: 'second', answers: 40 },
+    ]);
+    expect(sets[0].wrong).toBeGreaterThan(5);
 
-  it('writes the tables of runs into pages', async () => {
     const page = path('page.md');
     await writeFile(page, '# Page\n\n<!-- table: second, hits -->\n\nText.\n');
-    const args = ['evidence', path('first'), '--test', path('second'), '--into', page];
-    expect(await lab(args)).toMatchObject({ code: 0, stdout: '' });
+    expect((await lab([...tables, '--into', page])).stdout).toContain(
+      `By the rule, the choice is ${choice.chosen}.`,
+    );
     expect(await readFile(page, 'utf8')).toMatch(
       /^# Page\n\n<!-- .+ -->\n\n\| measure +\|.*\n(\|.*\n)+\nText\.\n$/,
     );
     await writeFile(page, '<!-- table: second, differences -->\n\n');
-    expect((await lab(args)).stderr).toContain('there is no table second, differences');
+    expect((await lab([...tables, '--into', page])).stderr).toContain(
+      'there is no table second, differences',
+    );
   });
 
-  it('refuses runs that it cannot compare', async () => {
-    expect((await lab(['evidence', path('wrong')])).stderr).toContain('is not a run with --score all');
-    expect((await lab(['evidence', path('first'), '--test', path('other')])).stderr).toContain(
-      'has the measures entropy, the first run',
+  it('refuses what does not belong together', async () => {
+    await bench('wrong', 'wrong', 'entropy', 1);
+    expect((await collect('new.json', 'wrong')).stderr).toContain('is not a run with --score all');
+    expect((await collect('new.json', 'nowhere')).stderr).toContain('is not a run folder');
+    await writeFile(
+      path('other.json'),
+      JSON.stringify([{ name: 'first', model: 'reasoner', problems: 40, measures: ['nll'], answers: [] }]),
     );
-    expect((await lab(['evidence', path('nowhere')])).stderr).toContain('is not a run folder');
+    expect((await collect('other.json', 'first')).stderr).toContain(
+      'first: the file has measures nll, the run entropy,nll',
+    );
   });
 });

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { type AnswerSet, labelledSteps } from '#lab/evidence/answer-set.js';
+import { evidenceOf, evidenceTables } from '#lab/evidence/tables.js';
+
+type Answer = AnswerSet['answers'][number];
+
+/** A wrong answer of three steps, whose second is wrong, and a right one of two. */
+function pair(i: number, wrong: number): Answer[] {
+  const scored = (...sums: (number | null)[]) => ({ sum: sums, mean: sums, max: sums });
+  const answer = (id: string, others: Partial<Answer>): Answer => ({
+    ...{
+      id,
+      writer: i % 2 === 0 ? 'Qwen2.5-7B-Instruct' : 'Meta-Llama-3-8B',
+      correct: true,
+      firstWrong: null,
+    },
+    ...{ tokens: [4, 6, 5], chance: null, first: null, hits: {}, steps: {} },
+    ...others,
+  });
+  const hit = i % 4 === 0 ? '1'.repeat(8) : '0'.repeat(8);
+  return [
+    answer(`wrong-${i}`, {
+      ...{
+        correct: false,
+        firstWrong: 1,
+        chance: Array(8).fill(0.5),
+        first: [...Array(5).fill(0.25), null, null, null],
+      },
+      hits: { adversarial: '1'.repeat(8), nll: hit, position: '0'.repeat(8) },
+      steps: { adversarial: scored(i / 100, wrong, 9), nll: scored(i / 100, i / 100, null) },
+    }),
+    answer(`right-${i}`, {
+      tokens: [3, 3],
+      steps: { adversarial: scored(i / 100, 0), nll: scored(i / 100, 0) },
+    }),
+  ];
+}
+
+const setOf = (name: string, wrong = 5): AnswerSet => ({
+  ...{ name, model: 'reasoner', problems: 100, measures: ['adversarial', 'nll'] },
+  answers: Array.from({ length: 20 }, (_, i) => pair(i, wrong)).flat(),
+});
+
+const cells = (text: string): string[][] =>
+  text
+    .split('\n')
+    .slice(2)
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+
+describe('the tables of npm run lab -- evidence', () => {
+  const sets = [setOf('one'), setOf('two')];
+  const evidence = evidenceOf(sets, ['two']);
+  const tables = evidenceTables(sets, evidence);
+  const of = (name: string) => cells(tables.get(name)!);
+
+  it('count answers and steps', () => {
+    expect(of('sets')).toEqual([
+      ['one', 'reasoner', '40', '100', '20', '60', '20'],
+      ['two', 'reasoner', '40', '100', '20', '60', '20'],
+    ]);
+  });
+
+  it('show what measures hit, and controls', () => {
+    const rows = new Map(of('one, hits').map(([name, ...values]) => [name, values]));
+    expect(rows.get('Adv. Pert.')!.map((cell) => cell.slice(0, 5))).toEqual([
+      '1.000',
+      '1.000',
+      '1.000',
+      '0.000',
+    ]);
+    expect(rows.get('NLL')![0]).toMatch(/^0\.250 \[/);
+    expect(rows.get('chance')).toEqual(['0.500', '0.500', '0.500', '0.333']);
+    expect(rows.get('first tokens of steps')).toEqual(['0.250', '0.250', '0.250', '']);
+    expect(rows.get('longest first')![3]).toMatch(/^1\.000/);
+  });
+
+  it('compare Adv. Pert. with the others on the same answers', () => {
+    const [nll] = of('one, differences');
+    expect(nll![0]).toBe('NLL');
+    expect(nll![1]).toMatch(/^0\.750 \[.*\], p < 0\.001$/);
+  });
+
+  it('tell writers apart', () => {
+    expect(
+      of('one, writers').map(([family, count, adversarial, nll]) => [family, count, adversarial, nll]),
+    ).toEqual([
+      ['Llama', '10', expect.stringMatching(/^1\.00/), expect.stringMatching(/^0\.00/)],
+      ['Qwen2.5', '10', expect.stringMatching(/^1\.00/), expect.stringMatching(/^0\.50/)],
+    ]);
+  });
+
+  it('have the paper beside them', () => {
+    const rows = of('the paper');
+    expect(rows[0]).toEqual(['Llama-3.1-8B-Instruct', 'paper, MATH', '0.37', '0.38', '0.37', '0.54', '']);
+    expect(rows.at(-1)!.slice(0, 2)).toEqual(['reasoner', 'two']);
+  });
+
+  it('choose on the sets that are not to test on', () => {
+    const { chosen } = evidence.choice;
+    expect(chosen).toMatch(/^adversarial/);
+    expect(of('two, steps').map(([name]) => name)).toContain(`**${chosen}**`);
+    // By its labels the second set is the other way round, and changes nothing.
+    expect(evidenceOf([sets[0]!, setOf('two', -5)], ['two']).choice.chosen).toBe(chosen);
+  });
+
+  it('cannot be made of sets that have nothing in common', () => {
+    expect(() => evidenceOf(sets, ['three'])).toThrow('there is no set three: one; two');
+    expect(() => evidenceOf(sets, ['one', 'two'])).toThrow('there is none to choose on');
+    expect(() => evidenceOf([sets[0]!, { ...sets[1]!, measures: ['nll'] }], [])).toThrow(
+      'two: has the measures nll',
+    );
+  });
+});
+
+it('labels steps up to the first wrong one', () => {
+  const { steps } = labelledSteps(setOf('one'));
+  expect(steps.slice(0, 5).map(({ label }) => label)).toEqual(['right', 'wrong', 'after', 'right', 'right']);
+  expect(steps[2]!.scores.get('nll')!.sum).toBe(Number.NEGATIVE_INFINITY);
+});

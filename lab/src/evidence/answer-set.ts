@@ -1,3 +1,5 @@
+import { basename, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Aggregated, MeasureDigest, ScoredCase } from '#bench/evaluate/case.js';
 import { LONGEST, POSITION } from '#bench/evaluate/case.js';
@@ -44,14 +46,15 @@ export type AnswerSet = z.output<typeof answerSetSchema>;
 type Answer = AnswerSet['answers'][number];
 
 /**
- * The answers of a run of `flinch bench run --score all` that are scored so far. Left out are those that were cut off,
- * and wrong ones whose first wrong step is not known.
+ * The answers of a run of `flinch bench run --score all`, or of a shard of one, that are scored so far, under the name of
+ * the run's folder. Left out are those that were cut off, and wrong ones whose first wrong step is not known.
  * @throws UsageError for another folder
  */
-export async function collectAnswers(folder: string, name: string): Promise<AnswerSet> {
+export async function collectAnswers(folder: string): Promise<AnswerSet> {
   const { settings, about, problems } = await readRun(folder);
   if (settings.score !== 'all') throw new UsageError(`${folder}: is not a run with --score all`);
   const cases = (await casesOfRun(folder)).filter(({ correct, wrong }) => correct || wrong);
+  const name = basename(resolve(folder, settings.shard.of > 1 ? '../..' : '.'));
   const writers = new Map(problems.map(({ id, given }) => [id, given?.generator ?? null]));
   const measures = settings.measures.filter((measure) => cases[0]?.measures.get(measure)?.steps.has('sum'));
   return {
@@ -79,6 +82,32 @@ function answerOf(one: ScoredCase, measures: readonly string[], writer: string |
     ),
   };
 }
+
+/**
+ * Answers of two runs of the same problems by the same model, with the measures of both.
+ * @throws UsageError where models differ, or texts
+ */
+export function joinSets(before: AnswerSet, later: AnswerSet): AnswerSet {
+  if (before.model !== later.model)
+    throw new UsageError(`${later.name}: the file has answers of ${before.model}, the run of ${later.model}`);
+  const answers = new Map(before.answers.map((answer) => [answer.id, answer]));
+  for (const answer of later.answers) {
+    const known = answers.get(answer.id);
+    if (known && !isDeepStrictEqual(known.tokens, answer.tokens))
+      throw new UsageError(`${later.name}: ${answer.id} is another answer in the file`);
+    const hits = { ...known?.hits, ...answer.hits };
+    answers.set(answer.id, { ...answer, hits, steps: { ...known?.steps, ...answer.steps } });
+  }
+  const measures = [...new Set([...before.measures, ...later.measures])];
+  const problems = Math.max(before.problems, later.problems);
+  return { ...later, problems, measures, answers: [...answers.values()] };
+}
+
+/** Without the answers that lack a measure. */
+export const complete = (set: AnswerSet): AnswerSet => ({
+  ...set,
+  answers: set.answers.filter(({ steps }) => set.measures.every((measure) => steps[measure])),
+});
 
 /** To five digits. */
 const rounded = (value: number): number | null =>

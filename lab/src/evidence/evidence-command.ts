@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { note, say } from '#cli/terminal.js';
-import { UsageError } from '#src/files/errors.js';
 import { readJsonFile } from '#src/files/json-text.js';
 import { withTables } from '../page-tables.js';
-import { type AnswerSet, answerSetSchema, collectAnswers } from './answer-set.js';
+import { type AnswerSet, answerSetSchema, collectAnswers, complete, joinSets } from './answer-set.js';
 import { written } from './evaluate.js';
 import { choiceText, evidenceOf, evidenceTables } from './tables.js';
 
@@ -25,8 +22,14 @@ export function evidenceCommand(): Command {
 const collectCommand = (): Command =>
   new Command('collect')
     .description('Add what the tables need of runs to a file. A run may be unfinished.')
-    .argument('<folders...>', 'folders of flinch bench run --score all; their names are those of the sets')
-    .requiredOption('--output <file>', 'file to write; answers that it has of the same set are kept')
+    .argument(
+      '<folders...>',
+      'folders of flinch bench run --score all, or shards of them; their names are those of the sets',
+    )
+    .requiredOption(
+      '--output <file>',
+      'file to write; answers and measures that it has of the same set are kept',
+    )
     .addHelpText(
       'after',
       '\nExample:\n  $ npm run lab -- evidence collect runs/gsm8k runs/math --output /tmp/evidence.json',
@@ -35,8 +38,9 @@ const collectCommand = (): Command =>
       const sets = new Map<string, AnswerSet>();
       if (existsSync(output)) for (const set of readSets(output)) sets.set(set.name, set);
       for (const folder of folders) {
-        const set = await collectAnswers(folder, basename(folder));
-        const joined = join(sets.get(set.name), set);
+        const set = await collectAnswers(folder);
+        const before = sets.get(set.name);
+        const joined = before ? joinSets(before, set) : set;
         note(`${set.name}: ${joined.answers.length} answers\n`);
         sets.set(set.name, joined);
       }
@@ -46,16 +50,6 @@ const collectCommand = (): Command =>
       );
       await writeFile(output, `[\n${lines.join(',\n')}\n]\n`);
     });
-
-/** @throws UsageError where the run is not that of the set */
-function join(before: AnswerSet | undefined, set: AnswerSet): AnswerSet {
-  if (!before) return set;
-  for (const key of ['model', 'measures'] as const)
-    if (!isDeepStrictEqual(before[key], set[key]))
-      throw new UsageError(`${set.name}: the file has ${key} ${before[key]}, the run ${set[key]}`);
-  const byId = new Map([...before.answers, ...set.answers].map((answer) => [answer.id, answer]));
-  return { ...set, answers: [...byId.values()] };
-}
 
 const readSets = (file: string): AnswerSet[] => readJsonFile(file, z.array(answerSetSchema));
 
@@ -77,7 +71,7 @@ const tablesCommand = (): Command =>
       '\nExample:\n  $ npm run lab -- evidence tables docs/results/pretrained.json --test qwen-0.5b-math-read',
     )
     .action(async (file: string, { test, into, json }: TablesOptions) => {
-      const sets = readSets(file);
+      const sets = readSets(file).map(complete);
       const evidence = evidenceOf(sets, test);
       const { choice, evaluated } = evidence;
       if (json) {

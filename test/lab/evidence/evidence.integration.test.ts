@@ -51,10 +51,10 @@ describe('npm run lab -- evidence', () => {
     expect((await collect('new.json', 'nowhere')).stderr).toContain('is not a run folder');
     await writeFile(
       path('other.json'),
-      JSON.stringify([{ name: 'first', model: 'reasoner', problems: 40, measures: ['nll'], answers: [] }]),
+      JSON.stringify([{ name: 'first', model: 'other', problems: 40, measures: ['nll'], answers: [] }]),
     );
     expect((await collect('other.json', 'first')).stderr).toContain(
-      'first: the file has measures nll, the run entropy,nll',
+      'first: the file has answers of other, the run of reasoner',
     );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerSet, labelledSteps } from '#lab/evidence/answer-set.js';
+import { type AnswerSet, complete, joinSets, labelledSteps } from '#lab/evidence/answer-set.js';
 import { evidenceOf, evidenceTables } from '#lab/evidence/tables.js';
 
 type Answer = AnswerSet['answers'][number];
@@ -121,4 +121,34 @@ it('labels steps up to the first wrong one', () => {
   const { steps } = labelledSteps(setOf('one'));
   expect(steps.slice(0, 5).map(({ label }) => label)).toEqual(['right', 'wrong', 'after', 'right', 'right']);
   expect(steps[2]!.scores.get('nll')!.sum).toBe(Number.NEGATIVE_INFINITY);
+});
+
+describe('sets of several runs', () => {
+  const set = setOf('one');
+  const only = (measure: string, answers: AnswerSet['answers']): AnswerSet => ({
+    ...{ ...set, measures: [measure] },
+    answers: answers.map((answer) => ({
+      ...answer,
+      hits: answer.hits[measure] === undefined ? {} : { [measure]: answer.hits[measure] },
+      steps: { [measure]: answer.steps[measure]! },
+    })),
+  });
+
+  it('have the measures of all, and answers that have them', () => {
+    const joined = joinSets(only('adversarial', set.answers), only('nll', set.answers.slice(0, 6)));
+    expect(joined).toMatchObject({ measures: ['adversarial', 'nll'], answers: { length: 40 } });
+    const { answers } = complete(joined);
+    expect(answers.map(({ id }) => id)).toEqual(set.answers.slice(0, 6).map(({ id }) => id));
+    expect(answers[0]).toMatchObject({
+      ...set.answers[0]!,
+      hits: { adversarial: '11111111', nll: '11111111' },
+    });
+  });
+
+  it('are of the same texts by the same model', () => {
+    expect(() => joinSets(set, { ...set, model: 'other' })).toThrow('one: the file has answers of reasoner');
+    const [first, ...others] = set.answers;
+    const changed = { ...set, answers: [{ ...first!, tokens: [1, 2, 3] }, ...others] };
+    expect(() => joinSets(set, changed)).toThrow('one: wrong-0 is another answer in the file');
+  });
 });

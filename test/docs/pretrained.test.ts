@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { answerSetSchema, complete } from '#lab/evidence/answer-set.js';
+import { evidenceOf, evidenceTables } from '#lab/evidence/tables.js';
+import { withTables } from '#lab/page-tables.js';
+
+const read = (file: string): string => readFileSync(`docs/results/${file}`, 'utf8');
+const sets = z
+  .array(answerSetSchema)
+  .parse(JSON.parse(read('pretrained.json')))
+  .map(complete);
+const tables = evidenceTables(sets, evidenceOf(sets, []));
+
+it.each(['pretrained.md', 'pretrained-detectors.md'])(
+  'docs/results/%s has the tables that follow from pretrained.json',
+  (file) => {
+    const page = read(file);
+    expect(page).toContain('<!-- table: ');
+    expect(withTables(page, tables)).toBe(page);
+  },
+);

@@ -8,7 +8,7 @@ import { withTables } from '#lab/page-tables.js';
 const read = (file: string): string => readFileSync(`docs/results/${file}`, 'utf8');
 const sets = z
   .array(answerSetSchema)
-  .parse(JSON.parse(read('pretrained.json')))
+  .parse(JSON.parse(readFileSync('lab/data/pretrained.json', 'utf8')))
   .map(complete);
 const tables = evidenceTables(sets, evidenceOf(sets, []));
 

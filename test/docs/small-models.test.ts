@@ -7,7 +7,7 @@ import { smallModelsTables } from '#lab/small-models/tables.js';
 import { unitSetSchema } from '#lab/small-models/units.js';
 
 const read = (file: string): string => readFileSync(`docs/results/${file}`, 'utf8');
-const sets = z.array(unitSetSchema).parse(JSON.parse(read('small-models.json')));
+const sets = z.array(unitSetSchema).parse(JSON.parse(readFileSync('lab/data/small-models.json', 'utf8')));
 const tables = smallModelsTables(sets);
 
 describe.each(['small-models.md', 'small-models-tables.md'])('docs/results/%s', (file) => {

@@ -13,7 +13,7 @@ const score = z.number().nullable();
 const chances = z.array(z.number().nullable()).nullable();
 
 /**
- * A run in docs/results/pretrained.json: of each answer what the tables need, which is less than a tenth of the scores of
+ * A run in lab/data/pretrained.json: of each answer what the tables need, which is less than a tenth of the scores of
  * its tokens.
  */
 export const answerSetSchema = z.strictObject({

@@ -68,7 +68,7 @@ const tablesCommand = (): Command =>
     .option('--json', 'print the choice and all scores of a step as JSON')
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- evidence tables docs/results/pretrained.json --test qwen-0.5b-math-read',
+      '\nExample:\n  $ npm run lab -- evidence tables lab/data/pretrained.json --test qwen-0.5b-math-read',
     )
     .action(async (file: string, { test, into, json }: TablesOptions) => {
       const sets = readSets(file).map(complete);

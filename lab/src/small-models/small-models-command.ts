@@ -160,7 +160,7 @@ const tablesCommand = (): Command =>
     .argument('<file>', 'file of collect')
     .option('--into <pages...>', 'Markdown pages; a table replaces the one after its comment')
     .option('--roc <file>', 'SVG file to write with the ROC curves')
-    .addHelpText('after', '\nExample:\n  $ npm run lab -- small-models tables docs/results/small-models.json')
+    .addHelpText('after', '\nExample:\n  $ npm run lab -- small-models tables lab/data/small-models.json')
     .action(async (file: string, { into, roc }: { into?: string[]; roc?: string }) => {
       const sets = readJsonFile(file, z.array(unitSetSchema));
       if (roc) await writeFile(roc, await rocFigure(sets));

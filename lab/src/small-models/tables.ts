@@ -16,7 +16,7 @@ import {
 import { type Detector, describe, detectorLabel, HEADS, labelOf, temperature } from './labels.js';
 import { LENGTH, type UnitSet } from './units.js';
 
-/** Tables of docs/results/small-models.md by their names: all follow from docs/results/small-models.json. */
+/** Tables of docs/results/small-models.md by their names: all follow from lab/data/small-models.json. */
 export function smallModelsTables(sets: readonly UnitSet[]): ReadonlyMap<string, string> {
   const evaluated = sets.map((set) => evaluate(completeMeasures(set)));
   const partial = sets

@@ -7,7 +7,7 @@ import { TASKS } from './tasks.js';
 /** The task whose answers are one unit each: a run of the suite. */
 export const QUESTIONS = 'questions';
 
-/** docs/results/small-models.json: every unit that counts, with its label and scores; the page's tables follow from it. */
+/** lab/data/small-models.json: every unit that counts, with its label and scores; the page's tables follow from it. */
 export const unitSetSchema = z.strictObject({
   task: z.enum([...settingsSchema.shape.task.options, QUESTIONS]),
   ...settingsSchema.pick({ model: true, temperature: true }).shape,

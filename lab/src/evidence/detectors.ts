@@ -90,7 +90,7 @@ function compared(steps: readonly LabelledStep[], measure: string): Detector[] {
       scores: conformalRanks(steps, sums, lengthClasses(steps)),
     },
     ...Object.entries(WITHIN).map(([name, within]): Detector => {
-      const scores = withinAnswers(steps, sums, within);
+      const scores = withinAnswers(steps, sums.map(orNothing), within);
       return { name: `${measure}, sum, ${name}`, needs: 'the whole answer', passes, scores };
     }),
   ];
@@ -165,11 +165,8 @@ function logOdds(
   labelled?: readonly LabelledStep[],
 ): number[] {
   const features = (step: LabelledStep): number[] => [
-    // A step that was skipped as a whole has nothing doubtful in it.
     ...measures.flatMap((measure) =>
-      STATISTICS.map((statistic) => scoreOf(step, measure, statistic)).map((score) =>
-        Number.isFinite(score) ? score : 0,
-      ),
+      STATISTICS.map((statistic) => orNothing(scoreOf(step, measure, statistic))),
     ),
     step.tokens,
     step.place,
@@ -186,6 +183,9 @@ function logOdds(
   );
   return steps.map((step) => probes[foldOf(step)]!(features(step)));
 }
+
+/** A step that was skipped as a whole has nothing doubtful in it. */
+const orNothing = (score: number): number => (Number.isFinite(score) ? score : 0);
 
 const scoreOf = ({ scores }: LabelledStep, measure: string, statistic: Statistic): number =>
   scores.get(measure)![statistic];

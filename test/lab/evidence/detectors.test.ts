@@ -59,6 +59,15 @@ describe('the detectors of npm run lab -- evidence', () => {
     expect([right, wrong]).toEqual([10, 10]);
   });
 
+  it('take a step without a scored token for one with nothing doubtful in it', () => {
+    const set = answers(10, () => Number.NEGATIVE_INFINITY);
+    const of = (how: string) => detectorsOf(set).find(({ name }) => name === `entropy, sum, ${how}`)!.scores;
+    // The first answer's steps are 0, none and a million.
+    expect(of('share of the answer').slice(0, 3)).toEqual([0, 0, 1]);
+    expect(of('z-score in the answer').every(Number.isFinite)).toBe(true);
+    expect(found(set, 'entropy, sum').auroc.value).toBe(0);
+  });
+
   it('find what the threshold of other answers finds', () => {
     // Wrong steps of even answers score more than all right ones, those of odd answers less.
     const set = answers(100, (i) => (i % 2 === 0 ? 1000 : -1));

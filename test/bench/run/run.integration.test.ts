@@ -58,7 +58,7 @@ describe('flinch bench run', () => {
     expect(JSON.parse(stdout)).toMatchObject({ counts });
     const all = evaluation.tokens.filter(({ scope }) => scope === 'all');
     expect(all.map(({ measure, n }) => [measure, n])).toEqual(
-      ['adversarial', 'nll', 'position', 'chance'].map((measure) => [measure, counts!.located]),
+      ['adversarial', 'nll', 'position', 'first', 'chance'].map((measure) => [measure, counts!.located]),
     );
     expect(evaluation.pooled.some(({ measure }) => measure === 'adversarial')).toBe(true);
     expect(evaluation.paired).toContainEqual(

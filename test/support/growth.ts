@@ -1,8 +1,8 @@
 /** Factor of the number of items. Quadratic work then takes 16 times as long. */
 const TIMES = 4;
-/** Limit between linear (4) and quadratic growth (16): their geometric mean. */
-export const MOST_GROWTH = 8;
-const TRIES = 5;
+/** Limit between linear (4) and quadratic growth (16). */
+export const MOST_GROWTH = 7;
+const TRIES = 3;
 
 /**
  * Factor of the processor time for four times as many items.

@@ -1,3 +1,4 @@
+import { CONTROLS } from '../evaluate/case.js';
 import { parseMeasure } from './measure-name.js';
 
 /** The paper's words where it has some. */
@@ -60,5 +61,4 @@ export function measureLabel(name: string): string {
 }
 
 /** Measures that no other should be below. */
-export const isControl = (measure: string): boolean =>
-  ['chance', 'longest', 'position', 'first'].includes(parseMeasure(measure).method);
+export const isControl = (measure: string): boolean => CONTROLS.includes(parseMeasure(measure).method);

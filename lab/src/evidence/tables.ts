@@ -25,9 +25,11 @@ export function evidenceOf(sets: readonly AnswerSet[], test: readonly string[]):
   if (unknown !== undefined) throw new UsageError(`there is no set ${unknown}: ${names(sets)}`);
   const [first] = sets.filter(({ name }) => !test.includes(name));
   if (!first) throw new UsageError('all sets are to test on: there is none to choose on');
-  for (const { name, measures } of sets)
+  for (const { name, measures, answers } of sets) {
+    if (answers.length === 0) throw new UsageError(`${name}: no answer has scores of all measures`);
     if (!isDeepStrictEqual(measures, first.measures))
       throw new UsageError(`${name}: has the measures ${measures}, ${first.name} ${first.measures}`);
+  }
   const labelled = labelledSteps(first);
   const evaluated = sets.map((set) =>
     evaluate(labelledSteps(set), test.includes(set.name) ? labelled : undefined),

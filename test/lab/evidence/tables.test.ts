@@ -114,6 +114,9 @@ describe('the tables of npm run lab -- evidence', () => {
     expect(() => evidenceOf([sets[0]!, { ...sets[1]!, measures: ['nll'] }], [])).toThrow(
       'two: has the measures nll',
     );
+    expect(() => evidenceOf([{ ...sets[0]!, answers: [] }], [])).toThrow(
+      'one: no answer has scores of all measures',
+    );
   });
 });
 

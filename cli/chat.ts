@@ -21,7 +21,7 @@ import { generate } from '../src/stream/generate.js';
 import { eventFields } from '../src/stream/wire.js';
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../src/tokenizer/prompt.js';
-import { METHODS, type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../src/uncertainty/method-names.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
@@ -33,8 +33,17 @@ import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter
 import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
+import { fieldOption } from './field-option.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
-import { collectText, deviceOption, integer, modelOption, precisionOption, real } from './options.js';
+import {
+  collectText,
+  deviceOption,
+  integer,
+  modelOption,
+  parseMethods,
+  precisionOption,
+  real,
+} from './options.js';
 import { addScoringOption, METHOD_HELP, scoringOf } from './scoring-options.js';
 import { paint, remark, say } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
@@ -52,6 +61,7 @@ interface ChatOptions {
   readonly seed?: number;
   readonly maxTokens?: number;
   readonly score: boolean;
+  readonly methods?: readonly Method[];
   readonly color: Method;
   readonly method?: Method;
   readonly scoring: Readonly<Record<string, unknown>>;
@@ -103,6 +113,11 @@ export function chatCommand(): Command {
     .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')
     .addOption(
+      fieldOption('methods', '<names>', `${DEFAULT_METHODS.join(',')}, and those of --color and --method`)
+        .argParser(parseMethods)
+        .conflicts('score'),
+    )
+    .addOption(
       new Option(
         '--color <method>',
         `score shown by the colours (default: the one that the calibration names, or else ${DEFAULT_GUARD.method})`,
@@ -121,6 +136,7 @@ Retracted text is only shown with --json; without it, rollback and reflect use -
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
   $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ flinch chat --methods nll,entropy,margin "What is 12 + 30 - 5?"
   $ flinch chat --color random --scoring samples=10 "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
@@ -150,15 +166,18 @@ async function chat(question: string | undefined, given: GivenOptions): Promise<
   }
 }
 
-const withColor = (given: GivenOptions, judge: Method = DEFAULT_GUARD.method): ChatOptions => ({
-  ...given,
-  color: given.color ?? judge,
-});
+/** By default the colours show the method that judges, if it is one of the methods, else the first of them. */
+function withColor(given: GivenOptions, judge: Method = DEFAULT_GUARD.method): ChatOptions {
+  const { methods = [judge], color = methods.includes(judge) ? judge : methods[0]! } = given;
+  return { ...given, color };
+}
 
 function scoringFor(options: ChatOptions): Scoring | null {
   const { color, method = color, seed = 0, score } = options;
   if (!score) return null;
-  return scoringOf(options, [...new Set<Method>([...PROBABILITY_METHODS, color, method])], seed);
+  const { methods = [...new Set<Method>([...DEFAULT_METHODS, color, method])] } = options;
+  if (!methods.includes(color)) throw new UsageError(`--color: ${color} is not among --methods`);
+  return scoringOf(options, methods, seed);
 }
 
 /** @throws SettingsError */

@@ -1,4 +1,5 @@
 import chalk from 'chalk';
+import type { WritingSpeed } from '../src/cost/writing-speed.js';
 import { visibleLine } from '../src/files/visible.js';
 
 /** Bytes as people read them. */
@@ -15,3 +16,16 @@ export function formatBytes(bytes: number): string {
 
 /** Heading of one line, whatever is in the name that it shows. */
 export const heading = (text: string): string => chalk.bold(visibleLine(text));
+
+/** What a stream costs, in a line. */
+export function priceOf({ withoutPasses, withAdversarial }: WritingSpeed): string {
+  const speed = `about ${rounded(withoutPasses)} tokens/s`;
+  if (withAdversarial === null) return `${speed}, several times slower with Adv. Pert.`;
+  if (withAdversarial > SAME * withoutPasses) return `${speed}, with Adv. Pert. or without`;
+  return `${speed}, about ${rounded(withAdversarial)} with Adv. Pert.`;
+}
+
+/** Share from which on a difference is noise. */
+const SAME = 0.95;
+
+const rounded = (speed: number): number => Number(speed.toPrecision(2));

@@ -3,6 +3,8 @@ import { Command } from 'commander';
 import type { ModelConfig } from '../src/checkpoint/config.js';
 import { type MachineSpeed, measureMachine } from '../src/cost/machine-speed.js';
 import { type ResponseCost, type ResponseSize, responseCost } from '../src/cost/response-cost.js';
+import { measureWriting, type WritingSpeed } from '../src/cost/writing-speed.js';
+import { Engine } from '../src/engine/engine.js';
 import { integerBytes } from '../src/engine/integer-weights.js';
 import {
   decodeMemory,
@@ -16,11 +18,15 @@ import { UsageError } from '../src/files/errors.js';
 import { visibleLine } from '../src/files/visible.js';
 import { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
-import { formatBytes, heading } from './format.js';
+import { reportConversion } from './conversion.js';
+import { formatBytes, heading, priceOf } from './format.js';
 import { localModel } from './hub-download.js';
 import { type CalibrationPlace, type ModelFacts, readModelFacts } from './model-facts.js';
 import { integer, real } from './options.js';
 import { say } from './terminal.js';
+
+/** Of a token, by the estimate: a slower model is not opened to be measured. */
+const MOST_SECONDS = 0.1;
 
 interface InspectOptions {
   readonly length?: number;
@@ -39,7 +45,10 @@ export function inspectCommand(): Command {
       'length of prompt plus response (default: the context length, at most 1024)',
       integer(2, 1 << 20),
     )
-    .option('--time', 'measure this machine (2 s) and estimate the time of one response')
+    .option(
+      '--time',
+      'estimate the time of one response from the speed of this machine, and measure how fast it is written',
+    )
     .option('--prompt <tokens>', 'prompt tokens within --length, for --time', integer(1, 1 << 20), 200)
     .option('--gflops <number>', 'compute speed in GFLOP/s, instead of measuring it', real(0.001, 1e9))
     .option('--bandwidth <number>', 'memory bandwidth in GB/s, instead of measuring it', real(0.001, 1e6))
@@ -57,11 +66,12 @@ Examples:
 
 /** @throws ModelError; UsageError */
 export async function inspect(model: string, options: InspectOptions): Promise<void> {
-  const facts = await readModelFacts(await localModel(model));
+  const path = await localModel(model);
+  const facts = await readModelFacts(path);
   const { config } = facts;
   const positions = options.length ?? Math.min(config.maxPositions, 1024);
   const memory = memoryOf(config, positions);
-  const time = await timeOf(facts, positions, options);
+  const time = await timeOf(path, facts, positions, options);
   if (options.json) {
     const { files, integers, float8: _, ...rest } = facts;
     const precisions = {
@@ -103,10 +113,13 @@ interface Time {
   readonly size: ResponseSize;
   readonly machine: MachineSpeed;
   readonly seconds: ResponseCost;
+  /** `null` for a model that is not there, or too slow, and where the speed of the machine was given. */
+  readonly writing: WritingSpeed | null;
 }
 
 async function timeOf(
-  { config, weightBytes }: ModelFacts,
+  model: string,
+  { config, weightBytes, files }: ModelFacts,
   length: number,
   { time, prompt, gflops, bandwidth }: InspectOptions,
 ): Promise<Time | null> {
@@ -119,7 +132,20 @@ async function timeOf(
     bandwidth: bandwidth === undefined ? (measured?.bandwidth ?? 0) : bandwidth * 1e9,
   };
   const size = { prompt, response: length - prompt };
-  return { size, machine, seconds: responseCost(config, weightBytes, size, machine) };
+  const seconds = responseCost(config, weightBytes, size, machine);
+  const isQuick = seconds.generate < size.response * MOST_SECONDS;
+  const writing = isQuick && files && gflops === undefined && bandwidth === undefined;
+  return { size, machine, seconds, writing: writing ? await writingOf(model) : null };
+}
+
+async function writingOf(model: string): Promise<WritingSpeed> {
+  const engine = await Engine.open(model, { onConversion: reportConversion() });
+  try {
+    await engine.start(['decode', 'score']);
+    return await measureWriting(engine);
+  } finally {
+    await engine.close();
+  }
 }
 
 function rowsOf(facts: ModelFacts): [string, string][] {
@@ -207,7 +233,7 @@ function rotationOf({ ropes, layerRopes, headDim, layers }: ModelConfig): string
   return [...parts, ...(without > 0 ? [`none in ${without} of ${layers} layers`] : [])].join('; ');
 }
 
-function formatTime({ size, machine, seconds }: Time): string {
+function formatTime({ size, machine, seconds, writing }: Time): string {
   const speed = `${(machine.flops / 1e9).toFixed(0)} GFLOP/s, ${(machine.bandwidth / 1e9).toFixed(1)} GB/s`;
   const rows: [string, string][] = [
     ['write', seconds.generate],
@@ -217,7 +243,8 @@ function formatTime({ size, machine, seconds }: Time): string {
     [`tokur, ${DEFAULT_TOKUR.samples} samples`, seconds.tokur],
   ].map(([name, value]) => [String(name), formatSeconds(Number(value))]);
   const title = heading(`Time of a prompt of ${size.prompt} and a response of ${size.response} tokens`);
-  return `${title} (estimate, at least; ${speed})\n${table(rows)}`;
+  const measured = writing && `\n${heading('One stream')} (measured): ${priceOf(writing)}`;
+  return `${title} (estimate, at least; ${speed})\n${table(rows)}${measured ?? ''}`;
 }
 
 function formatSeconds(seconds: number): string {

@@ -5,6 +5,7 @@ import { ConfigError } from '../gateway/config/config-error.js';
 import { type ConfigLayer, nest } from '../gateway/config/layer.js';
 import { snapshotName } from '../src/files/hub-snapshot.js';
 import { reasonerPath } from '../src/package-root.js';
+import type { Method } from '../src/uncertainty/method-names.js';
 import { optionFile } from './option-file.js';
 
 /** Characters of a model's name, as gateway/config/config.ts has it. */
@@ -19,6 +20,7 @@ export interface ServeFlags {
   readonly healthPort?: number;
   readonly workers?: number;
   readonly allowAnonymous?: true;
+  readonly methods?: readonly Method[];
   readonly logLevel?: string;
   readonly model?: string;
   readonly upstream?: string;
@@ -76,6 +78,7 @@ const FIELD_FLAGS: readonly {
     path: ['access', 'allow_anonymous'],
     value: ({ allowAnonymous }) => allowAnonymous,
   },
+  { flag: '--methods', path: ['guard', 'defaults', 'methods'], value: ({ methods }) => methods },
   { flag: '--log-level', path: ['log', 'level'], value: ({ logLevel }) => logLevel },
 ];
 

@@ -4,15 +4,16 @@ import type { Workers } from '../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../src/engine/device.js';
 import { PRECISIONS } from '../src/engine/precision.js';
 import { visible, visibleLine } from '../src/files/visible.js';
+import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
 import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
 import { ModelOption } from './model-option.js';
-import { collectText, integer, parseBytes } from './options.js';
+import { collectText, integer, parseBytes, parseMethods } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
+import { calibrationHints, priceHints, scorerHints } from './serve-hints.js';
 import { say } from './terminal.js';
-import { uncalibrated } from './uncalibrated.js';
 
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
@@ -86,6 +87,11 @@ export function serveCommand(): Command {
       parseBytes,
     )
     .optionsGroup('Other:')
+    .option(
+      '--methods <names>',
+      `scores of each token, unless a request, key or model has its own; without adversarial, none takes a pass (default: ${DEFAULT_METHODS.join(',')})`,
+      parseMethods,
+    )
     .addOption(
       new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices([
         'debug',
@@ -106,6 +112,7 @@ Examples:
   $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
   $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
       --scorer ~/models/Qwen2.5-0.5B-Instruct
+  $ flinch serve --methods nll,entropy,margin
   $ flinch serve --config flinch.yaml --check-config
   $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
       "model": "reasoner", "stream": true,
@@ -146,9 +153,15 @@ async function serve(options: ServeOptions): Promise<void> {
     const names = describeModels(config, gateway.engines);
     logger.info({ models: names, url: gateway.url }, 'serving');
     const serving = `${heading('flinch')} serves ${visibleLine(names.join(', '))} at ${heading(gateway.url)} (Ctrl-C to stop)`;
-    const hints = await calibrationHints(gateway.engines);
+    const hints = [...scorerHints(config), ...(await calibrationHints(gateway.engines))];
     // Serving goes on if this cannot be printed.
-    new LogWriter(1).write([serving, ...hints.map(visibleLine)].map((line) => `${line}\n`).join(''));
+    const print = (lines: readonly string[]): void =>
+      new LogWriter(1).write(lines.map((line) => `${line}\n`).join(''));
+    print([serving, ...hints.map(visibleLine)]);
+    priceHints(config, gateway.engines).subscribe({
+      next: (hint) => print([visibleLine(hint)]),
+      error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
+    });
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));
   } finally {
@@ -164,15 +177,6 @@ const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): s
     const engine = engines.get(name);
     return engine ? `${name} on ${formatDevices(engine)}` : name;
   });
-
-/** A line for each model whose flags use a running estimate. */
-async function calibrationHints(engines: Workers['engines']): Promise<string[]> {
-  const all = [...engines].map(async ([name, { checkpoint }]) => {
-    const hint = await uncalibrated(checkpoint);
-    return hint === null ? [] : [`${name} is ${hint}`];
-  });
-  return (await Promise.all(all)).flat();
-}
 
 /**
  * Signals that end the process: at once while nobody waits for the next of them, as there is nothing to drain then. As

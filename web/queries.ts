@@ -9,10 +9,9 @@ import {
   type Step,
   type Token,
 } from 'flinch-client';
-import type { Method } from 'flinch-client/protocol';
+import { DEFAULT_METHODS, type Method } from 'flinch-client/protocol';
 import { fullScale, strength } from './colour.js';
 import type { MarkedRange } from './markdown.js';
-import { USUAL_METHODS } from './words.js';
 
 /** Queries of the page on an answer. */
 
@@ -55,7 +54,7 @@ export function strongest(
 }
 
 /** The methods that this answer has scores of; before it has begun, those that are usual. */
-export const methodsOf = ({ guard }: Answer): readonly Method[] => guard?.methods ?? USUAL_METHODS;
+export const methodsOf = ({ guard }: Answer): readonly Method[] => guard?.methods ?? DEFAULT_METHODS;
 
 /** How strongly each token is coloured, 0 to 1: by its risk where that is known, else by its score. */
 export interface Scale {

@@ -1,7 +1,7 @@
 import { type GuardRequest, ratedPer } from 'flinch-client';
-import type { Method } from 'flinch-client/protocol';
+import { DEFAULT_METHODS, type Method, PROBABILITY_METHODS } from 'flinch-client/protocol';
 import { byId, element, setText } from './dom.js';
-import { isMethod, METHOD_WORDS, USUAL_METHODS } from './words.js';
+import { isMethod, METHOD_WORDS } from './words.js';
 
 const ACTION_WORDS = {
   annotate: 'Mark it',
@@ -10,6 +10,8 @@ const ACTION_WORDS = {
   reflect: 'Ask the model to check it',
 } as const;
 type Action = keyof typeof ACTION_WORDS;
+
+const CHEAP: readonly Method[] = PROBABILITY_METHODS;
 
 /** Settings of the guard: the form of index.html, and its summary in a line. */
 export class SettingsPanel {
@@ -57,7 +59,7 @@ export class SettingsPanel {
     const method = methodOf(this.#method.value);
     const rollback = action === 'rollback';
     const wanted = [method, shown].flatMap((one) => one ?? []);
-    const further = new Set(wanted.filter((one) => !USUAL_METHODS.includes(one)));
+    const further = wanted.filter((one) => !CHEAP.includes(one));
     const isSet = (field: EventTarget): boolean => this.#set.has(field);
     return {
       ...(isSet(this.#action) && { action }),
@@ -68,8 +70,8 @@ export class SettingsPanel {
       }),
       ...(isSet(this.#delivery) && { delivery: this.#delivery.value === 'held' ? 'held' : 'immediate' }),
       ...(method && { method }),
-      // The others are not computed unless they are asked for.
-      ...(further.size > 0 && { methods: [...USUAL_METHODS, ...further] }),
+      // An operator may have left out those that take passes.
+      ...(further.length > 0 && { methods: [...new Set([...DEFAULT_METHODS, ...further])] }),
       ...(rollback && isSet(this.#candidates) && { candidates: this.#candidates.valueAsNumber }),
       ...(rollback &&
         isSet(this.#choose) && {

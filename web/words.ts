@@ -1,5 +1,5 @@
 import type { RiskLevel } from 'flinch-client';
-import { type FinishReason, type Method, type Part, PROBABILITY_METHODS } from 'flinch-client/protocol';
+import type { FinishReason, Method, Part } from 'flinch-client/protocol';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
   adversarial: {
@@ -53,9 +53,6 @@ export function isMethod(name: string): name is Method {
 
 /** Method that judges steps, unless a request sets another; it also colours tokens. */
 export const DEFAULT_METHOD: Method = 'nll';
-
-/** Methods that need no request of their own; the others cost further passes. */
-export const USUAL_METHODS: readonly Method[] = PROBABILITY_METHODS;
 
 const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',

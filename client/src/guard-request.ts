@@ -34,7 +34,7 @@ export interface ScoringRequest {
 export interface GuardRequest {
   /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
   readonly enabled?: boolean;
-  /** Scores computed for each token (default: `nll`, `entropy`, `margin`, as far as the model can compute them, and `method`). */
+  /** Scores computed for each token (default: `adversarial`, `nll`, `entropy`, `margin`, as far as the model can compute them, and `method`). */
   readonly methods?: readonly Method[];
   /** How the scores are computed, for research. */
   readonly scoring?: ScoringRequest;

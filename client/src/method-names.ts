@@ -15,3 +15,6 @@ export type Method = (typeof METHODS)[number];
 
 /** Methods that need only a token's distribution. */
 export const PROBABILITY_METHODS = ['nll', 'entropy', 'margin'] as const;
+
+/** Methods that are computed unless a request or the server says otherwise, as far as the model can. */
+export const DEFAULT_METHODS = ['adversarial', 'nll', 'entropy', 'margin'] as const;

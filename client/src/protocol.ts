@@ -4,7 +4,7 @@ export { type ChunkFindings, CompletionRecord } from './completion-record.js';
 export * from './events.js';
 export { CHUNK_FLINCH, COMPLETION_EVENT, WHOLE_FLINCH } from './flinch-field.js';
 export type * from './flinch-metadata.js';
-export { PROBABILITY_METHODS } from './method-names.js';
+export { DEFAULT_METHODS, PROBABILITY_METHODS } from './method-names.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export { type ByteStream, readText } from './read-text.js';
 export { isTransient } from './reconnect-codes.js';

@@ -7,7 +7,7 @@ import {
   guardFields,
   withRoom,
 } from '../../src/guard/guard-fields.js';
-import { METHODS, type Method, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { integer, method, methods, scoringFields, withWindow } from '../../src/uncertainty/scoring-fields.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
@@ -68,7 +68,7 @@ export const askedGuardSchema = z
   .meta({ ...z.toJSONSchema(guardSchema, { io: 'input', unrepresentable: 'any' }), $schema: undefined });
 
 /**
- * Fills in the methods: by default the available probabilities, and the method by which steps are to be judged.
+ * Fills in the methods: by default {@link DEFAULT_METHODS}, and the method by which steps are to be judged.
  * Steps are judged by `judge` if it is one of them, otherwise by the first, unless `method` says otherwise.
  * @param available methods that can be computed for the model
  * @param judge the method that the model's calibration names
@@ -79,7 +79,7 @@ export function completeGuard(
   available: readonly Method[],
   judge: Method = DEFAULT_GUARD.method,
 ): CompleteGuardFields {
-  const usual = PROBABILITY_METHODS.filter((method) => available.includes(method));
+  const usual: readonly Method[] = DEFAULT_METHODS.filter((method) => available.includes(method));
   const asked = fields.method ?? (available.includes(judge) ? judge : null);
   const { methods = [...new Set([...usual, ...(asked ? [asked] : [])])] } = fields;
   const missing = methods.find((method) => !available.includes(method));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { STATISTICS } from '../risk/risk.js';
-import { type Method, PROBABILITY_METHODS } from '../uncertainty/method-names.js';
+import { DEFAULT_METHODS, type Method } from '../uncertainty/method-names.js';
 import { integer, method, methods, real, scoringSchema } from '../uncertainty/scoring-fields.js';
 import { type Scoring, SettingsError } from '../uncertainty/settings.js';
 import {
@@ -111,7 +111,7 @@ export const guardFields = {
   methods: methods
     .optional()
     .describe(
-      `Scores computed for each token (default: ${PROBABILITY_METHODS.map((name) => `\`${name}\``).join(', ')}, as far as the model can compute them, and \`method\`).`,
+      `Scores computed for each token (default: ${DEFAULT_METHODS.map((name) => `\`${name}\``).join(', ')}, as far as the model can compute them, and \`method\`).`,
     ),
   scoring: scoringSchema.prefault({}).describe('How the scores are computed, for research.'),
   ...judgingFields,

@@ -1,6 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { reasonerPath } from '#src/package-root.js';
+import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { flinch, jsonLines, shell, start } from '../support/cli.js';
 import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.js';
@@ -52,6 +54,22 @@ describe('flinch chat', () => {
     expect(events.filter(({ type }) => type === 'token.delta')).toHaveLength(10);
     expect(events.filter(({ type }) => type === 'score.delta')).toHaveLength(10);
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'length' });
+  });
+
+  it('computes Adv. Pert. unless --methods leaves it out', async () => {
+    const scored = async (...args: string[]): Promise<string[]> => {
+      const { stdout } = await flinch(['chat', '--temperature', '0', '--json', ...args, QUESTION]);
+      const score = jsonLines(stdout).find(({ type }) => type === 'score.delta');
+      return Object.keys(z.object({ scores: z.record(z.string(), z.number()) }).parse(score).scores);
+    };
+    expect(await scored()).toEqual(DEFAULT_METHODS);
+    expect(await scored('--method', 'random')).toEqual([...DEFAULT_METHODS, 'random']);
+    expect(await scored('--methods', 'entropy,margin')).toEqual(['entropy', 'margin']);
+    const { code, stderr } = await flinch(['chat', '--methods', 'nll', '--color', 'margin', QUESTION]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('--color: margin is not among --methods'),
+    });
   });
 
   it('ends quietly when its reader has seen enough', async () => {

@@ -16,6 +16,7 @@ const inspected = z.object({
     size: z.object({ prompt: z.int(), response: z.int() }),
     machine: z.object({ flops: z.number(), bandwidth: z.number() }),
     seconds: z.record(z.string(), z.number()),
+    writing: z.object({ withoutPasses: z.number(), withAdversarial: z.number().nullable() }).nullable(),
   }),
 });
 
@@ -75,12 +76,15 @@ describe('flinch inspect', () => {
     expect(time.machine.flops).toBeGreaterThan(1e8);
     expect(time.machine.bandwidth).toBeGreaterThan(1e8);
     expect(time.seconds.adversarial).toBeGreaterThan(time.seconds.probability!);
+    expect(time.writing?.withoutPasses).toBeGreaterThan(1);
+    expect(time.writing?.withAdversarial).toBeGreaterThan(1);
   });
 
   it('measures what it is not told', async () => {
     const { time } = await inspect([REASONER, '--length', '300', '--gflops', '50']);
     expect(time.machine.flops).toBe(50e9);
     expect(time.machine.bandwidth).toBeGreaterThan(1e8);
+    expect(time.writing).toBeNull();
   });
 
   it('refuses a prompt that is the whole text, and a file that is no configuration', async () => {

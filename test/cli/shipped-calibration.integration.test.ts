@@ -9,7 +9,7 @@ import type { AskedGuard } from '#gateway/requests/guard-limits.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { calibrationOf, DEFAULT_SCORING, openCheckpoint, readCalibration } from '#src/index.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';
-import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
+import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { flinch, jsonLines, useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
@@ -66,14 +66,8 @@ describe('a calibration that comes with flinch', () => {
     const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
     const by = { checkpoint, risks, client: 'a', canRetract: true, lag: 'wait' } as const;
     const settingsOf = async (guard: AskedGuard) => (await guardInForce(guard, by)).settings;
-    expect(await settingsOf({})).toMatchObject({
-      method: 'adversarial',
-      methods: [...PROBABILITY_METHODS, 'adversarial'],
-    });
-    expect(await settingsOf({ method: 'nll' })).toMatchObject({
-      method: 'nll',
-      methods: PROBABILITY_METHODS,
-    });
+    expect(await settingsOf({})).toMatchObject({ method: 'adversarial', methods: DEFAULT_METHODS });
+    expect(await settingsOf({ method: 'nll' })).toMatchObject({ method: 'nll', methods: DEFAULT_METHODS });
     expect(await settingsOf({ methods: ['entropy', 'nll'] })).toMatchObject({ method: 'nll' });
     expect(await settingsOf({ methods: ['entropy', 'adversarial', 'nll'] })).toMatchObject({
       method: 'adversarial',

@@ -1,6 +1,6 @@
+import { DEFAULT_METHODS } from 'flinch-client/protocol';
 import { describe, expect, it } from 'vitest';
 import { fullScale, strength } from '#web/colour.js';
-import { USUAL_METHODS } from '#web/words.js';
 
 describe('the colour of a score', () => {
   it('is full for the strongest score of the answer and in proportion below', () => {
@@ -14,7 +14,7 @@ describe('the colour of a score', () => {
     expect(strength(-0.004, 0.02)).toBe(0);
   });
 
-  it.each(USUAL_METHODS)('stays pale in an answer without a doubtful token (%s)', (method) => {
+  it.each(DEFAULT_METHODS)('stays pale in an answer without a doubtful token (%s)', (method) => {
     const full = fullScale(method, 1e-6);
     expect(full).toBeGreaterThan(1e-4);
     expect(strength(1e-6, full)).toBeLessThan(0.01);

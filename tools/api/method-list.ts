@@ -1,4 +1,4 @@
-import { METHODS, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, METHODS, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
 
 /** First line of a generated file. */
 export const head = (source: string): string =>
@@ -12,7 +12,11 @@ ${lines(METHODS)}] as const;
 export type Method = (typeof METHODS)[number];
 
 /** Methods that need only a token's distribution. */
-export const PROBABILITY_METHODS = [${PROBABILITY_METHODS.map((name) => `'${name}'`).join(', ')}] as const;
+export const PROBABILITY_METHODS = [${namesOf(PROBABILITY_METHODS)}] as const;
+
+/** Methods that are computed unless a request or the server says otherwise, as far as the model can. */
+export const DEFAULT_METHODS = [${namesOf(DEFAULT_METHODS)}] as const;
 `;
 
+const namesOf = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 const lines = (names: readonly string[]): string => names.map((name) => `  '${name}',\n`).join('');

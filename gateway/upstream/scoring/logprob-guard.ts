@@ -1,6 +1,6 @@
 import { retracts } from '../../../src/guard/guard.js';
 import type { GuardFields } from '../../../src/guard/guard-fields.js';
-import { type Method, PROBABILITY_METHODS } from '../../../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, type Method } from '../../../src/uncertainty/method-names.js';
 import { DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../../src/uncertainty/settings.js';
 import type { GuardInForce } from '../../models/served-model.js';
 import { completeGuard } from '../../requests/guard-limits.js';
@@ -33,7 +33,7 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
   if (fields.per === 'answer')
     throw invalid('guard.per', 'answer needs a calibration, which an upstream without a scorer cannot have');
   const guard = completeGuard(fields, available);
-  const left = PROBABILITY_METHODS.filter((method) => !available.includes(method));
+  const left = DEFAULT_METHODS.filter((method) => !available.includes(method));
   const warnings = [
     ...(fields.methods
       ? []

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { useFolder } from '../../support/cli.js';
 import {
   chatBody,
@@ -180,7 +181,7 @@ describe('what the guard annotates', () => {
     follow(events);
     const risk = z.object({ risk: z.record(z.string(), z.number().min(0).max(1)) });
     for (const event of events.filter(ofType('score.delta'))) {
-      expect(Object.keys(risk.parse(event).risk)).toEqual(['nll', 'entropy', 'margin']);
+      expect(Object.keys(risk.parse(event).risk)).toEqual(DEFAULT_METHODS);
     }
     const verdicts = events.filter(ofType('step.done'));
     const rated = z.object({ risk: z.number(), flagged: z.boolean(), calibrated: z.literal(true) });

@@ -1,0 +1,49 @@
+import { concatMap, defer, from, type Observable } from 'rxjs';
+import type { Workers } from '../gateway/workers/start-workers.js';
+import { measureWriting } from '../src/cost/writing-speed.js';
+import { guardSchema } from '../src/guard/guard-fields.js';
+import { DEFAULT_METHODS, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
+import { priceOf } from './format.js';
+import type { ServeConfig } from './serve-config.js';
+import { uncalibrated } from './uncalibrated.js';
+
+/** A line for each model whose flags use a running estimate. */
+export async function calibrationHints(engines: Workers['engines']): Promise<string[]> {
+  const all = [...engines].map(async ([name, { checkpoint }]) => {
+    const hint = await uncalibrated(checkpoint);
+    return hint === null ? [] : [`${name} is ${hint}`];
+  });
+  return (await Promise.all(all)).flat();
+}
+
+/** A line for each model that cannot have Adv. Pert. */
+export const scorerHints = ({ models }: ServeConfig): string[] =>
+  Object.entries(models).flatMap(([name, model]) =>
+    'upstreams' in model && model.scorer === undefined
+      ? [`${name} has no Adv. Pert.: it takes a scorer (--scorer, or scorer in the configuration)`]
+      : [],
+  );
+
+/**
+ * A line for each model that flinch writes with Adv. Pert. by default, one after the other as they are measured.
+ *
+ * Errors with an EngineError, such as of an engine that is closed.
+ */
+export function priceHints({ models, guard }: ServeConfig, engines: Workers['engines']): Observable<string> {
+  const written = Object.entries(models).flatMap(([name, model]) => {
+    const engine = engines.get(name);
+    if (!engine || !('checkpoint' in model)) return [];
+    const defaults = { ...guard?.defaults, ...model.guard?.defaults };
+    const { enabled, methods = DEFAULT_METHODS } = guardSchema.parse(defaults);
+    return enabled && methods.includes('adversarial') ? [{ name, engine }] : [];
+  });
+  const without = PROBABILITY_METHODS.join(',');
+  return from(written).pipe(
+    concatMap(({ name, engine }) =>
+      defer(
+        async () =>
+          `${name} writes ${priceOf(await measureWriting(engine))} (without it: --methods ${without})`,
+      ),
+    ),
+  );
+}

@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
+import { useFolder } from '../support/cli.js';
+import { chatBody } from '../support/gateway.js';
+import { Serving } from '../support/serving.js';
+
+const PRICE = /reasoner writes about \d+ tokens\/s, .*Adv\. Pert\..*--methods nll,entropy,margin/;
+
+const answer = z.object({ flinch: z.object({ guard: z.object({ methods: z.array(z.string()) }) }) });
+
+const folder = useFolder();
+const running: Serving[] = [];
+afterEach(() => running.splice(0).forEach((serving) => serving.kill()));
+
+async function serve(...args: string[]): Promise<Serving> {
+  const serving = await Serving.start(['--log-level', 'error', ...args]);
+  running.push(serving);
+  return serving;
+}
+
+async function methodsOf(serving: Serving, guard: object = {}): Promise<string[]> {
+  const { text } = await serving.send('POST', '/v1/chat/completions', chatBody({ max_tokens: 2, guard }));
+  return answer.parse(JSON.parse(text)).flinch.guard.methods;
+}
+
+describe('what flinch serve says of Adv. Pert. at its start', () => {
+  it('is what it costs, which is measured', async () => {
+    const serving = await serve();
+    await expect.poll(serving.process.stdout, { timeout: 20_000 }).toMatch(PRICE);
+    expect(await methodsOf(serving)).toEqual(DEFAULT_METHODS);
+  });
+
+  it('is nothing where --methods leaves it out, also of a configuration', async () => {
+    const file = folder.path('flinch.yaml');
+    writeFileSync(file, 'models: {reasoner: {checkpoint: models/reasoner}}\nguard: {defaults: {rate: 0.1}}');
+    const serving = await serve('--config', file, '--methods', 'nll,entropy');
+    expect(await methodsOf(serving)).toEqual(['nll', 'entropy']);
+    expect(await methodsOf(serving, { methods: ['adversarial'] })).toEqual(['adversarial']);
+    expect(serving.process.stdout()).not.toContain('Adv. Pert.');
+  });
+
+  it('is that an upstream without a scorer has none', async () => {
+    const serving = await serve('--upstream', 'http://127.0.0.1:9/v1', '--upstream-model', 'far');
+    expect(serving.process.stdout()).toContain('far has no Adv. Pert.: it takes a scorer');
+  });
+});

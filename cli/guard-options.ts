@@ -6,6 +6,7 @@ import { fieldOption, fieldsOf } from './field-option.js';
 export function addGuardOptions(command: Command, defaultMethod: string): Command {
   const options = [
     fieldOption('action', '<name>'),
+    fieldOption('act_on', '<what>'),
     fieldOption('delivery', '<name>'),
     fieldOption('lag', '<name>', 'wait'),
     fieldOption('lag_tokens', '<number>'),

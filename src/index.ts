@@ -22,7 +22,14 @@ export type { Continuation, Place } from './guard/continuation.js';
 export { type EngineBranchOptions, engineBranch } from './guard/engine-branch.js';
 export { engineScorer, type ForkableScorer } from './guard/engine-scorer.js';
 export { engineWriter } from './guard/engine-writer.js';
-export { checkPromise, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './guard/guard.js';
+export {
+  checkPromise,
+  DEFAULT_GUARD,
+  type Guard,
+  neverFires,
+  policyOf,
+  spikePolicyOf,
+} from './guard/guard.js';
 export { checkGuard } from './guard/guard-fields.js';
 export {
   type GuardedBranchOptions,
@@ -31,7 +38,7 @@ export {
 } from './guard/guarded-branch.js';
 export { type GuardedRequest, guardedGeneration } from './guard/guarded-generation.js';
 export { type InterveneOptions, intervene } from './guard/intervene.js';
-export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './guard/policy.js';
+export type { Candidate, Choose, Intervention, Policy, PolicyContext, SpikePolicy } from './guard/policy.js';
 export type { TokurSettings } from './numerics/tokur-noise.js';
 export { reasonerPath } from './package-root.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';

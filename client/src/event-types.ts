@@ -163,6 +163,8 @@ interface SpikeDetectedEvent {
   risk: number | null;
   /** Whether a calibration holds for `method`. */
   calibrated: boolean;
+  /** With `act_on: "spike"`: what the guard does about it; absent where nothing is done. */
+  action?: 'stop' | 'rollback' | undefined;
 }
 
 /** The step is final: nothing before `to` is retracted or scored again. */
@@ -231,7 +233,7 @@ interface TokenRetractedEvent {
   tokens: number;
 }
 
-/** The guard samples continuations in place of a flagged step. */
+/** The guard samples continuations in place of a flagged step, or of its rest. */
 interface RollbackStartedEvent {
   type: 'rollback.started';
   response_id: string;

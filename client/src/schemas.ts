@@ -238,7 +238,16 @@ export const GENERATION_EVENTS = {
   ),
   'spike.detected': about(
     "A token's risk passes the threshold.",
-    z.object({ type: z.literal('spike.detected'), ...place, index, ...rating }),
+    z.object({
+      type: z.literal('spike.detected'),
+      ...place,
+      index,
+      ...rating,
+      action: about(
+        'With `act_on: "spike"`: what the guard does about it; absent where nothing is done.',
+        z.optional(z.enum(['stop', 'rollback'])),
+      ),
+    }),
   ),
   'step.done': about(
     'The step is final: nothing before `to` is retracted or scored again.',
@@ -276,7 +285,7 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'rollback.started': about(
-    'The guard samples continuations in place of a flagged step.',
+    'The guard samples continuations in place of a flagged step, or of its rest.',
     z.object({
       type: z.literal('rollback.started'),
       ...place,

@@ -1,6 +1,6 @@
 import { concat, EMPTY, filter, from, map, type Observable, of } from 'rxjs';
 import type { Branch } from '../../src/guard/branch.js';
-import { policyOf } from '../../src/guard/guard.js';
+import { policyOf, spikePolicyOf } from '../../src/guard/guard.js';
 import { type GuardedBranchOptions, guardedBranch, type Judging } from '../../src/guard/guarded-branch.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import type { DoneEvent, GuardEvent, TokenEvent } from '../../src/stream/events.js';
@@ -35,7 +35,7 @@ export function guardedAfter(
   gate: FlowGate,
 ): Observable<GuardEvent> {
   if (!after) return guardedBranch(open, options, gate);
-  const { policy = policyOf(options.guard), risks, written } = options;
+  const { guard, policy = policyOf(guard), spikePolicy = spikePolicyOf(guard), risks, written } = options;
   const guarded = guardedBranch(
     async (judging) => branchAfter(after, await open(judging)),
     {
@@ -43,6 +43,8 @@ export function guardedAfter(
       risks: risksAfter(after, risks),
       policy: (step, { interventions, peak }) =>
         policy(step, { interventions: interventions + after.interventions, peak }),
+      spikePolicy: (spike, { interventions }) =>
+        spikePolicy(spike, { interventions: interventions + after.interventions }),
       ...(written && { written: (event) => isNew(after, event) && written(event) }),
     },
     gate,

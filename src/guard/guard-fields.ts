@@ -8,6 +8,7 @@ import {
   CHOICES,
   DEFAULT_GUARD,
   DELIVERIES,
+  DOUBTS,
   type Guard,
   LAGS,
   RATED,
@@ -68,6 +69,12 @@ const judgingFields = {
     .default(DEFAULT_GUARD.action)
     .describe(
       'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`).',
+    ),
+  act_on: z
+    .enum(DOUBTS)
+    .default(DEFAULT_GUARD.actOn)
+    .describe(
+      'The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`). Steps are then only marked.',
     ),
   rollback_to: z
     .enum(TARGETS)
@@ -151,7 +158,7 @@ export function guardOf(
   canRetract: boolean,
   lag: Guard['lag'] = DEFAULT_GUARD.lag,
 ): Guard {
-  const { method, per, statistic, rate, action, candidates, choose, reflection } = fields;
+  const { method, per, statistic, rate, action, act_on: actOn, candidates, choose, reflection } = fields;
   const temperature = fields.candidate_temperature;
   const delivery = retracts(action) && !canRetract ? 'held' : fields.delivery;
   return {
@@ -162,7 +169,7 @@ export function guardOf(
     delivery,
     lag: fields.lag ?? (awaitsVerdicts({ action, delivery }) ? 'wait' : lag),
     lagTokens: fields.lag_tokens,
-    action,
+    ...{ action, actOn },
     rollbackTo: fields.rollback_to,
     candidates,
     choose,
@@ -183,6 +190,9 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   }
   if (schedule.kind === 'offline') {
     throw new SettingsError('schedule', 'offline has no scores before the response has ended');
+  }
+  if (guard.actOn === 'spike' && guard.action === 'reflect') {
+    throw new SettingsError('actOn', 'spike is not possible with reflect, which asks after a whole step');
   }
   if (guard.lag === 'skip') checkSkip(guard, schedule.block);
   const values = new Map<string, unknown>(Object.entries(guard));

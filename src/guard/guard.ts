@@ -4,13 +4,14 @@ import type { ActionName } from '../stream/events.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { SettingsError } from '../uncertainty/settings.js';
 import { lowestUncertainty, majority } from './choose.js';
-import type { Choose, Policy } from './policy.js';
+import type { Choose, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
 export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect'] as const satisfies readonly ActionName[];
 export const CHOICES = ['uncertainty', 'majority'] as const;
 export const LAGS = ['wait', 'skip'] as const;
 export const TARGETS = ['step', 'token'] as const;
+export const DOUBTS = ['step', 'spike'] as const;
 export const RATED = [...TARGETS, 'answer'] as const;
 
 /** Conditions under which a step counts as doubtful, and the action then. */
@@ -33,6 +34,8 @@ export interface Guard {
   /** `skip`: tokens that may wait for their scores. */
   readonly lagTokens: number;
   readonly action: ActionName;
+  /** What the action is taken on: a flagged step, when it is complete, or a spike, at once. */
+  readonly actOn: (typeof DOUBTS)[number];
   /** `rollback`: to the start of the step, or to the token of it that scored highest. */
   readonly rollbackTo: (typeof TARGETS)[number];
   /** `rollback`: continuations that are drawn beside the flagged one. */
@@ -56,6 +59,7 @@ export const DEFAULT_GUARD: Guard = {
   lag: 'wait',
   lagTokens: 32,
   action: 'annotate',
+  actOn: 'step',
   rollbackTo: 'step',
   candidates: 4,
   choose: 'majority',
@@ -72,18 +76,22 @@ export function retracts(action: ActionName): boolean {
  * Warning for a rate at which no score whatever would be flagged, because fewer ordinary scores were collected
  * than it takes. `null` for a rate that works, and while the scores to rank by are still coming in.
  */
-export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskModel): string | null {
+export function neverFires(
+  { method, per, statistic, rate, action, actOn }: Guard,
+  risks: RiskModel,
+): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
   if (!risks.calibrated(method) || per === 'answer') return null;
   const infinite = Number.POSITIVE_INFINITY;
+  const spikes = actOn === 'spike' && action !== 'annotate';
   const largest =
-    per === 'step'
+    per === 'step' && !spikes
       ? [risks.ofStep(method, statistic, infinite)]
       : POSITIONS.map((index) => risks.ofToken(method, infinite, index));
   const known = largest.filter((risk) => risk !== null);
   if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
   const least = Number((1 - Math.max(...known)).toPrecision(3));
-  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
+  return `no ${spikes ? 'token' : per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
 }
 
 /**
@@ -109,21 +117,33 @@ const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
 };
 
 /**
- * Applies the guard's action to each flagged step, as long as interventions are left.
+ * Applies the guard's action to each flagged step, as long as interventions are left. A guard that acts on spikes marks
+ * steps.
  * @param choose choice in place of the guard's
  */
 export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
-  const { action, candidates, temperature, rollbackTo, reflection, maxRollbacks } = guard;
+  const { action, actOn, rollbackTo, reflection, maxRollbacks } = guard;
   return (step, { interventions, peak }) => {
+    if (actOn === 'spike') return { action: 'annotate' };
     if (action === 'annotate' || action === 'stop') return { action };
     if (interventions >= maxRollbacks) return { action: 'annotate' };
     if (action === 'reflect') return { action, text: reflection };
-    return {
-      action,
-      from: rollbackTo === 'step' ? step.from : peak,
-      candidates,
-      choose,
-      ...(temperature !== undefined && { temperature }),
-    };
+    return rollback(guard, choose, rollbackTo === 'step' ? step.from : peak);
   };
 }
+
+/** The same for spikes; a guard that acts on steps marks them. */
+export function spikePolicyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): SpikePolicy {
+  const { action, actOn, maxRollbacks } = guard;
+  return ({ index }, { interventions }) => {
+    if (actOn === 'step') return { action: 'annotate' };
+    if (action === 'stop') return { action };
+    if (action !== 'rollback' || interventions >= maxRollbacks) return { action: 'annotate' };
+    return rollback(guard, choose, index);
+  };
+}
+
+const rollback = ({ candidates, temperature }: Guard, choose: Choose, from: number): Rollback => ({
+  ...{ action: 'rollback', from, candidates, choose },
+  ...(temperature !== undefined && { temperature }),
+});

@@ -13,10 +13,10 @@ import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch, BranchJudge } from './branch.js';
-import { type Guard, policyOf } from './guard.js';
+import { type Guard, policyOf, spikePolicyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
-import type { Policy } from './policy.js';
+import type { Policy, SpikePolicy } from './policy.js';
 
 /** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
@@ -33,8 +33,9 @@ export interface GuardedBranchOptions {
   readonly risks: RiskModel;
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
-  /** Policy in place of the guard's action. */
+  /** Policies in place of the guard's action. */
   readonly policy?: Policy;
+  readonly spikePolicy?: SpikePolicy;
   /** Called with each event before steps are held back, also with events that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
@@ -55,6 +56,7 @@ export function guardedBranch(
     guard,
     risks,
     policy = policyOf(guard),
+    spikePolicy = spikePolicyOf(guard),
     written,
     refusesUnscored = false,
     ...correcting
@@ -78,7 +80,7 @@ export function guardedBranch(
         ),
     });
     const guarded = from(root).pipe(
-      intervene({ ...correcting, policy, gate }),
+      intervene({ ...correcting, policy, spikePolicy, gate }),
       judgeAnswer({ method, statistic, rate, risks }),
       refusesUnscored ? refuseUnscored({ method }) : identity,
       // The branch is closed even if nothing waits for it any longer when it opens.

@@ -7,7 +7,7 @@ import { type InterveneOptions, Interventions } from './interventions.js';
 export type { InterveneOptions } from './interventions.js';
 
 /**
- * Follows a branch of text and acts on its flagged steps as a policy says: leave it, stop, draw candidates for the step
+ * Follows a branch of text and acts on its flagged steps, or on its spikes, as a policy says: leave it, stop, draw candidates for the step
  * and go on with one of them, or have it checked.
  *
  * Tokens are emitted at once; `token.retracted` voids those that were replaced. A step's `step.done` is final: nothing
@@ -23,12 +23,13 @@ export type { InterveneOptions } from './interventions.js';
 export function intervene({
   gate = new FlowGate(),
   dispensable = () => false,
+  spikePolicy = () => ({ action: 'annotate' }),
   ...options
 }: InterveneOptions): OperatorFunction<Branch, GuardEvent> {
   return switchMap(
     (root) =>
       new Observable<GuardEvent>((subscriber) => {
-        const interventions = new Interventions({ ...options, gate, dispensable }, (event) =>
+        const interventions = new Interventions({ ...options, gate, dispensable, spikePolicy }, (event) =>
           subscriber.next(event),
         );
         interventions.follow(root).then(

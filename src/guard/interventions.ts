@@ -1,17 +1,17 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent, Usage } from '../stream/events.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, SpikeEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import type { Branch } from './branch.js';
-import type { Continuation } from './continuation.js';
+import type { Continuation, Place } from './continuation.js';
 import { EventReader } from './event-reader.js';
-import type { Candidate, Intervention, Policy } from './policy.js';
-
-type Rollback = Extract<Intervention, { action: 'rollback' }>;
+import type { Candidate, Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export interface InterveneOptions {
   readonly policy: Policy;
+  /** By default spikes are only passed on. */
+  readonly spikePolicy?: SpikePolicy;
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
   /** Held by a reader that does not keep up. */
@@ -33,7 +33,7 @@ interface Followed {
 /** A branch's version of one step. */
 interface Attempt extends Candidate {
   readonly followed: Followed;
-  /** Events of the step's tokens from the cut on. */
+  /** Events of the step's tokens from the cut on that were not emitted. */
   readonly events: readonly GuardEvent[];
   /** `null` where the response ended without a further token. */
   readonly step: StepEvent | null;
@@ -53,6 +53,8 @@ export class Interventions {
   /** Tokens written for branches that are closed. */
   #written = 0;
   #interventions = 0;
+  /** The step that is being written. */
+  #place: Place = { step: 0, from: 0 };
   #root: Branch | null = null;
   #closed = false;
 
@@ -68,10 +70,9 @@ export class Interventions {
       const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event.finishReason, event.usage);
-      if (event.type === 'step.done') {
-        current = await this.#settle(event, current);
-        for (const index of this.#scores.keys()) if (index < event.to) this.#scores.delete(index);
-      } else this.#pass(event);
+      if (event.type === 'step.done') current = await this.#settle(event, current);
+      else if (event.type === 'spike.detected') current = await this.#actOn(event, current);
+      else this.#pass(event);
     }
   }
 
@@ -86,6 +87,44 @@ export class Interventions {
     this.#emit(event);
   }
 
+  /** Emits the last word on a step. */
+  #conclude(step: StepEvent): void {
+    this.#place = { step: step.step + 1, from: step.to };
+    for (const index of this.#scores.keys()) if (index < step.to) this.#scores.delete(index);
+    this.#emit(step);
+  }
+
+  /** @returns the branch to follow from there on; `null` when the response is over */
+  async #actOn(spike: SpikeEvent, current: Followed): Promise<Followed | null> {
+    const { index } = spike;
+    const asked = this.#options.spikePolicy(spike, { interventions: this.#interventions });
+    if (asked.action === 'stop') {
+      this.#emit({ ...spike, action: 'stop' });
+      return this.#stop();
+    }
+    if (asked.action !== 'rollback' || !current.branch.fits(index, '')) {
+      this.#emit(spike);
+      return current;
+    }
+    this.#emit({ ...spike, action: 'rollback' });
+    const read = () => this.#readStep(current, index);
+    return this.#rollback(this.#place, { ...asked, from: index }, current, read);
+  }
+
+  /** The rest of the step that a branch is in, unseen. */
+  async #readStep(followed: Followed, from: number): Promise<Attempt> {
+    const events: GuardEvent[] = [];
+    for (;;) {
+      const event = followed.reader.take() ?? (await followed.reader.next());
+      if (event === null) throw new EngineError('closed', 'the response was cancelled');
+      if (event.type !== 'step.done') events.push(event);
+      else {
+        const scores = new Map([...this.#scores, ...scoresOf(events)]);
+        return { ...this.#summary(event, from, scores), followed, events, step: event, done: null };
+      }
+    }
+  }
+
   /** @returns the branch to follow from there on; `null` when the response is over */
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
@@ -95,11 +134,15 @@ export class Interventions {
       const { type: _, flagged: __, ...verdict } = step;
       this.#emit({ type: 'step.flagged', ...verdict, action: intervention.action });
       if (intervention.action === 'stop') return this.#stop();
-      if (intervention.action === 'rollback') return this.#rollback(step, intervention, current);
+      if (intervention.action === 'rollback') {
+        const summary = this.#summary(step, intervention.from, this.#scores);
+        const original: Attempt = { ...summary, followed: current, events: [], step, done: null };
+        return this.#rollback(step, intervention, current, async () => original);
+      }
       if (intervention.action === 'reflect')
         return this.#reflect(step, requestAfter(step, intervention.text), current);
     }
-    this.#emit(step);
+    this.#conclude(step);
     return current;
   }
 
@@ -118,58 +161,62 @@ export class Interventions {
       this.#leaveOthers(next);
       this.#retract(step.to);
     }
-    this.#emit(step);
+    this.#conclude(step);
     return next ?? current;
   }
 
-  async #rollback(step: StepEvent, rollback: Rollback, current: Followed): Promise<Followed | null> {
+  /** @param read the version of the branch itself, which then waits */
+  async #rollback(
+    place: Place,
+    rollback: Rollback,
+    current: Followed,
+    read: () => Promise<Attempt>,
+  ): Promise<Followed | null> {
     const { from, candidates: count } = rollback;
+    const { step } = place;
     const number = this.#interventions;
     this.#interventions += 1;
-    this.#emit({ type: 'rollback.started', rollback: number, step: step.step, from, candidates: count });
-    const original: Attempt = {
-      ...this.#summary(step, from, this.#scores),
-      followed: current,
-      events: [],
-      step,
-      done: null,
-    };
-    const resume = current.gate.hold();
+    this.#emit({ type: 'rollback.started', rollback: number, step, from, candidates: count });
+    const held = read().then((original) => ({ original, resume: current.gate.hold() }));
     const drawn = Array.from({ length: count }, (_, i) =>
-      this.#attempt(this.#draw(step, rollback, current.branch, i + 1)),
+      this.#attempt(this.#draw(place, rollback, current.branch, i + 1)),
     );
-    const attempts = [original, ...(await Promise.all(drawn)).filter((attempt) => attempt !== null)];
+    const [{ original, resume }, ...others] = await Promise.all([held, ...drawn]);
+    const attempts = [original, ...others.filter((attempt) => attempt !== null)];
     const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
     const chosen = rollback.choose(candidates);
     const attempt = attempts[chosen];
     if (!attempt) throw new RangeError(`choose: ${chosen} is not one of ${attempts.length} candidates`);
-    const done = { type: 'rollback.done', rollback: number, step: step.step, candidates } as const;
-    const same = attempt.text === step.text;
+    const done = { type: 'rollback.done', rollback: number, step, candidates } as const;
+    const same = attempt.text === original.text;
     const next = same ? null : await this.#goOn(attempt, current);
     resume();
     if (next === null) {
       this.#leaveOthers(current);
+      for (const event of original.events) this.#pass(event);
       this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
-      this.#emit(step);
+      if (original.step) this.#conclude(original.step);
       return current;
     }
     if (next !== 'over') this.#leaveOthers(next);
     this.#retract(from);
     for (const event of attempt.events) this.#pass(event);
     this.#emit({ ...done, chosen, outcome: 'replaced' });
-    if (attempt.step) this.#emit(attempt.step);
+    if (attempt.step) this.#conclude(attempt.step);
     if (next !== 'over') return next;
     this.#finish(attempt.done?.finishReason ?? 'stop');
     return null;
   }
 
   /** A candidate for a step: a branch that is read up to the step's end. */
-  async #draw(step: StepEvent, rollback: Rollback, branch: Branch, candidate: number): Promise<Attempt> {
-    const { from, temperature } = rollback;
+  async #draw(
+    { step, from: start }: Place,
+    { from, temperature }: Rollback,
+    branch: Branch,
+    candidate: number,
+  ): Promise<Attempt> {
     const followed = await this.#fork(branch, {
-      keep: from,
-      step: step.step,
-      from: step.from,
+      ...{ keep: from, step, from: start },
       seed: this.#seed(candidate),
       ...(temperature !== undefined && { temperature }),
     });
@@ -188,10 +235,9 @@ export class Interventions {
       further ||= end !== null && events.some((other) => other.type === 'token.delta' && other.index >= end);
       if (!done && !further) continue;
       const own = events.filter((other) => 'index' in other && other.index < (end ?? from));
-      const scores = new Map(
-        own.flatMap((other) => (other.type === 'score.delta' ? [[other.index, other]] : [])),
-      );
-      const summary = drawn ? this.#summary(drawn, from, scores) : { text: '', tokens: 0, score: null };
+      const summary = drawn
+        ? this.#summary(drawn, from, scoresOf(own))
+        : { text: '', tokens: 0, score: null };
       return { ...summary, followed, events: own, step: drawn, done: further ? null : done };
     }
   }
@@ -293,6 +339,9 @@ export class Interventions {
     followed.branch.close();
   }
 }
+
+const scoresOf = (events: readonly GuardEvent[]): ReadonlyMap<number, ScoreEvent> =>
+  new Map(events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])));
 
 /** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {

@@ -1,4 +1,4 @@
-import type { ActionName, StepEvent } from '../stream/events.js';
+import type { ActionName, SpikeEvent, StepEvent } from '../stream/events.js';
 
 /** A continuation in place of a flagged step; the flagged step itself is the first of them. */
 export interface Candidate {
@@ -29,6 +29,8 @@ export type Intervention =
       readonly text: string;
     };
 
+export type Rollback = Extract<Intervention, { action: 'rollback' }>;
+
 /** Information for a policy, in addition to the step. */
 export interface PolicyContext {
   /** Rollbacks and reflections of this response so far. */
@@ -45,3 +47,12 @@ export interface PolicyContext {
  * const policy: Policy = ({ risk }) => ({ action: risk !== null && risk > 0.999 ? 'stop' : 'annotate' });
  */
 export type Policy = (step: StepEvent, context: PolicyContext) => Intervention | Promise<Intervention>;
+
+/**
+ * Decides about each spike, as soon as it is known. A rollback is to the spike itself: the rest of its step is drawn
+ * anew, and what is chosen stands to the end of the step.
+ */
+export type SpikePolicy = (
+  spike: SpikeEvent,
+  context: Pick<PolicyContext, 'interventions'>,
+) => Exclude<Intervention, { action: 'reflect' }>;

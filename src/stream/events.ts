@@ -155,6 +155,8 @@ export interface Rating {
 export interface SpikeEvent extends Rating {
   readonly type: 'spike.detected';
   readonly index: number;
+  /** What the guard does about it; only if it acts on spikes, and on this one. */
+  readonly action?: Extract<ActionName, 'stop' | 'rollback'>;
 }
 
 /** A step, and the part of the answer that it lies in: no step is of two. */

@@ -70,8 +70,11 @@ class Held {
       case 'step.flagged':
         this.#stopped ||= event.action === 'stop';
         break;
-      case 'score.delta':
       case 'spike.detected':
+        this.#stopped ||= event.action === 'stop';
+        if (event.index < this.#released) return [event];
+        break;
+      case 'score.delta':
         if (event.index < this.#released) return [event];
     }
     this.#events.push(event);

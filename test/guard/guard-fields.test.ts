@@ -18,6 +18,7 @@ describe('guardOf', () => {
       lag: 'skip',
       lag_tokens: 24,
       action: 'rollback',
+      act_on: 'spike',
       rollback_to: 'token',
       candidates: 3,
       choose: 'uncertainty',
@@ -34,6 +35,7 @@ describe('guardOf', () => {
       lag: 'skip',
       lagTokens: 24,
       action: 'rollback',
+      actOn: 'spike',
       rollbackTo: 'token',
       candidates: 3,
       choose: 'uncertainty',
@@ -85,6 +87,7 @@ describe('checkGuard', () => {
     [{ lag: 'skip', action: 'rollback' }, 'lag: skip is not possible with action rollback'],
     [{ lag: 'skip', action: 'reflect' }, 'lag: skip is not possible with action reflect'],
     [{ lag: 'skip', lagTokens: 7 }, 'lagTokens: must be at least block, which is 16'],
+    [{ actOn: 'spike', action: 'reflect' }, 'actOn: spike is not possible with reflect'],
     [{ lagTokens: 0 }, 'lagTokens: must be a whole number from 1 to 65536'],
   ];
 

@@ -26,6 +26,12 @@ describe('neverFires', () => {
     expect(neverFires(guard({ rate: 0.005, per: 'token' }), risks)).toBeNull();
   });
 
+  it('looks at tokens where the guard acts on them', () => {
+    const spikes = { action: 'stop', actOn: 'spike' } as const;
+    expect(neverFires(guard({ rate: 0.005, ...spikes }), risks)).toBeNull();
+    expect(neverFires(guard({ rate: 0.0009, ...spikes }), risks)).toMatch(/no token is .* below 0\.000999/);
+  });
+
   it('looks at the statistic that steps are judged by', () => {
     const { nll } = calibration.methods;
     const steps = { ...nll!.steps, mean: distributionOf([1, 2, 3], calibration.levels) };

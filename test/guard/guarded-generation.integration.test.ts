@@ -113,6 +113,8 @@ describe('guardedGeneration', () => {
     ['to the token, windowed', 5, { rollbackTo: 'token' }, DEFAULT_SCORING],
     ['to the step, every method', 4, {}, { ...DEFAULT_SCORING, methods: METHODS }],
     ['to the token, every method', 7, { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['to a spike, windowed', 4, { actOn: 'spike' }, DEFAULT_SCORING],
+    ['to a spike, probabilities', 7, { actOn: 'spike' }, PROBABILITIES],
     [
       'to the token, lazy',
       2,

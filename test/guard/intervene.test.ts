@@ -8,6 +8,7 @@ import {
   intervene,
   lowestUncertainty,
   type Policy,
+  type SpikePolicy,
 } from '#src/index.js';
 
 /** Steps of a scripted branch, each with the scores of its tokens; those above 0.5 are flagged. */
@@ -19,6 +20,8 @@ interface Place {
   /** A step that what was kept turns out to be. */
   readonly early?: { readonly step: number; readonly from: number; readonly to: number };
   readonly finish?: Observable<GuardEvent>;
+  /** Whether scores above 0.5 are spikes. */
+  readonly spikes?: boolean;
 }
 
 /** A branch that says what its script says, and remembers what was asked of it. */
@@ -35,12 +38,13 @@ class ScriptedBranch implements Branch {
   readonly #fork: (continuation: Continuation) => Script;
   readonly #finish: Observable<GuardEvent> | undefined;
   readonly #early: Place['early'];
+  readonly #spikes: boolean;
   #closed = false;
 
   constructor(
     script: Script,
     fork: (continuation: Continuation) => Script = () => [],
-    { from = 0, step = 0, finish, early }: Place = {},
+    { from = 0, step = 0, finish, early, spikes = false }: Place = {},
   ) {
     ScriptedBranch.open += 1;
     this.#script = script;
@@ -49,6 +53,7 @@ class ScriptedBranch implements Branch {
     this.#step = step;
     this.#finish = finish;
     this.#early = early;
+    this.#spikes = spikes;
     this.written = script.flatMap(([, ...scores]) => scores).length;
   }
 
@@ -69,6 +74,8 @@ class ScriptedBranch implements Branch {
         events.push(...closed.splice(0));
         const rated = { scores: { nll: score }, skipped: [], rival: null, risk: { nll: score } };
         events.push({ type: 'score.delta', index, pass: 'stream', ...rated });
+        if (this.#spikes && score > 0.5)
+          events.push({ type: 'spike.detected', index, method: 'nll', score, risk: score, calibrated: true });
         index += 1;
       }
       const score = Math.max(...scores);
@@ -84,7 +91,8 @@ class ScriptedBranch implements Branch {
     expect(this.#closed).toBe(false);
     const { keep, step, from } = continuation;
     const early = from < keep ? { step, from, to: keep } : undefined;
-    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }) };
+    const spikes = this.#spikes;
+    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }), spikes };
     return new ScriptedBranch(this.#fork(continuation), this.#fork, place);
   }
 
@@ -367,6 +375,103 @@ describe('intervene', () => {
     ]);
   });
 
+  it('stops at a spike, wherever it is in its step', async () => {
+    const events = await onSpikes(
+      [
+        ['A. ', 0.1],
+        ['B. ', 0.3, 0.9, 0.1],
+        ['C.', 0.1],
+      ],
+      () => ({ action: 'stop' }),
+    );
+    expect(kinds(events)).toEqual(['step.done', 'spike.detected', 'generation.done']);
+    expect(events.at(-2)).toMatchObject({ type: 'spike.detected', index: 2, action: 'stop' });
+    expect(events.at(-1)).toMatchObject({ finishReason: 'content_filter', usage: { completionTokens: 3 } });
+  });
+
+  const LONG: Script = [
+    ['A. ', 0.1],
+    ['B. ', 0.3, 0.9, 0.7],
+    ['C.', 0.1],
+  ];
+
+  it('draws the rest of a step anew from a spike on, and the step is judged as one', async () => {
+    const asked: Continuation[] = [];
+    const events = await onSpikes(LONG, redraw, (continuation) => {
+      asked.push(continuation);
+      return continuation.keep === 2
+        ? [
+            ['better ', 0.2],
+            ['unread', 0.8],
+          ]
+        : [['D.', 0.1]];
+    });
+    expect(finalText(events)).toBe('A. B. better D.');
+    expect(kinds(events)).toEqual([
+      'step.done',
+      'spike.detected',
+      'rollback.started',
+      'token.retracted',
+      'rollback.done',
+      'step.done',
+      'step.done',
+      'generation.done',
+    ]);
+    // The third token of the step is never shown: it came after the spike.
+    expect(events.find(({ type }) => type === 'token.retracted')).toMatchObject({ from: 2, tokens: 1 });
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
+      step: 1,
+      chosen: 1,
+      candidates: [
+        { text: 'B. ', tokens: 2, score: expect.closeTo(0.8) },
+        { tokens: 1, score: expect.closeTo(0.2) },
+        { tokens: 1, score: expect.closeTo(0.2) },
+      ],
+    });
+    expect(asked.map(({ keep, step, from }) => [keep, step, from])).toEqual([
+      [2, 1, 1],
+      [2, 1, 1],
+      [3, 2, 3],
+    ]);
+    expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([
+      { step: 0, from: 0, to: 1 },
+      { step: 1, from: 1, to: 3 },
+      { step: 2, from: 3, to: 4 },
+    ]);
+  });
+
+  it('shows the rest of the step if it is kept, without another look at its spikes', async () => {
+    const events = await onSpikes(LONG, redraw, () => [['worse ', 0.99]]);
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(kinds(events)).toEqual([
+      'step.done',
+      'spike.detected',
+      'rollback.started',
+      'spike.detected',
+      'rollback.done',
+      'step.done',
+      'step.done',
+      'generation.done',
+    ]);
+    expect(events.filter(({ type }) => type === 'spike.detected')).toMatchObject([
+      { index: 2, action: 'rollback' },
+      { index: 3 },
+    ]);
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept', chosen: 0 });
+    const indices = events.flatMap((event) => (event.type === 'score.delta' ? [event.index] : []));
+    expect(indices).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('passes a spike on that nothing can follow', async () => {
+    const root = new ScriptedBranch(LONG, () => [['x', 0]], { spikes: true });
+    root.fits = () => false;
+    const events = await lastValueFrom(ofSpikes(root, redraw).pipe(toArray()));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(kinds(events)).not.toContain('rollback.started');
+    const spikes = events.filter(({ type }) => type === 'spike.detected');
+    expect(spikes.map((event) => 'action' in event)).toEqual([false, false]);
+  });
+
   it('closes every branch, however it ends', async () => {
     ScriptedBranch.open = 0;
     const fork = () =>
@@ -385,6 +490,14 @@ describe('intervene', () => {
     await expect(collect(failing, () => ({ action: 'annotate' }))).rejects.toThrow('lost');
     const endless = guarded(new ScriptedBranch(WRONG, fork, { finish: NEVER }), rollback()).subscribe();
     endless.unsubscribe();
+    const spiking = await onSpikes(LONG, redraw, fork);
+    expect(ScriptedBranch.open).toBe(0);
+    for (let count = 1; count < spiking.length; count++) {
+      const root = new ScriptedBranch(LONG, fork, { spikes: true });
+      await lastValueFrom(ofSpikes(root, redraw).pipe(take(count)));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(ScriptedBranch.open).toBe(0);
+    }
     await new Promise((resolve) => setImmediate(resolve));
     expect(ScriptedBranch.open).toBe(0);
   });
@@ -404,3 +517,22 @@ describe('intervene', () => {
 
 const collect = (root: Branch, policy: Policy): Promise<GuardEvent[]> =>
   lastValueFrom(guarded(root, policy).pipe(toArray()));
+
+const redraw: SpikePolicy = ({ index }, { interventions }) =>
+  interventions > 0
+    ? { action: 'annotate' }
+    : { action: 'rollback', from: index, candidates: 2, choose: lowestUncertainty };
+
+const ofSpikes = (root: Branch, spikePolicy: SpikePolicy): Observable<GuardEvent> =>
+  of(root).pipe(intervene({ policy: () => ({ action: 'annotate' }), spikePolicy, seed: 1 }));
+
+/** Steps are said to be flagged by the script, and nothing is done about that: left out here. */
+const onSpikes = async (
+  script: Script,
+  spikePolicy: SpikePolicy,
+  fork?: (continuation: Continuation) => Script,
+): Promise<GuardEvent[]> => {
+  const root = new ScriptedBranch(script, fork, { spikes: true });
+  const events = await lastValueFrom(ofSpikes(root, spikePolicy).pipe(toArray()));
+  return events.filter(({ type }) => type !== 'step.flagged');
+};

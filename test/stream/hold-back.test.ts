@@ -42,6 +42,7 @@ describe('holdBack', () => {
     A: scoreEvent(0, {}),
     B: scoreEvent(1, {}),
     p: { type: 'spike.detected', index: 1, ...rating },
+    S: { type: 'spike.detected', index: 2, ...rating, action: 'stop' },
     y: stepDone(0, 0, 2),
     z: stepDone(1, 2, 3),
     l: flagged(0, 0, 2, 'annotate'),
@@ -111,6 +112,12 @@ describe('holdBack', () => {
       source: '-aby----cqzx---|',
       expected: '---(aby)---(qx)|',
       as: { y: heldFor(inputs.y, 1, 2), q: { ...inputs.q, text: '' }, x: filtered(2) },
+    },
+    {
+      rule: 'does not release the step in which the guard stops at a spike',
+      source: '-aby----cSzx---|',
+      expected: '---(aby)---x---|',
+      as: { y: heldFor(inputs.y, 1, 2), x: filtered(2) },
     },
     {
       rule: 'shows nothing of a first step that is stopped at',

@@ -186,6 +186,16 @@ describe('judgeAnswer', () => {
     });
   });
 
+  it('flags an answer that the guard stopped at a spike, by the steps before', async () => {
+    const rating = { method: 'nll', score: 7, risk: 1, calibrated: true } as const;
+    const stop: GuardEvent = { type: 'spike.detected', index: 1, ...rating, action: 'stop' };
+    expect(await verdictOn([...token(0), step(0, 3), ...token(1), stop])).toMatchObject({
+      ...{ flagged: true, steps: 1, flaggedSteps: 0, reason: 'stopped' },
+    });
+    const { action: _, ...marked } = stop;
+    expect(await verdictOn([...token(0), step(0, 3), ...token(1), marked])).toMatchObject({ flagged: false });
+  });
+
   it('does not unflag an answer with parts that have no scores', async () => {
     const call = { type: 'upstream.delta', at: 1, chunk: {}, unscored: ['tool_calls'] } as const;
     expect(await verdictOn([...token(0), step(0, 3), call])).toMatchObject({

@@ -23,7 +23,7 @@ const steps = [];
 const model = wrapLanguageModel({
   model: gateway('reasoner'),
   middleware: flinchMiddleware({
-    guard: { action: 'annotate', rate: 0.05, methods: ['nll', 'adversarial'] },
+    guard: { action: 'annotate', rate: 0.05 },
     onData: (part) => {
       if (part.type === 'data-flinch-step') steps.push(part.data);
     },

@@ -20,8 +20,7 @@ const extension = z.object({
 });
 
 async function answer() {
-  // Adv. Pert. (adversarial) names rivals. Without it scores take no pass.
-  const fields = { guard: { action: 'annotate', rate: 0.05, methods: ['nll', 'adversarial'] } };
+  const fields = { guard: { action: 'annotate', rate: 0.05 } };
   const stream = await client.chat.completions.create({
     model: 'reasoner',
     messages: [{ role: 'user', content: question }],

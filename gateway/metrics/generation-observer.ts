@@ -1,4 +1,5 @@
 import type { ActionName, DoneEvent, GuardEvent, Rating } from '../../src/stream/events.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationListener } from '../models/generation-listener.js';
 import type { Exemplar } from './exposition.js';
@@ -22,7 +23,8 @@ export interface Observed {
   readonly responseId: string;
   /** Time at which it was taken on, by the clock. */
   readonly beganMs: number;
-  /** Action of its guard. */
+  /** Method and action of its guard. */
+  readonly method: Method;
   readonly action: ActionName;
   /** Whether steps are held back. */
   readonly held: boolean;
@@ -83,7 +85,7 @@ export class GenerationObserver {
         if (!this.#inserted.has(event.index)) guard.token(event);
         break;
       case 'spike.detected':
-        guard.spike(event.method);
+        guard.spike(event);
         break;
       case 'step.flagged':
         this.#tell({ type: 'flagged', step: event, action: event.action });
@@ -161,7 +163,7 @@ export class GenerationObserver {
     this.#tell({ type: 'done', event: done });
     const ms = this.#clock.now();
     const { generations, guard } = this.#series;
-    if (done.verdict) guard.verdict(done.verdict, this.#observed.action);
+    if (done.verdict) guard.verdict(done.verdict, this.#observed);
     const total = this.#secondsAt(ms);
     generations.done(done, total, this.#exemplar(total));
     const tokens = done.usage.completionTokens ?? 0;

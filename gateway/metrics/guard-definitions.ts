@@ -75,6 +75,13 @@ export const SPIKES = {
   labels: BY_METHOD,
 } as const satisfies Definition;
 
+export const RIVALS = {
+  name: 'flinch_rivals_total',
+  type: 'counter',
+  help: 'Tokens with a likely rival: the other token that gains most under the perturbation of Adv. Pert. had a probability of at least 0.1 before it. A share of flinch_token_score_count{method="adversarial"}.',
+  labels: BY_MODEL,
+} as const satisfies Definition;
+
 export const STEPS = {
   name: 'flinch_steps_total',
   type: 'counter',
@@ -99,22 +106,22 @@ export const VERDICTS = {
 export const STOPS = {
   name: 'flinch_stops_total',
   type: 'counter',
-  help: 'Responses that the guard stopped at a flagged step.',
+  help: 'Responses that the guard stopped, at a flagged step or at a spike.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
 export const CALIBRATION_DRIFT = {
   name: 'flinch_calibration_drift',
   type: 'gauge',
-  help: 'How far the scores of answers have moved from those of the calibration: while they have not, at least c answers pass on average before this exceeds c. Of answers that are scored whole, with action annotate. Absent without a calibration.',
-  labels: BY_MODEL,
+  help: 'How far the scores of answers have moved from those of the calibration: while they have not, at least c answers pass on average before this exceeds c. Of answers that are scored whole, with action annotate, by the method of the guard. Absent without a calibration.',
+  labels: BY_METHOD,
   aggregator: 'max',
 } as const satisfies Definition;
 
 export const ROLLBACKS = {
   name: 'flinch_rollbacks_total',
   type: 'counter',
-  help: 'Flagged steps for which other continuations were sampled, by whether one of them replaced the step (replaced) or not (kept).',
+  help: 'Flagged steps, or spikes, for which other continuations were sampled, by whether one of them replaced the step (replaced) or not (kept).',
   labels: { model: MODEL, outcome: ROLLBACK_OUTCOMES },
 } as const satisfies Definition;
 

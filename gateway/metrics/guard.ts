@@ -1,7 +1,14 @@
 import type { Counter, Gauge } from 'prom-client';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { DriftTest } from '../../src/risk/drift-test.js';
-import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent, Verdict } from '../../src/stream/events.js';
+import type {
+  ActionName,
+  Rating,
+  RollbackDoneEvent,
+  ScoreEvent,
+  SpikeEvent,
+  Verdict,
+} from '../../src/stream/events.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
@@ -13,6 +20,7 @@ import {
   LAG_TOKENS,
   REFLECTIONS,
   RETRACTED_TOKENS,
+  RIVALS,
   ROLLBACK_OUTCOMES,
   ROLLBACKS,
   SCORED_TOKENS,
@@ -40,10 +48,11 @@ export class GuardMetrics {
   readonly lagSkipped: Counter<'model'>;
   readonly unscored: Counter<'model' | 'method'>;
   readonly spikes: Counter<'model' | 'method'>;
+  readonly rivals: Counter<'model'>;
   readonly steps: Counter<'model' | 'action'>;
   readonly flagged: Counter<'model' | 'action'>;
   readonly verdicts: Counter<'model' | 'flagged'>;
-  readonly drift: Gauge<'model'>;
+  readonly drift: Gauge<'model' | 'method'>;
   readonly stops: Counter<'model'>;
   readonly rollbacks: Counter<'model' | 'outcome'>;
   readonly reflections: Counter<'model'>;
@@ -61,6 +70,7 @@ export class GuardMetrics {
     this.lagSkipped = families.counter(LAG_SKIPPED_TOKENS);
     this.unscored = families.counter(UNSCORED_TOKENS);
     this.spikes = families.counter(SPIKES);
+    this.rivals = families.counter(RIVALS);
     this.steps = families.counter(STEPS);
     this.flagged = families.counter(FLAGGED_STEPS);
     this.verdicts = families.counter(VERDICTS);
@@ -82,6 +92,9 @@ export class GuardMetrics {
 /** No score of a model is as large; a server may say anything, and one sum of infinity would stay until the restart. */
 const MAX_SCORE = 1000;
 
+/** Probability of a rival that counts ({@link RIVALS}). */
+const LIKELY = 0.1;
+
 /** Metrics of the guard of one model. Its series are looked up once, because most change with every token. */
 export class GuardSeries {
   readonly #metrics: GuardMetrics;
@@ -92,7 +105,7 @@ export class GuardSeries {
   readonly #holds: HistogramSeries;
   readonly #scores: Partial<Record<Method, HistogramSeries>> = {};
   readonly #risks: Partial<Record<Method, HistogramSeries>> = {};
-  readonly #drift = new DriftTest();
+  readonly #drift: Partial<Record<Method, DriftTest>> = {};
 
   constructor(metrics: GuardMetrics, model: string) {
     this.#metrics = metrics;
@@ -101,8 +114,9 @@ export class GuardSeries {
     this.#lagTokens = metrics.lagTokens.series({ model });
     this.#lagSeconds = metrics.lagSeconds.series({ model });
     this.#holds = metrics.holds.series({ model });
-    const { scored, lagSkipped, stops, reflections, retracted } = metrics;
-    for (const counter of [scored, lagSkipped, stops, reflections, retracted]) counter.inc({ model }, 0);
+    const { scored, lagSkipped, rivals, stops, reflections, retracted } = metrics;
+    for (const counter of [scored, lagSkipped, rivals, stops, reflections, retracted])
+      counter.inc({ model }, 0);
     for (const counter of [metrics.spikes, metrics.skipped, metrics.unscored])
       for (const method of METHODS) counter.inc({ model, method }, 0);
     for (const action of ACTIONS) {
@@ -114,7 +128,7 @@ export class GuardSeries {
   }
 
   /** The scores of one token. */
-  token({ pass, scores, skipped, reason, missing = [], risk }: ScoreEvent): void {
+  token({ pass, scores, skipped, reason, missing = [], risk, rival }: ScoreEvent): void {
     const model = this.#model;
     if (reason === 'lag') {
       this.#metrics.lagSkipped.inc({ model });
@@ -134,6 +148,7 @@ export class GuardSeries {
       if (rated !== undefined) this.#of(method, this.#risks, this.#metrics.risks).observe(rated);
     }
     if (scored) this.#scored.inc();
+    if (rival && rival.before >= LIKELY) this.#metrics.rivals.inc({ model });
     for (const method of skipped) this.#metrics.skipped.inc({ model, method });
     for (const method of missing) this.#metrics.unscored.inc({ model, method });
   }
@@ -143,8 +158,10 @@ export class GuardSeries {
     this.#lagSeconds.observe(seconds);
   }
 
-  spike(method: Method): void {
-    this.#metrics.spikes.inc({ model: this.#model, method });
+  spike({ method, action }: Pick<SpikeEvent, 'method' | 'action'>): void {
+    const model = this.#model;
+    this.#metrics.spikes.inc({ model, method });
+    if (action === 'stop') this.#metrics.stops.inc({ model });
   }
 
   /** @param action that the guard is set to */
@@ -169,14 +186,18 @@ export class GuardSeries {
     if (done === 'reflect') this.#metrics.reflections.inc({ model });
   }
 
-  /** @param action that the guard is set to */
-  verdict({ flagged, rank, reason }: Verdict, action: ActionName): void {
+  /** @param set method and action of the guard's settings */
+  verdict(
+    { flagged, rank, reason }: Verdict,
+    { method, action }: { readonly method: Method; readonly action: ActionName },
+  ): void {
     const model = this.#model;
     this.#metrics.verdicts.inc({ model, flagged: String(flagged ?? 'unknown') });
     // Answers that a guard has changed, or that were not scored whole, differ from the calibration for that reason.
     if (rank === undefined || reason !== null || action !== 'annotate') return;
-    this.#drift.observe(rank);
-    this.#metrics.drift.set({ model }, this.#drift.value);
+    this.#drift[method] ??= new DriftTest();
+    this.#drift[method].observe(rank);
+    this.#metrics.drift.set({ model, method }, this.#drift[method].value);
   }
 
   rolledBack(outcome: RollbackDoneEvent['outcome']): void {

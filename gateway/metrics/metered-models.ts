@@ -1,4 +1,5 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
+import { DEFAULT_GUARD } from '../../src/guard/guard.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { toApiError } from '../errors/api-error.js';
 import type { ErrorCode } from '../errors/codes.js';
@@ -28,8 +29,8 @@ export function metered(
     const provider = model.inside?.provider ?? 'flinch';
     const about = { model: model.name, provider, responseId, request, options };
     const { tell, trace } = listenerOf(listen, about, failed);
-    const observerOf = ({ action, held, scored }: Pick<Observed, 'action' | 'held' | 'scored'>) =>
-      new GenerationObserver(series, { ...began, action, held, scored }, clock, tell);
+    const observerOf = (guard: Omit<Observed, 'responseId' | 'beganMs'>) =>
+      new GenerationObserver(series, { ...began, ...guard }, clock, tell);
     const refused = (code: ErrorCode): void => tell({ type: 'refused', code });
     let observer: GenerationObserver | null = null;
     const written = (event: GuardEvent): void => attempt(() => observer?.written(event), failed);
@@ -39,12 +40,12 @@ export function metered(
         from: { ...options.from, ...(trace && { trace }) },
         listeners: { ...options.listeners, written },
       });
-      const { action, delivery, enabled } = prepared.guard;
+      const { method, action, delivery, enabled } = prepared.guard;
       const held = enabled && delivery === 'held';
       return {
         ...prepared,
         start: (gate) => {
-          const own = observerOf({ action, held, scored: enabled });
+          const own = observerOf({ method, action, held, scored: enabled });
           if (held) observer = own; // for other answers it sees all events anyway
           const told = (code: ErrorCode): void => {
             refused(code);
@@ -56,15 +57,14 @@ export function metered(
     } catch (error) {
       const apiError = toApiError(error);
       if (isRefusal(apiError)) refused(apiError.body.code);
-      else
-        attempt(
-          () => observerOf({ action: 'annotate', held: false, scored: false }).failed(apiError.body.code),
-          failed,
-        );
+      else attempt(() => observerOf(UNGUARDED).failed(apiError.body.code), failed);
       throw error;
     }
   });
 }
+
+/** A request that no guard was found for. */
+const UNGUARDED = { method: DEFAULT_GUARD.method, action: 'annotate', held: false, scored: false } as const;
 
 /** All that listen, none of which is a generation's concern. */
 function listenerOf(

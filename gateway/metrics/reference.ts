@@ -29,6 +29,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.LAG_SKIPPED_TOKENS,
     guard.UNSCORED_TOKENS,
     guard.SPIKES,
+    guard.RIVALS,
     guard.LAG_TOKENS,
     guard.LAG_SECONDS,
   ],

@@ -21,6 +21,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     models: async () => (await import('./models/models-command.js')).modelsCommand(),
     soak: async () => (await import('./soak/soak-command.js')).soakCommand(),
     gateway: async () => (await import('./gateway/gateway-command.js')).gatewayCommand(),
+    dashboard: async () => (await import('./dashboard/dashboard-command.js')).dashboardCommand(),
   },
   'Peers:': {
     peers: async () => (await import('./peers/peers-command.js')).peersCommand(),

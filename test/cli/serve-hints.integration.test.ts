@@ -12,7 +12,9 @@ const answer = z.object({ flinch: z.object({ guard: z.object({ methods: z.array(
 
 const folder = useFolder();
 const running: Serving[] = [];
-afterEach(() => running.splice(0).forEach((serving) => serving.kill()));
+afterEach(() => {
+  for (const serving of running.splice(0)) serving.kill();
+});
 
 async function serve(...args: string[]): Promise<Serving> {
   const serving = await Serving.start(['--log-level', 'error', ...args]);

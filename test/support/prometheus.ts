@@ -55,12 +55,12 @@ const INTERVAL_S = 1;
 /** A Prometheus with the configuration of dashboards/, which scrapes one gateway every {@link INTERVAL_S}. */
 export class Prometheus {
   readonly #child: ChildProcess;
-  readonly #url: string;
+  readonly url: string;
   readonly #folder: string;
 
   private constructor(child: ChildProcess, url: string, folder: string) {
     this.#child = child;
-    this.#url = url;
+    this.url = url;
     this.#folder = folder;
   }
 
@@ -166,7 +166,7 @@ export class Prometheus {
   }
 
   async #get(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<unknown> {
-    const response = await fetch(`${this.#url}/api/v1/${path}?${new URLSearchParams(parameters)}`);
+    const response = await fetch(`${this.url}/api/v1/${path}?${new URLSearchParams(parameters)}`);
     const body = z
       .object({ status: z.string(), error: z.string().optional(), data: z.unknown() })
       .parse(await response.json());

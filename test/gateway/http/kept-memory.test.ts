@@ -101,7 +101,8 @@ it('metrics keep nothing of the tokens of an answer that nobody scores', async (
     generations: () => 0,
     connections: () => ({ http: 0, websocket: 0 }),
   });
-  const observed = { responseId: 'r', beganMs: 0, action: 'annotate', held: false, scored: false } as const;
+  const guard = { method: 'nll', action: 'annotate', held: false, scored: false } as const;
+  const observed = { responseId: 'r', beganMs: 0, ...guard } as const;
   const clock = { now: () => 0, date: () => 0 };
   const observer = new GenerationObserver(metrics.of('m'), observed, clock);
   const before = await heap();

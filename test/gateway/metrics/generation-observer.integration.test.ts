@@ -33,6 +33,7 @@ function observer(changes: Partial<Observed> = {}): GenerationObserver {
   const observed: Observed = {
     responseId: 'resp-1',
     beganMs: now,
+    method: 'nll',
     action: 'rollback',
     held: false,
     scored: true,
@@ -260,7 +261,8 @@ describe('the verdicts on whole responses', () => {
         ...{ flagged: false, risk: 0.5, rate: 0.02, flaggedSteps: 0, steps: 2, unscoredTokens: 0 },
         ...{ calibrated: true, reason: null, rank },
       }) as const;
-    const drift = async () => (await scrape()).sum('flinch_calibration_drift', { model: 'm' });
+    const drift = async (method = 'nll') =>
+      (await scrape()).sum('flinch_calibration_drift', { model: 'm', method });
     const annotated = (rank: number) =>
       tell(observer({ action: 'annotate' }), { ...doneEvent('stop', 2), verdict: verdict(rank) });
     for (let i = 0; i < 100; i++) annotated((i % 10) / 9);
@@ -273,6 +275,12 @@ describe('the verdicts on whole responses', () => {
     expect(await drift()).toBeLessThan(100);
     for (let i = 0; i < 100; i++) annotated(0.8);
     expect(await drift()).toBeGreaterThan(1e6);
+    for (let i = 0; i < 10; i++)
+      tell(observer({ method: 'adversarial', action: 'annotate' }), {
+        ...doneEvent('stop', 2),
+        verdict: verdict(0.5),
+      });
+    expect(await drift('adversarial')).toBeCloseTo(10);
   });
 });
 

@@ -37,7 +37,7 @@ export const observedSchema = trialSchema.extend({
 });
 export type Observed = z.output<typeof observedSchema>;
 
-export type Guarding = Pick<GuardedRequest, 'scoring' | 'guard' | 'risks' | 'policy'>;
+export type Guarding = Pick<GuardedRequest, 'scoring' | 'guard' | 'risks' | 'policy' | 'spikePolicy'>;
 
 export interface Sampled {
   readonly temperature: number;

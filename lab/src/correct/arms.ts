@@ -1,7 +1,7 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { atRandom, lowestUncertainty, majority } from '#src/guard/choose.js';
-import { DEFAULT_GUARD, type Guard, policyOf } from '#src/guard/guard.js';
+import { DEFAULT_GUARD, type Guard, policyOf, spikePolicyOf } from '#src/guard/guard.js';
 import type { Choose } from '#src/guard/policy.js';
 import { hash32 } from '#src/numerics/noise.js';
 import { isAlarm, type RiskModel, type Statistic, stepScore } from '#src/risk/risk.js';
@@ -48,24 +48,33 @@ export interface ArmSettings {
   readonly main: Trigger;
   readonly risks: RiskModel;
   /**
-   * Share of all steps that the main trigger flags in the unguarded answers. Every other trigger flags as
-   * many.
+   * Share of all steps, or of all tokens where the guard acts on spikes, that the main trigger flags in the unguarded
+   * answers. Every other trigger flags as many.
    */
   readonly share: number;
   /** Threshold that flags this share, for each other measure. */
   readonly thresholds: ReadonlyMap<Method, number>;
 }
 
-/** Scores of all steps of the unguarded answers that make a share of them the highest. */
+type Answer = Pick<Observed, 'steps' | 'scores'>;
+
+/** What may be flagged in an answer: its steps, or its tokens. */
+export const unitsOf = (
+  { steps, scores }: Answer,
+  actOn: Guard['actOn'],
+): readonly { readonly from: number; readonly to: number }[] =>
+  actOn === 'step' ? steps : scores.map((_, from) => ({ from, to: from + 1 }));
+
+/** Scores of all units of the unguarded answers that make a share of them the highest. */
 export function thresholdFor(
   method: Method,
-  answers: readonly Pick<Observed, 'steps' | 'scores'>[],
-  statistic: Statistic,
+  answers: readonly Answer[],
+  { statistic, actOn }: Pick<Guard, 'statistic' | 'actOn'>,
   share: number,
 ): number {
   const scores = answers
-    .flatMap(({ steps, scores }) =>
-      steps.map(({ from, to }) => scoreOf(scores.slice(from, to), method, statistic)),
+    .flatMap((answer) =>
+      unitsOf(answer, actOn).map(({ from, to }) => scoreOf(answer.scores.slice(from, to), method, statistic)),
     )
     .sort((a, b) => b - a);
   return scores[Math.max(0, Math.round(share * scores.length) - 1)] ?? Number.POSITIVE_INFINITY;
@@ -113,22 +122,20 @@ export function guarding(arm: Arm, seed: number, settings: ArmSettings): Guardin
     guard,
     risks: risksOf(trigger, seed, settings),
     policy: policyOf(guard, choose[remedy]),
+    spikePolicy: spikePolicyOf(guard, choose[remedy]),
   };
 }
 
-/** Steps of an answer, given without a guard, that a guard of this kind would have flagged. */
-export function flagCount(
-  trigger: Trigger,
-  { steps, scores }: Pick<Observed, 'steps' | 'scores'>,
-  seed: number,
-  settings: ArmSettings,
-): number {
-  const { rate, statistic } = settings.guard;
+/** Units of an answer, given without a guard, that a guard of this kind would have flagged. */
+export function flagCount(trigger: Trigger, answer: Answer, seed: number, settings: ArmSettings): number {
+  const { rate, statistic, actOn } = settings.guard;
   const method = methodOf(trigger);
   const risks = risksOf(trigger, seed, settings);
-  return steps.filter(({ from, to }) => {
-    const score = scoreOf(scores.slice(from, to), method, statistic);
-    return isAlarm(risks.ofStep(method, statistic, score), rate);
+  return unitsOf(answer, actOn).filter(({ from, to }) => {
+    const score = scoreOf(answer.scores.slice(from, to), method, statistic);
+    const risk =
+      actOn === 'step' ? risks.ofStep(method, statistic, score) : risks.ofToken(method, score, from);
+    return isAlarm(risk, rate);
   }).length;
 }
 
@@ -142,18 +149,22 @@ function scoreOf(scores: Observed['scores'], method: Method, statistic: Statisti
 /** Risks of the main trigger; for any other 1 for a flagged step, else 0. */
 function risksOf(trigger: Trigger, seed: number, { main, risks, share, thresholds }: ArmSettings): RiskModel {
   if (trigger === main) return risks;
-  const always = { calibrated: () => true, ofToken: () => null, ofAnswer: () => null };
-  if (trigger === 'always') return { ...always, ofStep: () => 1 };
-  // The number depends on the step itself, not on the order in which candidates are asked about.
-  if (trigger === 'chance')
-    return { ...always, ofStep: (_, __, score) => (uniformOf(seed, score) < share ? 1 : 0) };
+  const by = (isFlagged: (score: number, index?: number) => boolean): RiskModel => ({
+    calibrated: () => true,
+    ofStep: (_, __, score) => Number(isFlagged(score)),
+    ofToken: (_, score, index) => Number(isFlagged(score, index)),
+    ofAnswer: () => null,
+  });
+  if (trigger === 'always') return by(() => true);
+  // The number depends on the step itself, or on the token's place, not on the order in which candidates are asked about.
+  if (trigger === 'chance') return by((score, place) => uniformOf(seed, place ?? score) < share);
   const threshold = thresholds.get(methodOf(trigger)) ?? Number.POSITIVE_INFINITY;
-  return { ...always, ofStep: (_, __, score) => (score >= threshold ? 1 : 0) };
+  return by((score) => score >= threshold);
 }
 
-/** Number in [0, 1). Scores of the same step may differ in their last digits. */
-const uniformOf = (seed: number, score: number): number =>
-  (hash32(seed, hash32(...Buffer.from(score.toPrecision(3)))) >>> 0) / 2 ** 32;
+/** Number in [0, 1) of a score or a place. Scores of the same step may differ in their last digits. */
+const uniformOf = (seed: number, of: number): number =>
+  (hash32(seed, hash32(...Buffer.from(of.toPrecision(3)))) >>> 0) / 2 ** 32;
 
 function uniforms(seed: number): () => number {
   const random = mersenne(seed ^ 0x5bd1e995);

@@ -65,6 +65,7 @@ export function correctCommand(): Command {
     .addOption(fieldOption('statistic', '<name>'))
     .addOption(fieldOption('candidates', '<number>'))
     .addOption(fieldOption('candidate_temperature', '<number>'))
+    .addOption(fieldOption('act_on', '<what>'))
     .addOption(fieldOption('rollback_to', '<place>'))
     .addOption(fieldOption('max_rollbacks', '<number>'))
     .addHelpText(

@@ -1,5 +1,6 @@
 import { percent, table } from '#bench/markdown-table.js';
 import type { Estimate } from '#bench/statistics/estimate.js';
+import type { Guard } from '#src/guard/guard.js';
 import type { Comparison, Row } from './comparison.js';
 import type { Delays, Quantiles } from './delays.js';
 
@@ -13,8 +14,8 @@ export interface CorrectReport {
   readonly problems: number;
   readonly seed: number;
   readonly temperature: number;
-  readonly guard: object;
-  /** Steps of the unguarded answers that each measure flags, and that chance is given. */
+  readonly guard: Guard;
+  /** Share of the steps, or tokens, of the unguarded answers that each measure flags, and that chance is given. */
   readonly flagged: Readonly<Record<string, number>>;
   /**
    * Rows of the arms: compared with no guard, with chance, and with votes at each temperature for as many
@@ -45,7 +46,7 @@ export function formatCorrect(report: CorrectReport): string {
   const names = Object.keys(report.families[0]?.accuracy ?? {});
   return [
     `${report.suite}, ${report.problems} problems, T = ${report.temperature}, seeds from ${report.seed}; ${report.machine.cpu}, ${report.machine.cores} cores`,
-    `Flagged steps: ${Object.entries(report.flagged)
+    `Flagged ${report.guard.actOn === 'step' ? 'steps' : 'tokens'}: ${Object.entries(report.flagged)
       .map(([name, share]) => `${name} ${(100 * share).toFixed(1)} %`)
       .join(', ')}`,
     table(

@@ -29,6 +29,7 @@ import {
   scoringFor,
   type Trigger,
   thresholdFor,
+  unitsOf,
 } from './arms.js';
 import { compare, type Outcome } from './comparison.js';
 import type { CorrectReport } from './correct-report.js';
@@ -60,6 +61,7 @@ export interface CorrectOptions {
   readonly statistic: Guard['statistic'];
   readonly candidates: number;
   readonly candidateTemperature?: number;
+  readonly actOn: Guard['actOn'];
   readonly rollbackTo: Guard['rollbackTo'];
   readonly maxRollbacks: number;
 }
@@ -78,6 +80,7 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
     rate: options.rate,
     statistic: options.statistic,
     candidates: options.candidates,
+    actOn: options.actOn,
     rollbackTo: options.rollbackTo,
     maxRollbacks: options.maxRollbacks,
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
@@ -97,7 +100,7 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
   const unguarded = await runUnguarded(run, guard, methodsOf(arms));
   const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
-    return total(flags) / total(unguarded.map(({ steps }) => steps.length));
+    return total(flags) / total(unguarded.map((answer) => unitsOf(answer, guard.actOn).length));
   };
   const share = flagShare(main.trigger, {
     guard,
@@ -107,7 +110,7 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
     thresholds: new Map(),
   });
   const thresholds = new Map(
-    methodsOf(arms).map((method) => [method, thresholdFor(method, unguarded, guard.statistic, share)]),
+    methodsOf(arms).map((method) => [method, thresholdFor(method, unguarded, guard, share)]),
   );
   const settings: ArmSettings = { guard, risks, main: main.trigger, share, thresholds };
 

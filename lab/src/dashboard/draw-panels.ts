@@ -9,15 +9,18 @@ export interface DrawnPanel extends Omit<Panel, 'targets'> {
 
 /** Palette of Okabe and Ito, which the colour-blind can distinguish. */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#888888', '#e69f00'];
-const [WIDTH, HEIGHT, COLUMNS] = [300, 150, 3];
+const [WIDTH, HEIGHT, COLUMNS] = [360, 130, 2];
 
 const LOG = { type: 'log' } as const;
 const LINEAR = { zero: true } as const;
+const SHARE = { domain: [0, 1] };
 
 /** Panels beside each other as one SVG, each with its own legend. */
 export const drawPanels = (panels: readonly DrawnPanel[]): Promise<string> =>
   standaloneSvg({
     columns: COLUMNS,
+    bounds: 'flush',
+    spacing: { row: 80, column: 70 },
     concat: panels.map(draw),
     resolve: { scale: { color: 'independent' } },
   });
@@ -32,8 +35,8 @@ function draw({ title, series, isPercent, isLog, threshold }: DrawnPanel): Unit 
     field: 'value',
     type: 'quantitative',
     title: null,
-    axis: { tickCount: 5, ...(isPercent && { format: '%' }) },
-    scale: isLog ? LOG : LINEAR,
+    axis: { tickCount: 4, ...(isPercent && { format: '%' }), ...(isLog && { format: '~e' }) },
+    scale: isPercent ? SHARE : isLog ? LOG : LINEAR,
   } as const;
   return {
     title,
@@ -51,7 +54,7 @@ function draw({ title, series, isPercent, isLog, threshold }: DrawnPanel): Unit 
             type: 'nominal',
             sort: null,
             scale: { range: COLOURS },
-            legend: { title: null, orient: 'bottom', columns: COLUMNS, symbolType: 'stroke' },
+            legend: { title: null, orient: 'bottom', columns: 3, symbolType: 'stroke' },
           },
         },
       },

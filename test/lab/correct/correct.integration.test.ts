@@ -102,31 +102,39 @@ describe('an arm', () => {
     engine = await sharedReasoner();
   });
 
-  it('does nothing to an answer of which it flags no step', async () => {
-    const suite = suites.tasks;
-    const [problem] = await suite.load({ folder: null, subsets: null, seed: 77, count: 1 });
-    const asking = { engine, suite, maxTokens: 256 };
-    const sampled = { seed: 5, temperature: 0.2 };
-    const risks = { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 };
-    const thresholds = new Map(DEFAULT_METHODS.map((method) => [method, Number.POSITIVE_INFINITY] as const));
-    const settings: ArmSettings = { guard: DEFAULT_GUARD, main: 'nll', risks, share: 0, thresholds };
-    const plain = await answerTask(asking, problem!, sampled, unguarded(DEFAULT_GUARD, DEFAULT_METHODS));
-    for (const arm of ARMS.filter(({ trigger }) => trigger !== 'random' && trigger !== 'always')) {
-      expect(flagCount(arm.trigger, plain, 5, settings)).toBe(0);
-      const { text, replaced, kept, generated } = await answerTask(
-        asking,
-        problem!,
-        sampled,
-        guarding(arm, 5, settings),
+  it.each(['step', 'spike'] as const)(
+    'does nothing to an answer of which it flags none (%s)',
+    async (actOn) => {
+      const suite = suites.tasks;
+      const [problem] = await suite.load({ folder: null, subsets: null, seed: 77, count: 1 });
+      const asking = { engine, suite, maxTokens: 256 };
+      const sampled = { seed: 5, temperature: 0.2 };
+      const risks = { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 };
+      const thresholds = new Map(
+        DEFAULT_METHODS.map((method) => [method, Number.POSITIVE_INFINITY] as const),
       );
-      expect({ text, replaced, kept }).toEqual({ text: plain.text, replaced: 0, kept: 0 });
-      expect(generated).toBe(plain.generated);
-    }
-  });
+      const guard = { ...DEFAULT_GUARD, actOn };
+      const settings: ArmSettings = { guard, main: 'nll', risks, share: 0, thresholds };
+      const plain = await answerTask(asking, problem!, sampled, unguarded(DEFAULT_GUARD, DEFAULT_METHODS));
+      const arms = ARMS.filter(({ trigger }) => trigger !== 'random' && trigger !== 'always');
+      // There is no asking for a check in the middle of a step.
+      for (const arm of arms.filter(({ remedy }) => actOn === 'step' || remedy !== 'reflect')) {
+        expect(flagCount(arm.trigger, plain, 5, settings)).toBe(0);
+        const { text, replaced, kept, generated } = await answerTask(
+          asking,
+          problem!,
+          sampled,
+          guarding(arm, 5, settings),
+        );
+        expect({ text, replaced, kept }).toEqual({ text: plain.text, replaced: 0, kept: 0 });
+        expect(generated).toBe(plain.generated);
+      }
+    },
+  );
 
-  it('by chance flags as many steps as it is told to', () => {
+  it.each(['step', 'spike'] as const)('by chance flags as many as it is told to (%s)', (actOn) => {
     const settings: ArmSettings = {
-      guard: DEFAULT_GUARD,
+      guard: { ...DEFAULT_GUARD, actOn },
       main: 'nll',
       risks: { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 },
       share: 0.1,

@@ -43,7 +43,7 @@ const ROOMS = {
     'src/stream',
   ],
   'src/tasks': ['src/files'],
-  'src/cost': ['src/onnx', 'src/checkpoint', 'src/graphs', 'src/engine', 'src/uncertainty'],
+  'src/cost': ['src/onnx', 'src/checkpoint', 'src/graphs', 'src/engine', 'src/uncertainty', 'src/stream'],
 
   // The client of the stream protocol: a package of its own, for front ends. It also bounds the bodies that are read.
   'client/src': [],

@@ -119,10 +119,12 @@ export async function openEngine(
   config: CheckpointConfig | (UpstreamModelConfig & { readonly scorer: string }),
   { logger, engine: settings, shared }: Pick<OpenOptions, 'logger' | 'engine' | 'shared'>,
 ): Promise<Engine> {
-  const { device, max_streams: maxStreams, memory } = config;
+  const { device, max_streams: most, memory } = config;
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
-    ...{ device, maxStreams, onConversion: logConversion(name, logger) },
+    ...{ device, onConversion: logConversion(name, logger) },
+    // Places bound the responses of clients; one more is measured at the start (measureWriting).
+    maxStreams: most + 1,
     ...('precision' in config && config.precision && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...(settings && { stallSeconds: settings.stall_s }),

@@ -27,7 +27,7 @@ export function dashboardCommand(): Command {
 Queries are those of dashboards/grafana/dashboards/flinch.json, for all models, over one minute. Only time series are drawn.
 
 Example:
-  $ npm run lab -- dashboard --prometheus http://127.0.0.1:9090 --row "Adv. Pert." --output docs/dashboard.svg`,
+  $ npm run lab -- dashboard --prometheus http://127.0.0.1:9090 --row "Adv. Pert." --output adv-pert.svg`,
     )
     .action(draw);
 }

@@ -229,6 +229,23 @@ describe('the scores of tokens', () => {
   });
 });
 
+describe('spikes and rivals', () => {
+  it('count, and a stop at a spike is one', async () => {
+    const rating = { method: 'nll', score: 3, risk: 0.99, calibrated: true } as const;
+    const rival = (before: number) => ({ id: 1, before, after: 2 * before });
+    tell(
+      observer({ action: 'stop' }),
+      ...[tokenEvent(0), scoreEvent(0, { scores: { adversarial: 1 }, rival: rival(0.3) })],
+      ...[tokenEvent(1), scoreEvent(1, { scores: { adversarial: 1 }, rival: rival(0.01) })],
+      { type: 'spike.detected', index: 0, ...rating },
+      { type: 'spike.detected', index: 1, ...rating, action: 'stop' },
+    );
+    const read = await scrape();
+    const counts = ['spikes', 'stops', 'rivals'].map((name) => read.sum(`flinch_${name}_total`, { model: 'm' }));
+    expect(counts).toEqual([2, 1, 1]);
+  });
+});
+
 describe('the verdicts on whole responses', () => {
   it('are counted by what they say, once each', async () => {
     const verdict = {

@@ -54,7 +54,7 @@ export interface GuardRequest {
   readonly lag_tokens?: number;
   /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`). Default: `"annotate"`. */
   readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect';
-  /** The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`). Steps are then only marked. Default: `"step"`. */
+  /** The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked. Default: `"step"`. */
   readonly act_on?: 'step' | 'spike';
   /** `rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`). Default: `"step"`. */
   readonly rollback_to?: 'step' | 'token';

@@ -74,7 +74,7 @@ const judgingFields = {
     .enum(DOUBTS)
     .default(DEFAULT_GUARD.actOn)
     .describe(
-      'The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`). Steps are then only marked.',
+      'The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked.',
     ),
   rollback_to: z
     .enum(TARGETS)

@@ -15,7 +15,7 @@ const names = Object.keys(guardFields);
 
 /** Fields that a command has no option for, and why. */
 const NOT_APPLICABLE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  chat: { enabled: 'is --no-score', methods: 'follows from --color and --method' },
+  chat: { enabled: 'is --no-score' },
   score: {},
   calibrate: {},
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readAnswer } from '../read-answer.js';
 import type { Target } from './panels.js';
 
 /** A line of a panel. */
@@ -36,8 +37,9 @@ export async function queryRange(
   const url = new URL('/api/v1/query_range', prometheus);
   url.search = String(new URLSearchParams({ query, ...range }));
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url.origin}: ${response.status}: ${await response.text()}`);
-  const { data } = answer.parse(await response.json());
+  const text = await readAnswer(response);
+  if (!response.ok) throw new Error(`${url.origin}: ${response.status}: ${text}`);
+  const { data } = answer.parse(JSON.parse(text));
   return data.result.map(({ metric, values }) => ({
     name: legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? ''),
     points: values.filter(([, value]) => Number.isFinite(value)),

@@ -6,7 +6,7 @@ import { heading } from '#cli/format.js';
 import { integer, real } from '#cli/options.js';
 import { Progress } from '#cli/progress.js';
 import { say } from '#cli/terminal.js';
-import { readAnswer } from './read-answer.js';
+import { readAnswer } from '../read-answer.js';
 import { type Heard, readResuming } from './resuming-client.js';
 import { percentile } from './stream-load.js';
 

@@ -12,9 +12,9 @@ import { say } from '#cli/terminal.js';
 import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
+import { readAnswer } from '../read-answer.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
 import { type LagStream, readLagStream } from './lag-stream.js';
-import { readAnswer } from './read-answer.js';
 import { type RunningServer, startFlinch, startScript } from './servers.js';
 
 interface Options {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { CLI_ENTRY } from '#cli/entry.js';
 import { freePort } from '../free-port.js';
-import { readAnswer } from './read-answer.js';
+import { readAnswer } from '../read-answer.js';
 
 /** A server in a process of its own. */
 export interface RunningServer {

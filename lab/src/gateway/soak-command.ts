@@ -10,8 +10,8 @@ import { formatBytes, heading } from '#cli/format.js';
 import { integer, modelOption, real } from '#cli/options.js';
 import { Progress } from '#cli/progress.js';
 import { say } from '#cli/terminal.js';
+import { readAnswer } from '../read-answer.js';
 import { type Growth, growth } from '../soak/growth.js';
-import { readAnswer } from './read-answer.js';
 import { type RunningServer, startFlinch } from './servers.js';
 
 interface Options {

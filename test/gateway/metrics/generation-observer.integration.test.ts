@@ -241,7 +241,9 @@ describe('spikes and rivals', () => {
       { type: 'spike.detected', index: 1, ...rating, action: 'stop' },
     );
     const read = await scrape();
-    const counts = ['spikes', 'stops', 'rivals'].map((name) => read.sum(`flinch_${name}_total`, { model: 'm' }));
+    const counts = ['spikes', 'stops', 'rivals'].map((name) =>
+      read.sum(`flinch_${name}_total`, { model: 'm' }),
+    );
     expect(counts).toEqual([2, 1, 1]);
   });
 });

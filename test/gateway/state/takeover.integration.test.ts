@@ -18,7 +18,8 @@ const place = z.object({ response_id: z.string(), epoch: z.string() });
 const created = place.extend({ guard: z.looseObject({}) });
 
 const RESUME_S = 60;
-const guard = { action: 'annotate', rate: 0.3 };
+/** Scores that all models have, without the passes of an adversary: no answer is over before all are in their midst. */
+const guard = { action: 'annotate', rate: 0.3, methods: ['nll', 'margin'] };
 
 /** A long answer of the embedded model, which writes the same after the same text. */
 const ask = (model: string, changes: object = {}) => ({

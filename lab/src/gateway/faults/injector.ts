@@ -1,7 +1,7 @@
 import { truncateSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { readAnswer } from '../read-answer.js';
+import { readAnswer } from '../../read-answer.js';
 import type { Chance } from './chance.js';
 import type { Tally } from './tally.js';
 

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { processMemory } from '#bench/process-memory.js';
-import { readAnswer } from '../read-answer.js';
+import { readAnswer } from '../../read-answer.js';
 import type { RunningServer } from '../servers.js';
 
 /** Resources of the gateway at one moment. */

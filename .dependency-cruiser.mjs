@@ -5,7 +5,8 @@ const RECORDS = ['bench/src/records', 'bench/src/statistics', 'bench/src/steps',
 /** What a study stands on, beside other studies. */
 const STUDY = [
   ...['src', 'gateway', 'cli', 'client/src', 'bench/src'],
-  ...['lab/src/free-port', 'lab/src/page-tables', 'lab/src/recall', 'lab/src/temporary-folder'],
+  ...['lab/src/free-port', 'lab/src/page-tables', 'lab/src/read-answer', 'lab/src/recall'],
+  'lab/src/temporary-folder',
 ];
 
 /**
@@ -132,6 +133,7 @@ const ROOMS = {
   'lab/src/small-models': STUDY,
   'lab/src/evidence': [...STUDY, 'lab/src/detection'],
   'lab/src/soak': STUDY,
+  'lab/src/dashboard': STUDY,
   'lab/src/verdict': [...STUDY, 'lab/src/correct'],
   'lab/src/detection': [...STUDY, 'lab/src/correct', 'lab/src/schedules'],
   'lab/src/agreement': [...STUDY, 'lab/src/peers'],

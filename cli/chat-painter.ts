@@ -7,6 +7,7 @@ import type {
   GuardEvent,
   RollbackDoneEvent,
   ScoreEvent,
+  SpikeEvent,
   TokenEvent,
   Verdict,
 } from '../src/stream/events.js';
@@ -106,9 +107,11 @@ export function scoreScale(method: Method, calm: number): HeatScale {
 class Findings {
   readonly #flagged: FlaggedEvent[] = [];
   readonly #rollbacks: RollbackDoneEvent[] = [];
+  #stop: SpikeEvent | null = null;
   #verdict: Verdict | null = null;
 
   add(event: GuardEvent): void {
+    if (event.type === 'spike.detected' && event.action === 'stop') this.#stop = event;
     if (event.type === 'step.flagged') this.#flagged.push(event);
     if (event.type === 'rollback.done') this.#rollbacks.push(event);
     if (event.type === 'generation.done') this.#verdict = event.verdict ?? null;
@@ -116,13 +119,25 @@ class Findings {
 
   lines(guard: Guard): string[] {
     const doubted = this.#verdict && isNews(this.#verdict) ? [verdictWords(this.#verdict)] : [];
-    return [...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
+    const spikes = guard.actOn === 'spike' ? spikeLines(this.#rollbacks, this.#stop) : [];
+    return [...spikes, ...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
   }
 }
 
 /** Whether a verdict is shown: not for an ordinary answer, nor while too few others are known. */
 const isNews = ({ flagged, reason }: Verdict): boolean =>
   flagged === true || (flagged === null && reason !== 'too_few_answers');
+
+/** A line for each spike that was acted on. Of one that was rolled back, its step alone is known where steps are held. */
+function spikeLines(rollbacks: readonly RollbackDoneEvent[], stop: SpikeEvent | null): string[] {
+  const redrawn = rollbacks.map(
+    (rollback) =>
+      `⚡ step ${rollback.step + 1}, from a token on${rollbackWords(rollback, rollback.candidates[0]?.text ?? '')}`,
+  );
+  if (!stop) return redrawn;
+  const rank = stop.risk === null ? '' : `: ${rankWords(stop.risk, 'token')}`;
+  return [...redrawn, `⚡ token ${stop.index}${rank}, stopped`];
+}
 
 /** A line for each flag, and what its rank means. */
 function noteLines(
@@ -151,10 +166,12 @@ function deedOf({ action, text }: FlaggedEvent, rollback: RollbackDoneEvent | un
   if (action === 'annotate') return quoted;
   if (action === 'stop') return `, stopped${quoted}`;
   if (action === 'reflect') return `, asked to check it${quoted}`;
-  const chosen = rollback?.candidates[rollback.chosen]?.text ?? '';
-  const others = rollback ? rollback.candidates.length - 1 : 0;
-  if (rollback?.outcome === 'kept') return `, kept over ${others} candidates${quoted}`;
-  return `, rolled back: ${quote(text)} → ${quote(chosen)}`;
+  return rollback ? rollbackWords(rollback, text) : '';
+}
+
+function rollbackWords({ outcome, candidates, chosen }: RollbackDoneEvent, text: string): string {
+  if (outcome === 'kept') return `, kept over ${candidates.length - 1} candidates: ${quote(text)}`;
+  return `, rolled back: ${quote(text)} → ${quote(candidates[chosen]?.text ?? '')}`;
 }
 
 function quote(text: string): string {

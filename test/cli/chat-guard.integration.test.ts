@@ -73,6 +73,19 @@ describe('flinch chat with a guard', () => {
     expect(new Set(steps).size).toBe(steps.length);
   });
 
+  it('says what it did about spikes', async () => {
+    const asked = ['chat', '--temperature', '1', '--seed', '1', '--act-on', 'spike', '--rate', '0.01'];
+    const slip = 'What is (82 - 16) * 9 - 54 + 59?';
+    const redrawn = await flinch([...asked, '--action', 'rollback', slip]);
+    expect(redrawn.stdout).toMatch(/^82 - 16 = 66\.\n66 \* 9 = 594\.\n/);
+    expect(redrawn.stdout).toContain(
+      '⚡ step 2, from a token on, rolled back: “66 * 9 = 694.” → “66 * 9 = 594.”\n',
+    );
+    expect(redrawn.stdout).toMatch(/⚡ step \d, from a token on, kept over 4 candidates: “/);
+    const stopped = await flinch([...asked, '--action', 'stop', slip]);
+    expect(stopped.stdout).toMatch(/⚡ token 18: higher than 9\d.* % of ordinary tokens, stopped\n/);
+  });
+
   it('has steps checked, with the request in the text', async () => {
     const request = 'Is that right?\n';
     const reflect = ['--action', 'reflect', '--reflection', request, '--max-rollbacks', '1'];

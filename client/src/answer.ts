@@ -208,10 +208,10 @@ function settled(rollback: Rollback, done: Own<'rollback.done'>, answer: Answer)
   };
 }
 
-/** Text that was struck out of a held step: the flagged step, without the part of it that stays. */
+/** Text that was struck out of a held step, flagged or with a spike: the step, without the part of it that stays. */
 function neverSeen({ from, step }: Rollback, { candidates }: Own<'rollback.done'>, answer: Answer): string {
   const whole = candidates[0]?.text ?? '';
-  const begin = answer.flags.findLast((flag) => flag.step === step)?.from ?? from;
+  const begin = answer.flags.findLast((flag) => flag.step === step)?.from ?? answer.steps.at(-1)?.to ?? 0;
   const stays = answerText({ tokens: answer.tokens.slice(begin, from) });
   return whole.startsWith(stays) ? whole.slice(stays.length) : whole;
 }

@@ -137,7 +137,7 @@ export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked:
   const together = overridden(defaults, asked);
   const inForce = guardSchema.parse(defaults);
   const wanted = guardSchema.parse(together);
-  for (const [field, policy] of locked) {
+  for (const [field, policy] of withActOn(locked)) {
     if (isDeepStrictEqual(wanted[field], inForce[field])) continue;
     const kept = inForce[field] === undefined ? '' : ` to ${show(inForce[field])}`;
     throw violation(field, `locked${kept} by the policy ${policy}`);
@@ -148,6 +148,12 @@ export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked:
     throw violation(field, `${value} is ${words} ${limit}, which is ${bound} of the policy ${policy}`);
   }
   return together;
+}
+
+/** What an action is taken on is a part of it. */
+function withActOn(locked: OperatorPolicy['locked']): OperatorPolicy['locked'] {
+  const policy = locked.get('action');
+  return policy === undefined ? locked : new Map([...locked, ['act_on', policy]]);
 }
 
 function violation(field: GuardFieldName, problem: string): ApiError {

@@ -54,6 +54,10 @@ class Fold {
         this.#tokens.length = Math.min(this.#tokens.length, event.from);
         for (const index of this.#scores.keys()) if (index >= event.from) this.#scores.delete(index);
         return true;
+      case 'spike.detected':
+        // What was done about it is not known to be over until its step is settled.
+        if (event.action) this.#needed = this.#steps.length + 1;
+        return true;
       case 'step.flagged':
         // The text of a reflection belongs to the next step.
         this.#needed = event.step + (event.action === 'reflect' ? 2 : 1);
@@ -69,7 +73,7 @@ class Fold {
       case 'upstream.delta':
         return event.unscored.length === 0;
       default:
-        return ['spike.detected', 'rollback.started', 'scorer.mismatch'].includes(event.type);
+        return ['rollback.started', 'scorer.mismatch'].includes(event.type);
     }
   }
 

@@ -9,7 +9,7 @@ import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW, type Scoring } from '..
 export interface WritingSpeed {
   /** With the scores that take no pass. */
   readonly withoutPasses: number;
-  /** With Adv. Pert.; `null` where the model is too slow to wait for a pass. */
+  /** With Adv. Pert.; `null` where the model is too slow to wait for passes, or its context too short for two. */
   readonly withAdversarial: number | null;
 }
 
@@ -30,7 +30,8 @@ const LEAST_SPEED = 8;
  */
 export async function measureWriting(engine: Engine): Promise<WritingSpeed> {
   const withoutPasses = await speedOf(engine, { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS }, 1);
-  if (withoutPasses < LEAST_SPEED) return { withoutPasses, withAdversarial: null };
+  const isShort = engine.contextLength < PROMPT_TOKENS + 2 * DEFAULT_BLOCK;
+  if (withoutPasses < LEAST_SPEED || isShort) return { withoutPasses, withAdversarial: null };
   return { withoutPasses, withAdversarial: await speedOf(engine, DEFAULT_SCORING, DEFAULT_BLOCK) };
 }
 

@@ -81,9 +81,9 @@ export function neverFires(
   risks: RiskModel,
 ): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
-  if (!risks.calibrated(method) || per === 'answer') return null;
-  const infinite = Number.POSITIVE_INFINITY;
   const spikes = actOn === 'spike' && action !== 'annotate';
+  if (!risks.calibrated(method) || (per === 'answer' && !spikes)) return null;
+  const infinite = Number.POSITIVE_INFINITY;
   const largest =
     per === 'step' && !spikes
       ? [risks.ofStep(method, statistic, infinite)]

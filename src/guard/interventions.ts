@@ -1,7 +1,15 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import type { DoneEvent, GuardEvent, ScoreEvent, SpikeEvent, StepEvent, Usage } from '../stream/events.js';
+import type {
+  ActionName,
+  DoneEvent,
+  GuardEvent,
+  ScoreEvent,
+  SpikeEvent,
+  StepEvent,
+  Usage,
+} from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import type { Branch } from './branch.js';
 import type { Continuation, Place } from './continuation.js';
@@ -34,9 +42,11 @@ interface Followed {
 interface Attempt extends Candidate {
   readonly followed: Followed;
   /** Events of the step's tokens from the cut on that were not emitted. */
-  readonly events: readonly GuardEvent[];
+  readonly events: GuardEvent[];
   /** `null` where the response ended without a further token. */
   readonly step: StepEvent | null;
+  /** The same as its branch told it, where that was in several pieces. */
+  readonly pieces?: readonly StepEvent[];
   /** End of the response, if it ended with the step. */
   readonly done: DoneEvent | null;
 }
@@ -53,6 +63,8 @@ export class Interventions {
   /** Tokens written for branches that are closed. */
   #written = 0;
   #interventions = 0;
+  /** Events that were read ahead, and come next. */
+  readonly #ahead: GuardEvent[] = [];
   /** The step that is being written. */
   #place: Place = { step: 0, from: 0 };
   #root: Branch | null = null;
@@ -67,7 +79,7 @@ export class Interventions {
   async follow(root: Branch): Promise<void> {
     this.#root = root;
     for (let current: Followed | null = this.#read(root); current; ) {
-      const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
+      const event: GuardEvent | null = await this.#next(current);
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event.finishReason, event.usage);
       if (event.type === 'step.done') current = await this.#settle(event, current);
@@ -81,10 +93,18 @@ export class Interventions {
     for (const followed of this.#open) this.#leave(followed);
   }
 
+  async #next({ reader }: Followed): Promise<GuardEvent | null> {
+    return this.#ahead.shift() ?? reader.take() ?? reader.next();
+  }
+
   #pass(event: GuardEvent): void {
     if (event.type === 'token.delta') this.#tokens = event.index + 1;
     if (event.type === 'score.delta') this.#scores.set(event.index, event);
     this.#emit(event);
+  }
+
+  #flag({ type: _, flagged: __, ...verdict }: StepEvent, action: ActionName): void {
+    this.#emit({ type: 'step.flagged', ...verdict, action });
   }
 
   /** Emits the last word on a step. */
@@ -111,17 +131,25 @@ export class Interventions {
     return this.#rollback(this.#place, { ...asked, from: index }, current, read);
   }
 
-  /** The rest of the step that a branch is in, unseen. */
+  /**
+   * The rest of the step that a branch is in, unseen. The step before may not be known to be over yet: the two are one
+   * then, as they are for a candidate.
+   */
   async #readStep(followed: Followed, from: number): Promise<Attempt> {
     const events: GuardEvent[] = [];
+    const pieces: StepEvent[] = [];
     for (;;) {
-      const event = followed.reader.take() ?? (await followed.reader.next());
+      const event = await this.#next(followed);
       if (event === null) throw new EngineError('closed', 'the response was cancelled');
-      if (event.type !== 'step.done') events.push(event);
-      else {
-        const scores = new Map([...this.#scores, ...scoresOf(events)]);
-        return { ...this.#summary(event, from, scores), followed, events, step: event, done: null };
+      if (event.type !== 'step.done') {
+        events.push(event);
+        continue;
       }
+      pieces.push(event);
+      if (event.to <= from) continue;
+      const step = pieces.reduce(joined);
+      const scores = new Map([...this.#scores, ...scoresOf(events)]);
+      return { ...this.#summary(step, from, scores), followed, events, step, pieces, done: null };
     }
   }
 
@@ -131,8 +159,7 @@ export class Interventions {
       const peak = this.#peak(step);
       const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
       const intervention = fitting(asked, step, current.branch);
-      const { type: _, flagged: __, ...verdict } = step;
-      this.#emit({ type: 'step.flagged', ...verdict, action: intervention.action });
+      this.#flag(step, intervention.action);
       if (intervention.action === 'stop') return this.#stop();
       if (intervention.action === 'rollback') {
         const summary = this.#summary(step, intervention.from, this.#scores);
@@ -193,9 +220,16 @@ export class Interventions {
     resume();
     if (next === null) {
       this.#leaveOthers(current);
-      for (const event of original.events) this.#pass(event);
+      const { events, step: whole, pieces } = original;
+      const isLater = (event: GuardEvent): boolean => 'index' in event && event.index >= (whole?.to ?? 0);
+      const first = events.findIndex(isLater);
+      for (const event of events.splice(0, first < 0 ? events.length : first)) this.#pass(event);
+      this.#ahead.unshift(...events);
       this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
-      if (original.step) this.#conclude(original.step);
+      for (const each of pieces ?? (whole ? [whole] : [])) {
+        if (pieces && each.flagged) this.#flag(each, 'annotate');
+        this.#conclude(each);
+      }
       return current;
     }
     if (next !== 'over') this.#leaveOthers(next);

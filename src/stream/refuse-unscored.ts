@@ -84,8 +84,7 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
             held.push({ ...event, tokens: passed - event.from });
             return release();
           case 'generation.done':
-            if (event.verdict?.reason === 'stopped')
-              held = held.filter(({ type }) => type === 'step.flagged');
+            if (event.verdict?.reason === 'stopped') held = held.filter((other) => isReason(other, passed));
             else if (waiting.size > 0) throw new UnscoredError(['tokens']);
             waiting.clear();
         }
@@ -95,6 +94,11 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
     };
   });
 }
+
+/** Whether an event says why the guard stopped, of what the client has. */
+const isReason = (event: GuardEvent, passed: number): boolean =>
+  event.type === 'step.flagged' ||
+  (event.type === 'spike.detected' && event.action !== undefined && event.index < passed);
 
 const isScored = ({ scores, skipped, reason }: ScoreEvent, method: Method): boolean =>
   scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');

@@ -22,6 +22,8 @@ interface Place {
   readonly finish?: Observable<GuardEvent>;
   /** Whether scores above 0.5 are spikes. */
   readonly spikes?: boolean;
+  /** Whether a step is known to be over only after the score of the next token. */
+  readonly late?: boolean;
 }
 
 /** A branch that says what its script says, and remembers what was asked of it. */
@@ -39,12 +41,13 @@ class ScriptedBranch implements Branch {
   readonly #finish: Observable<GuardEvent> | undefined;
   readonly #early: Place['early'];
   readonly #spikes: boolean;
+  readonly #late: boolean;
   #closed = false;
 
   constructor(
     script: Script,
     fork: (continuation: Continuation) => Script = () => [],
-    { from = 0, step = 0, finish, early, spikes = false }: Place = {},
+    { from = 0, step = 0, finish, early, spikes = false, late = false }: Place = {},
   ) {
     ScriptedBranch.open += 1;
     this.#script = script;
@@ -54,6 +57,7 @@ class ScriptedBranch implements Branch {
     this.#finish = finish;
     this.#early = early;
     this.#spikes = spikes;
+    this.#late = late;
     this.written = script.flatMap(([, ...scores]) => scores).length;
   }
 
@@ -71,11 +75,12 @@ class ScriptedBranch implements Branch {
         const word = k === 0 ? text : '';
         events.push({ type: 'token.delta', index, id: index, text: word, logprob: -score, topLogprobs: [] });
         // The step before is known to be over once there is a later token.
-        events.push(...closed.splice(0));
+        if (!this.#late) events.push(...closed.splice(0));
         const rated = { scores: { nll: score }, skipped: [], rival: null, risk: { nll: score } };
         events.push({ type: 'score.delta', index, pass: 'stream', ...rated });
         if (this.#spikes && score > 0.5)
           events.push({ type: 'spike.detected', index, method: 'nll', score, risk: score, calibrated: true });
+        events.push(...closed.splice(0));
         index += 1;
       }
       const score = Math.max(...scores);
@@ -91,8 +96,8 @@ class ScriptedBranch implements Branch {
     expect(this.#closed).toBe(false);
     const { keep, step, from } = continuation;
     const early = from < keep ? { step, from, to: keep } : undefined;
-    const spikes = this.#spikes;
-    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }), spikes };
+    const [spikes, late] = [this.#spikes, this.#late];
+    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }), spikes, late };
     return new ScriptedBranch(this.#fork(continuation), this.#fork, place);
   }
 
@@ -460,6 +465,58 @@ describe('intervene', () => {
     expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept', chosen: 0 });
     const indices = events.flatMap((event) => (event.type === 'score.delta' ? [event.index] : []));
     expect(indices).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  const LATE: Script = [
+    ['A. ', 0.1],
+    ['B. ', 0.9, 0.1],
+    ['C.', 0.8],
+  ];
+
+  it('takes the step before for a part of one whose first token is a spike', async () => {
+    const root = new ScriptedBranch(LATE, () => [['worse ', 0.99]], { spikes: true, late: true });
+    const events = await lastValueFrom(ofSpikes(root, redraw).pipe(toArray()));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
+      outcome: 'kept',
+      candidates: [{ text: 'A. B. ', tokens: 2, score: expect.closeTo(0.5) }, { tokens: 1 }, { tokens: 1 }],
+    });
+    expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([
+      { step: 0, from: 0, to: 1 },
+      { step: 1, from: 1, to: 3 },
+      { step: 2, from: 3, to: 4 },
+    ]);
+    expect(kinds(events)).toEqual([
+      'spike.detected',
+      'rollback.started',
+      'rollback.done',
+      'step.done',
+      'step.flagged',
+      'step.done',
+      // Of the next step: it was read ahead, and is asked about.
+      'spike.detected',
+      'step.flagged',
+      'step.done',
+      'generation.done',
+    ]);
+  });
+
+  it('draws such a step anew, and goes on after it', async () => {
+    const fork = ({ keep }: Continuation): Script =>
+      keep === 1
+        ? [
+            ['better ', 0.2],
+            ['unread', 0.1],
+          ]
+        : [['D.', 0.1]];
+    const root = new ScriptedBranch(LATE, fork, { spikes: true, late: true });
+    const events = await lastValueFrom(ofSpikes(root, redraw).pipe(toArray()));
+    expect(finalText(events)).toBe('A. better D.');
+    expect(events.find(({ type }) => type === 'token.retracted')).toMatchObject({ from: 1, tokens: 1 });
+    expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([
+      { step: 0, from: 0, to: 2 },
+      { step: 1, from: 2, to: 3 },
+    ]);
   });
 
   it('passes a spike on that nothing can follow', async () => {

@@ -101,6 +101,8 @@ describe('a locked field', () => {
       'guard.action: locked to "rollback" by the policy key:web',
     );
     expect(refusal(guards, { scoring: { alpha: 0.1 } })).toContain('guard.scoring: locked');
+    // On what an action is taken is a part of it.
+    expect(refusal(guards, { act_on: 'spike' })).toContain('guard.act_on: locked to "step"');
   });
 
   it('can be set to what it is, however it is written', () => {

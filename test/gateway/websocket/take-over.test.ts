@@ -65,6 +65,16 @@ describe('what stays of a generation', () => {
     });
   });
 
+  it.each(['stop', 'rollback'] as const)('is nothing while a %s at a spike is under way', (action) => {
+    const spike: GuardEvent = { type: 'spike.detected', index: 2, ...rating, action };
+    expect(settledOf([...FIRST, ...tokens(2, 3), score(2), spike])).toBeUndefined();
+    const { action: _, ...marked } = spike;
+    expect(settledOf([...FIRST, ...tokens(2, 3), score(2), marked])).toMatchObject({ steps: 1 });
+    if (action === 'stop') return;
+    const over = [{ ...started, from: 2 }, chosen, step(1, 2, 3)];
+    expect(settledOf([...FIRST, ...tokens(2, 3), score(2), spike, ...over])).toMatchObject({ steps: 2 });
+  });
+
   it('is all where nothing cuts it into steps', () => {
     const events = tokens(0, 3);
     expect(settledOf(events, { enabled: false })).toMatchObject({

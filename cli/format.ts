@@ -21,7 +21,7 @@ export const heading = (text: string): string => chalk.bold(visibleLine(text));
 export function priceOf({ withoutPasses, withAdversarial }: WritingSpeed): string {
   const speed = `about ${rounded(withoutPasses)} tokens/s`;
   if (withAdversarial === null) return `${speed}, several times slower with Adv. Pert.`;
-  if (withAdversarial > SAME * withoutPasses) return `${speed}, with Adv. Pert. or without`;
+  if (withAdversarial > SAME * withoutPasses) return `${speed}, as fast with Adv. Pert. as without`;
   return `${speed}, about ${rounded(withAdversarial)} with Adv. Pert.`;
 }
 

@@ -42,7 +42,7 @@ export function priceHints({ models, guard }: ServeConfig, engines: Workers['eng
     concatMap(({ name, engine }) =>
       defer(
         async () =>
-          `${name} writes ${priceOf(await measureWriting(engine))} (without it: --methods ${without})`,
+          `${name} writes ${priceOf(await measureWriting(engine))} (--methods ${without} leaves it out)`,
       ),
     ),
   );

@@ -1,20 +1,12 @@
-import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import type {
-  ActionName,
-  DoneEvent,
-  GuardEvent,
-  ScoreEvent,
-  SpikeEvent,
-  StepEvent,
-  Usage,
-} from '../stream/events.js';
+import type { ActionName, GuardEvent, ScoreEvent, SpikeEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
+import { type Attempt, type Followed, readCandidate, readRest, summaryOf } from './attempt.js';
 import type { Branch } from './branch.js';
 import type { Continuation, Place } from './continuation.js';
 import { EventReader } from './event-reader.js';
-import type { Candidate, Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
+import type { Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export interface InterveneOptions {
   readonly policy: Policy;
@@ -29,26 +21,6 @@ export interface InterveneOptions {
    * none is.
    */
   readonly dispensable?: (error: unknown) => boolean;
-}
-
-/** A branch that is being read. */
-interface Followed {
-  readonly branch: Branch;
-  readonly gate: FlowGate;
-  readonly reader: EventReader<GuardEvent>;
-}
-
-/** A branch's version of one step. */
-interface Attempt extends Candidate {
-  readonly followed: Followed;
-  /** Events of the step's tokens from the cut on that were not emitted. */
-  readonly events: GuardEvent[];
-  /** `null` where the response ended without a further token. */
-  readonly step: StepEvent | null;
-  /** The same as its branch told it, where that was in several pieces. */
-  readonly pieces?: readonly StepEvent[];
-  /** End of the response, if it ended with the step. */
-  readonly done: DoneEvent | null;
 }
 
 /** One guarded response: the branch that is followed, and the events of it that were emitted. */
@@ -79,7 +51,7 @@ export class Interventions {
   async follow(root: Branch): Promise<void> {
     this.#root = root;
     for (let current: Followed | null = this.#read(root); current; ) {
-      const event: GuardEvent | null = await this.#next(current);
+      const event: GuardEvent | null = this.#take(current) ?? (await current.reader.next());
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event.finishReason, event.usage);
       if (event.type === 'step.done') current = await this.#settle(event, current);
@@ -93,8 +65,13 @@ export class Interventions {
     for (const followed of this.#open) this.#leave(followed);
   }
 
-  async #next({ reader }: Followed): Promise<GuardEvent | null> {
-    return this.#ahead.shift() ?? reader.take() ?? reader.next();
+  /** The next event, if it is there. */
+  #take({ reader }: Followed): GuardEvent | undefined {
+    return this.#ahead.shift() ?? reader.take();
+  }
+
+  async #next(followed: Followed): Promise<GuardEvent | null> {
+    return this.#take(followed) ?? followed.reader.next();
   }
 
   #pass(event: GuardEvent): void {
@@ -127,30 +104,9 @@ export class Interventions {
       return current;
     }
     this.#emit({ ...spike, action: 'rollback' });
-    const read = () => this.#readStep(current, index);
+    const next = () => this.#next(current);
+    const read = () => readRest(current, index, { next, scores: this.#scores });
     return this.#rollback(this.#place, { ...asked, from: index }, current, read);
-  }
-
-  /**
-   * The rest of the step that a branch is in, unseen. The step before may not be known to be over yet: the two are one
-   * then, as they are for a candidate.
-   */
-  async #readStep(followed: Followed, from: number): Promise<Attempt> {
-    const events: GuardEvent[] = [];
-    const pieces: StepEvent[] = [];
-    for (;;) {
-      const event = await this.#next(followed);
-      if (event === null) throw new EngineError('closed', 'the response was cancelled');
-      if (event.type !== 'step.done') {
-        events.push(event);
-        continue;
-      }
-      pieces.push(event);
-      if (event.to <= from) continue;
-      const step = pieces.reduce(joined);
-      const scores = new Map([...this.#scores, ...scoresOf(events)]);
-      return { ...this.#summary(step, from, scores), followed, events, step, pieces, done: null };
-    }
   }
 
   /** @returns the branch to follow from there on; `null` when the response is over */
@@ -162,7 +118,7 @@ export class Interventions {
       this.#flag(step, intervention.action);
       if (intervention.action === 'stop') return this.#stop();
       if (intervention.action === 'rollback') {
-        const summary = this.#summary(step, intervention.from, this.#scores);
+        const summary = summaryOf(step, intervention.from, this.#scores);
         const original: Attempt = { ...summary, followed: current, events: [], step, done: null };
         return this.#rollback(step, intervention, current, async () => original);
       }
@@ -222,9 +178,10 @@ export class Interventions {
       this.#leaveOthers(current);
       const { events, step: whole, pieces } = original;
       const isLater = (event: GuardEvent): boolean => 'index' in event && event.index >= (whole?.to ?? 0);
-      const first = events.findIndex(isLater);
-      for (const event of events.splice(0, first < 0 ? events.length : first)) this.#pass(event);
-      this.#ahead.unshift(...events);
+      const later = events.findIndex(isLater);
+      const end = later < 0 ? events.length : later;
+      for (const event of events.slice(0, end)) this.#pass(event);
+      this.#ahead.push(...events.slice(end));
       this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
       for (const each of pieces ?? (whole ? [whole] : [])) {
         if (pieces && each.flagged) this.#flag(each, 'annotate');
@@ -254,26 +211,7 @@ export class Interventions {
       seed: this.#seed(candidate),
       ...(temperature !== undefined && { temperature }),
     });
-    const events: GuardEvent[] = [];
-    let drawn: StepEvent | null = null;
-    let further = false;
-    // A step is known to be over when a later token is there, or the response has ended.
-    for (;;) {
-      const event = await followed.reader.next();
-      if (event === null) throw new EngineError('closed', 'the response was cancelled');
-      const done = event.type === 'generation.done' ? event : null;
-      if (event.type !== 'step.done') events.push(event);
-      // The part of the step that stays may by itself end one, now that something else follows it.
-      else if (!drawn || drawn.to <= from) drawn = drawn ? joined(drawn, event) : event;
-      const end = drawn && drawn.to > from ? drawn.to : null;
-      further ||= end !== null && events.some((other) => other.type === 'token.delta' && other.index >= end);
-      if (!done && !further) continue;
-      const own = events.filter((other) => 'index' in other && other.index < (end ?? from));
-      const summary = drawn
-        ? this.#summary(drawn, from, scoresOf(own))
-        : { text: '', tokens: 0, score: null };
-      return { ...summary, followed, events: own, step: drawn, done: further ? null : done };
-    }
+    return readCandidate(followed, from);
   }
 
   /**
@@ -315,27 +253,6 @@ export class Interventions {
     for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
   }
 
-  /**
-   * Summary of the tokens of a step from the cut on. Tokens that the schedule skipped count, as ones without
-   * doubt; with one that cannot be scored the step is the last choice.
-   */
-  #summary(
-    { text, to, method }: StepEvent,
-    from: number,
-    scores: ReadonlyMap<number, ScoreEvent>,
-  ): Candidate {
-    const values: number[] = [];
-    for (let index = from; index < to; index++) {
-      const event = scores.get(index);
-      if (event?.missing?.includes(method))
-        return { text, tokens: to - from, score: Number.POSITIVE_INFINITY };
-      const value = event?.scores[method];
-      if (value !== undefined) values.push(value);
-    }
-    const score = values.length > 0 ? sum(values) / (to - from) : null;
-    return { text, tokens: to - from, score };
-  }
-
   #peak({ from, to, method }: StepEvent): number {
     let peak = from;
     const at = (index: number): number => this.#scores.get(index)?.scores[method] ?? Number.NEGATIVE_INFINITY;
@@ -374,9 +291,6 @@ export class Interventions {
   }
 }
 
-const scoresOf = (events: readonly GuardEvent[]): ReadonlyMap<number, ScoreEvent> =>
-  new Map(events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])));
-
 /** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
   const fits =
@@ -389,17 +303,3 @@ function fitting(intervention: Intervention, step: StepEvent, branch: Branch): I
 /** Request on a line of its own, or at least separated by white space. */
 const requestAfter = ({ text }: StepEvent, request: string): string =>
   /\s$/.test(text) ? request : `\n${request}`;
-
-/** Two steps as one, with the verdict of the worse. */
-function joined(first: StepEvent, second: StepEvent): StepEvent {
-  const worse = (second.risk ?? 0) >= (first.risk ?? 0) ? second : first;
-  const flagged = first.flagged || second.flagged;
-  return {
-    ...worse,
-    step: first.step,
-    from: first.from,
-    to: second.to,
-    text: first.text + second.text,
-    flagged,
-  };
-}

@@ -18,7 +18,7 @@ export class Rollbacks {
     this.#drawn = rollbacks;
     this.element.hidden = rollbacks.length === 0;
     const replaced = rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
-    this.#summary.textContent = `Rollbacks: ${rollbacks.length} flagged, ${replaced} replaced`;
+    this.#summary.textContent = `Rollbacks: ${rollbacks.length}, ${replaced} replaced`;
     this.#list.replaceChildren(...rollbacks.map(item));
   }
 }
@@ -57,6 +57,6 @@ function item({ step, drawn, outcome, chosen, candidates }: Rollback): HTMLEleme
 
 /** Nothing may be said by the mark or the line through the text alone. */
 function note(index: number, taken: boolean): HTMLElement {
-  const words = [...(index === 0 ? ['flagged'] : []), ...(taken ? ['chosen'] : [])];
+  const words = [...(index === 0 ? ['as it was'] : []), ...(taken ? ['chosen'] : [])];
   return element('span', { class: 'candidate-note' }, words.join(', '));
 }

@@ -57,7 +57,7 @@ export const DEFAULT_METHOD: Method = 'nll';
 const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',
   length: 'cut off at the length limit',
-  content_filter: 'stopped by the guard at a doubtful step',
+  content_filter: 'stopped by the guard where it was in doubt',
   cancelled: 'stopped by you',
   tool_calls: 'ended with a tool call',
 };

@@ -177,11 +177,10 @@ export class Interventions {
     if (next === null) {
       this.#leaveOthers(current);
       const { events, step: whole, pieces } = original;
+      // A score may come after a token of the next step, and so may what is said of it.
       const isLater = (event: GuardEvent): boolean => 'index' in event && event.index >= (whole?.to ?? 0);
-      const later = events.findIndex(isLater);
-      const end = later < 0 ? events.length : later;
-      for (const event of events.slice(0, end)) this.#pass(event);
-      this.#ahead.push(...events.slice(end));
+      for (const event of events) if (!isLater(event)) this.#pass(event);
+      this.#ahead.push(...events.filter(isLater));
       this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
       for (const each of pieces ?? (whole ? [whole] : [])) {
         if (pieces && each.flagged) this.#flag(each, 'annotate');

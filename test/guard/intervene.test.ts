@@ -24,6 +24,8 @@ interface Place {
   readonly spikes?: boolean;
   /** Whether a step is known to be over only after the score of the next token. */
   readonly late?: boolean;
+  /** Whether the score of a token comes only after the next token. */
+  readonly behind?: boolean;
 }
 
 /** A branch that says what its script says, and remembers what was asked of it. */
@@ -42,12 +44,13 @@ class ScriptedBranch implements Branch {
   readonly #early: Place['early'];
   readonly #spikes: boolean;
   readonly #late: boolean;
+  readonly #behind: boolean;
   #closed = false;
 
   constructor(
     script: Script,
     fork: (continuation: Continuation) => Script = () => [],
-    { from = 0, step = 0, finish, early, spikes = false, late = false }: Place = {},
+    { from = 0, step = 0, finish, early, spikes = false, late = false, behind = false }: Place = {},
   ) {
     ScriptedBranch.open += 1;
     this.#script = script;
@@ -58,12 +61,14 @@ class ScriptedBranch implements Branch {
     this.#early = early;
     this.#spikes = spikes;
     this.#late = late;
+    this.#behind = behind;
     this.written = script.flatMap(([, ...scores]) => scores).length;
   }
 
   events(): Observable<GuardEvent> {
     const events: GuardEvent[] = [];
     const closed: GuardEvent[] = [];
+    const waiting: GuardEvent[] = [];
     let index = this.#from;
     if (this.#early) {
       const rating = { method: 'nll', score: 0.1, risk: 0.1, calibrated: true, flagged: false } as const;
@@ -74,12 +79,14 @@ class ScriptedBranch implements Branch {
       for (const [k, score] of scores.entries()) {
         const word = k === 0 ? text : '';
         events.push({ type: 'token.delta', index, id: index, text: word, logprob: -score, topLogprobs: [] });
+        events.push(...waiting.splice(0));
         // The step before is known to be over once there is a later token.
         if (!this.#late) events.push(...closed.splice(0));
         const rated = { scores: { nll: score }, skipped: [], rival: null, risk: { nll: score } };
-        events.push({ type: 'score.delta', index, pass: 'stream', ...rated });
+        const about = this.#behind ? waiting : events;
+        about.push({ type: 'score.delta', index, pass: 'stream', ...rated });
         if (this.#spikes && score > 0.5)
-          events.push({ type: 'spike.detected', index, method: 'nll', score, risk: score, calibrated: true });
+          about.push({ type: 'spike.detected', index, method: 'nll', score, risk: score, calibrated: true });
         events.push(...closed.splice(0));
         index += 1;
       }
@@ -89,15 +96,15 @@ class ScriptedBranch implements Branch {
     }
     const usage = { promptTokens: 5, completionTokens: index };
     const done: GuardEvent = { type: 'generation.done', finishReason: 'stop', usage };
-    return concat(of(...events), this.#finish ?? of(...closed, done));
+    return concat(of(...events), this.#finish ?? of(...waiting, ...closed, done));
   }
 
   async fork(continuation: Continuation): Promise<ScriptedBranch> {
     expect(this.#closed).toBe(false);
     const { keep, step, from } = continuation;
     const early = from < keep ? { step, from, to: keep } : undefined;
-    const [spikes, late] = [this.#spikes, this.#late];
-    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }), spikes, late };
+    const like = { spikes: this.#spikes, late: this.#late, behind: this.#behind };
+    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }), ...like };
     return new ScriptedBranch(this.#fork(continuation), this.#fork, place);
   }
 
@@ -517,6 +524,30 @@ describe('intervene', () => {
       { step: 0, from: 0, to: 2 },
       { step: 1, from: 2, to: 3 },
     ]);
+  });
+
+  it('does not act on a spike of a kept step that is told after a token of the next', async () => {
+    const script: Script = [
+      ['A. ', 0.1],
+      ['B. ', 0.9, 0.1, 0.8],
+      ['C.', 0.1],
+    ];
+    const asked: number[] = [];
+    const fork = ({ keep }: Continuation): Script => {
+      asked.push(keep);
+      return [['worse ', 0.99]];
+    };
+    const root = new ScriptedBranch(script, fork, { spikes: true, behind: true });
+    const always: SpikePolicy = (spike) => redraw(spike, { interventions: 0 });
+    const events = await lastValueFrom(ofSpikes(root, always).pipe(toArray()));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(asked).toEqual([1, 1]);
+    expect(events.filter(({ type }) => type === 'spike.detected')).toMatchObject([
+      { index: 1, action: 'rollback' },
+      { index: 3 },
+    ]);
+    const indices = events.flatMap((event) => (event.type === 'score.delta' ? [event.index] : []));
+    expect(indices).toEqual([0, 1, 2, 3, 4]);
   });
 
   it('passes a spike on that nothing can follow', async () => {

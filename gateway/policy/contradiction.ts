@@ -1,5 +1,5 @@
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
-import { LOGPROB_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { METHODS, type Method, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
 import { toApiError } from '../errors/api-error.js';
@@ -40,7 +40,7 @@ export function contradictionIn(
     { levels: [], available: METHODS },
     ...models.map(([name, model]) => ({
       levels: modelLevel(name, model),
-      available: model.upstreams !== undefined && model.scorer === undefined ? LOGPROB_METHODS : METHODS,
+      available: model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
     })),
   ];
   for (const { levels, available } of places) {

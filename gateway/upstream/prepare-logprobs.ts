@@ -17,7 +17,7 @@ import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { logprobBranch } from './scoring/logprob-branch.js';
 import { logprobGuard, withoutRollbacks } from './scoring/logprob-guard.js';
-import { ALTERNATIVES, methodsOf } from './scoring/logprob-scores.js';
+import { alternativesFor, methodsOf } from './scoring/logprob-scores.js';
 import type { Writing } from './scoring/scorer.js';
 import type { UpstreamGenerations } from './servers/upstream-generations.js';
 import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
@@ -62,7 +62,7 @@ export function prepareByLogprobs(
   const methods = settings.enabled ? settings.methods : [];
   const all: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
-    topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
+    topLogprobs: Math.max(topLogprobs, alternativesFor(methods)),
   };
   const asked = requestAfter(all, after);
   // A guard without any method still has a verdict: unknown.

@@ -8,9 +8,6 @@ export const PROBABILITY_METHODS = ['nll', ...TOKEN_STATISTICS] as const;
 export const METHODS = ['adversarial', 'random', ...TOKUR_METHODS, ...PROBABILITY_METHODS] as const;
 export type Method = (typeof METHODS)[number];
 
-/** Methods that need only the log-probabilities of a token and its alternatives, which servers report. */
-export const LOGPROB_METHODS = ['nll', 'margin'] as const satisfies readonly Method[];
-
 /** Methods that need only score passes, without further copies of the text. */
 export const DEFAULT_METHODS = ['adversarial', ...PROBABILITY_METHODS] as const satisfies readonly Method[];
 

@@ -1,21 +1,34 @@
+import { sum } from 'simple-statistics';
 import type { TopToken } from '../../../src/stream/events.js';
-import { LOGPROB_METHODS, type Method, type Scores } from '../../../src/uncertainty/method-names.js';
+import { type Method, PROBABILITY_METHODS, type Scores } from '../../../src/uncertainty/method-names.js';
 import type { Capabilities, UpstreamToken } from '../upstream.js';
 
-/** Alternatives that {@link logprobScores} needs of each token: the token itself may be one of two. */
-export const ALTERNATIVES = 2;
+/** Most probable tokens that a server has to tell at least. For the margin, one of two may be the token itself. */
+const LEAST = { nll: 0, entropy: 5, margin: 2 } as const;
 
-/** The methods that a server's log-probabilities allow. The entropy needs them all. */
-export function methodsOf({ logprobs }: Pick<Capabilities, 'logprobs'>): readonly Method[] {
-  if (logprobs === null) return [];
-  return logprobs < ALTERNATIVES ? ['nll'] : LOGPROB_METHODS;
-}
+/** Most that the entropy is of: what OpenAI and vLLM allow to ask for. */
+const MOST = 20;
+
+/** The methods that a server's log-probabilities allow. */
+export const methodsOf = ({ logprobs }: Pick<Capabilities, 'logprobs'>): readonly Method[] =>
+  logprobs === null ? [] : PROBABILITY_METHODS.filter((method) => LEAST[method] <= logprobs);
+
+/** Number of most probable tokens to ask for. */
+export const alternativesFor = (methods: readonly Method[]): number =>
+  methods.includes('entropy') ? MOST : methods.length > 0 ? LEAST.margin : 0;
 
 /** Formulas of `src/uncertainty/probability.ts`, on the server's values for the token. */
 const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number | null>>> = {
   nll: ({ logprob }) => (logprob === null ? null : -logprob),
+  entropy: entropyOf,
   margin: marginOf,
 };
+
+/** −Σ p log p over the most probable tokens alone; `null` where too few are told. */
+function entropyOf({ topLogprobs }: UpstreamToken): number | null {
+  if (topLogprobs.length < LEAST.entropy) return null;
+  return sum(topLogprobs.slice(0, MOST).map(({ logprob }) => -logprob * Math.exp(logprob)));
+}
 
 /** 1 − (p(x) − the largest p(v), v ≠ x); `null` where no other token is told. */
 function marginOf(token: UpstreamToken): number | null {

@@ -50,6 +50,9 @@ describe('flinch as the upstream of flinch', () => {
       expect(logprob).toBeCloseTo(there.logprob, 4);
       expect(scores!.nll).toBeCloseTo(there.scores!.nll!, 3);
       expect(scores!.margin).toBeCloseTo(there.scores!.margin!, 3);
+      // Of the 20 most probable tokens alone, and so never more.
+      expect(scores!.entropy).toBeCloseTo(there.scores!.entropy!, 1);
+      expect(scores!.entropy).toBeLessThan(there.scores!.entropy! + 1e-3);
     });
     expect(counts(chunks.at(-1)!.usage)).toEqual(counts(expected.last.usage));
   });

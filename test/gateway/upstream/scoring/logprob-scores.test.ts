@@ -1,3 +1,4 @@
+import { sum } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { logprobScores, methodsOf } from '#gateway/upstream/scoring/logprob-scores.js';
 import type { UpstreamToken } from '#gateway/upstream/upstream.js';
@@ -56,6 +57,24 @@ describe('scores by log-probabilities', () => {
     expect(logprobScores(each, METHODS).scores.margin).toBeCloseTo(expected, 12);
   });
 
+  it('entropy is that of the most probable tokens, 5 at least and 20 at most', () => {
+    const told = (count: number) => Array.from({ length: count }, (_, i) => top(`${i}`, 2 ** -(i + 1)));
+    const entropy = (count: number) => logprobScores(token({ topLogprobs: told(count) }), ['entropy']);
+    const expected = (count: number) => sum(Array.from({ length: count }, (_, i) => (i + 1) * 2 ** -(i + 1)));
+    for (const count of [5, 6, 20])
+      expect(entropy(count).scores.entropy).toBeCloseTo(expected(count) * Math.LN2, 12);
+    expect(entropy(21).scores).toEqual(entropy(20).scores);
+    expect(entropy(4)).toEqual({ scores: {}, missing: ['entropy'] });
+  });
+
+  it('entropy: a probability that is told as none adds nothing', () => {
+    const topLogprobs = [
+      top('a', 1),
+      ...['b', 'c', 'd', 'e'].map((text) => ({ ...top(text, 1), logprob: -9999 })),
+    ];
+    expect(logprobScores(token({ topLogprobs }), ['entropy']).scores.entropy).toBeCloseTo(0, 12);
+  });
+
   it.each([
     ['no log-probability', token({ logprob: null, topLogprobs: [top('b', 0.3)] }), ['nll', 'margin']],
     ['no alternatives', token({}), ['margin']],
@@ -71,7 +90,9 @@ describe('scores by log-probabilities', () => {
     [0, ['nll']],
     [1, ['nll']],
     [2, ['nll', 'margin']],
-    [20, ['nll', 'margin']],
+    [4, ['nll', 'margin']],
+    [5, ['nll', 'entropy', 'margin']],
+    [20, ['nll', 'entropy', 'margin']],
   ])('with %s alternatives told: %j', (logprobs, methods) => {
     expect(methodsOf({ logprobs })).toEqual(methods);
   });

@@ -1,8 +1,7 @@
-import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import chalk from 'chalk';
 import { Command, Option } from 'commander';
-import { fromEvent, lastValueFrom, type Observable, Subject, takeUntil, tap } from 'rxjs';
+import { fromEvent, lastValueFrom, type Observable, takeUntil, tap } from 'rxjs';
 import type { DeviceChoice } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
 import type { GenerateRequest } from '../src/engine/generation.js';
@@ -30,9 +29,9 @@ import {
   type Scoring,
 } from '../src/uncertainty/settings.js';
 import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter.js';
+import { type Answered, converse } from './converse.js';
 import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
-import { reportError } from './errors.js';
 import { fieldOption } from './field-option.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 import {
@@ -140,7 +139,8 @@ Examples:
   $ flinch chat --color random --scoring samples=10 "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
-  $ echo "What is 12 + 30 - 5?" | flinch chat`,
+  $ echo "What is 12 + 30 - 5?" | flinch chat
+  $ flinch chat    (a conversation; /help lists its commands)`,
     )
     .action(chat);
 }
@@ -159,7 +159,10 @@ async function chat(question: string | undefined, given: GivenOptions): Promise<
     const scoring = scoringFor(options);
     const watch = scoring && (await watchOf(engine, options, scoring, file));
     await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);
-    if (interactive) await converse(engine, options, watch);
+    const { system, maxTokens } = options;
+    const ask = (messages: readonly ChatMessage[], interrupted: Observable<unknown>): Promise<Answered> =>
+      answer(engine, messages, options, watch, interrupted);
+    if (interactive) await converse(engine, { system, maxTokens, ask });
     else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, watch);
   } finally {
     await engine.close();
@@ -205,20 +208,6 @@ async function watchOf(
   return { scoring, guard, risks };
 }
 
-/** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */
-async function converse(engine: Engine, options: ChatOptions, watch: Watch | null): Promise<void> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const interrupted = new Subject<void>();
-  terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
-  terminal.setPrompt(chalk.bold('? '));
-  terminal.prompt();
-  for await (const line of terminal) {
-    if (line.trim()) await answer(engine, line.trim(), options, watch, interrupted).catch(reportError);
-    terminal.prompt();
-  }
-  say('\n');
-}
-
 /** One question; Ctrl-C stops its answer and is the command's failure. */
 async function askOnce(
   engine: Engine,
@@ -228,17 +217,21 @@ async function askOnce(
 ): Promise<void> {
   if (!question) throw new UsageError('the question is empty');
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
-  await answer(engine, question, options, watch, interrupted);
+  const system = options.system === undefined ? [] : [{ role: 'system', content: options.system }];
+  await answer(engine, [...system, { role: 'user', content: question }], options, watch, interrupted);
 }
 
 async function answer(
   engine: Engine,
-  question: string,
+  messages: readonly ChatMessage[],
   options: ChatOptions,
   watch: Watch | null,
   interrupted: Observable<unknown>,
-): Promise<void> {
-  const request = requestOf(engine, question, options);
+): Promise<Answered> {
+  const { maxTokens, stop, temperature, topP, topK, seed } = options;
+  const promptIds = encodePrompt(engine.checkpoint, messages);
+  const sampling = { temperature, topP, topK, seed };
+  const request: GenerateRequest = { client: 'chat', promptIds, maxTokens, stop, sampling };
   const { tokenizer } = engine.checkpoint;
   const show = options.json
     ? (event: GuardEvent) => say(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
@@ -246,18 +239,16 @@ async function answer(
   const answered: Observable<GuardEvent> = watch
     ? guardedGeneration(engine, { ...request, ...watch })
     : generate(engine, request, new FlowGate());
-  const events = answered.pipe(tap(show), takeUntil(interrupted));
+  const texts: string[] = [];
+  const remember = (event: GuardEvent): void => {
+    if (event.type === 'token.delta') texts[event.index] = event.text;
+    if (event.type === 'token.retracted') texts.length = event.from;
+  };
+  const events = answered.pipe(tap(remember), tap(show), takeUntil(interrupted));
   const last = await lastValueFrom(events, { defaultValue: null });
   const whole = last?.type === 'generation.done';
   if (!whole && !options.json) say('\n');
-}
-
-function requestOf(engine: Engine, question: string, options: ChatOptions): GenerateRequest {
-  const system: ChatMessage[] =
-    options.system === undefined ? [] : [{ role: 'system', content: options.system }];
-  const promptIds = encodePrompt(engine.checkpoint, [...system, { role: 'user', content: question }]);
-  const { maxTokens, stop, temperature, topP, topK, seed } = options;
-  return { client: 'chat', promptIds, maxTokens, stop, sampling: { temperature, topP, topK, seed } };
+  return { text: texts.join(''), whole };
 }
 
 /** Plain text if there are no colours. */

@@ -6,6 +6,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist',
   EISDIR: 'is a folder, not a file',
+  EEXIST: 'exists already',
   EACCES: 'may not be used by this user',
   EPERM: 'may not be used by this user',
 };

@@ -20,7 +20,6 @@ const send = byId('send', HTMLButtonElement);
 const stop = byId('stop', HTMLButtonElement);
 const model = byId('model', HTMLSelectElement);
 const temperature = byId('temperature', HTMLInputElement);
-const remember = byId('remember', HTMLInputElement);
 const colours = byId('colours', HTMLSelectElement);
 const view = byId('view', HTMLSelectElement);
 const system = byId('system', HTMLTextAreaElement);
@@ -100,7 +99,6 @@ function ask(text: string): boolean {
   session.ask(text.trim(), {
     model: model.value,
     guard: settings.request(isMethod(colours.value) ? colours.value : null),
-    remember: remember.checked,
     ...(system.value.trim() !== '' && { system: system.value.trim() }),
     ...(most !== null && { topLogprobs: Math.min(ALTERNATIVES, most) }),
     ...(temperature.value === '' ? {} : { temperature: temperature.valueAsNumber }),
@@ -154,6 +152,7 @@ function showModel(): void {
   settings.offer(methods);
   setText(byId('intro-scores', HTMLElement), introWords(chosen));
   byId('embedded', HTMLElement).hidden = !chosen.embedded;
+  byId('single-turn', HTMLElement).hidden = !chosen.singleTurn;
   showExamples(chosen);
 }
 

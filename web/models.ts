@@ -4,6 +4,7 @@ import { isMethod } from './words.js';
 
 const about = z.object({
   embedded: z.boolean(),
+  single_turn: z.boolean(),
   methods: z.nullable(z.array(z.string())),
   top_logprobs: z.nullable(z.number()),
 });
@@ -22,6 +23,8 @@ export interface Model {
   readonly id: string;
   /** Whether it is the one that comes with flinch. */
   readonly embedded: boolean;
+  /** Whether it knows single questions only, and is not told earlier ones. */
+  readonly singleTurn: boolean;
   /** Scores that it has; `null` where that is not known yet. */
   readonly methods: readonly Method[] | null;
   /** Most alternatives of a token that it tells; `null` where that is not known yet. */
@@ -53,6 +56,7 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
   return body.data.data.map(({ id, flinch }) => ({
     id,
     embedded: flinch?.embedded ?? false,
+    singleTurn: flinch?.single_turn ?? false,
     methods: flinch?.methods?.filter(isMethod) ?? null,
     topLogprobs: flinch?.top_logprobs ?? null,
   }));

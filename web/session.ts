@@ -1,7 +1,7 @@
 import type { GenerationRequest, GuardRequest, Message } from 'flinch-client';
-import { type Answer, answerOf, answerText, isOver } from 'flinch-client';
+import { type Answer, answerOf, answerText, FlinchError, isOver } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
-import { type Observable, Subscription, tap } from 'rxjs';
+import { catchError, type Observable, Subscription, tap } from 'rxjs';
 import { durationOf, type RecordedEvent, type Recording, Replay } from './recording.js';
 
 export interface Exchange {
@@ -11,6 +11,8 @@ export interface Exchange {
   readonly answer: Answer;
   /** Events so far; the list grows. */
   readonly events: readonly RecordedEvent[];
+  /** Earlier exchanges that the model was not told, because its context has no room for them. */
+  readonly leftOut: number;
 }
 
 export interface AskOptions {
@@ -18,8 +20,6 @@ export interface AskOptions {
   /** Absent: the model's own. */
   readonly temperature?: number;
   readonly guard: GuardRequest;
-  /** Whether the model is told the earlier questions and answers too. */
-  readonly remember: boolean;
   /** Absent: none. */
   readonly system?: string;
   /** Most probable tokens to list for each; absent: as many as the card shows, or fewer where there are fewer. */
@@ -31,6 +31,9 @@ export interface SessionOptions {
   readonly nowMs: () => number;
   readonly changed: (exchange: Exchange) => void;
 }
+
+/** Part of the earlier exchanges that is left out at a time where the context has no room for them. */
+const LEFT_OUT_SHARE = 0.25;
 
 /** Most probable tokens that the card of a token lists. */
 export const ALTERNATIVES = 5;
@@ -55,35 +58,47 @@ export class Session {
     return this.exchanges.find(({ answer }) => !isOver(answer)) ?? null;
   }
 
+  /** The model is told the earlier questions and answers, too. */
   ask(question: string, options: AskOptions): void {
     const { generate, nowMs } = this.#options;
-    const { model, temperature, guard, remember, system, topLogprobs = ALTERNATIVES } = options;
-    const messages: Message[] = [
-      ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
-      ...(remember ? this.#history() : []),
-      { role: 'user', content: question },
-    ];
+    const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
+    const earlier = this.exchanges.filter(({ answer }) => answer.phase === 'done');
     const id = this.#nextId();
     const events: RecordedEvent[] = [];
     const start = nowMs();
-    const request = {
+    const settings = {
       model,
-      messages,
       guard,
       ...(topLogprobs > 0 && { top_logprobs: topLogprobs }),
       // An upstream's capabilities may change after the page has asked for them.
       clamp: true,
       ...(temperature !== undefined && { temperature }),
     };
+    let leftOut = 0;
+    const told = (): Observable<GenerationEvent> => {
+      const messages: Message[] = [
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+        ...messagesOf(earlier.slice(leftOut)),
+        { role: 'user', content: question },
+      ];
+      return generate({ ...settings, messages }).pipe(
+        catchError((error: unknown) => {
+          const isFull = error instanceof FlinchError && error.code === 'context_length_exceeded';
+          if (!isFull || leftOut === earlier.length) throw error;
+          leftOut += Math.ceil((earlier.length - leftOut) * LEFT_OUT_SHARE);
+          return told();
+        }),
+      );
+    };
     const subscription = new Subscription();
     this.#running = { id, subscription };
     subscription.add(
-      generate(request)
+      told()
         .pipe(
           tap((event) => events.push({ atMs: nowMs() - start, event })),
           answerOf(),
         )
-        .subscribe((answer) => this.#set({ id, question, model, answer, events })),
+        .subscribe((answer) => this.#set({ id, question, model, answer, events, leftOut })),
     );
   }
 
@@ -102,7 +117,7 @@ export class Session {
     const whole = isOver(answer)
       ? answer
       : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
-    this.#set({ id: this.#nextId(), question, model, answer: whole, events });
+    this.#set({ id: this.#nextId(), question, model, answer: whole, events, leftOut: 0 });
   }
 
   /** Forgets all exchanges; an answer under way is cancelled. */
@@ -121,16 +136,13 @@ export class Session {
     this.#exchanges.set(exchange.id, exchange);
     this.#options.changed(exchange);
   }
-
-  #history(): Message[] {
-    return this.exchanges
-      .filter(({ answer }) => answer.phase === 'done')
-      .flatMap(({ question, answer }) => [
-        { role: 'user', content: question },
-        { role: 'assistant', content: answerText(answer) },
-      ]);
-  }
 }
+
+const messagesOf = (exchanges: readonly Exchange[]): Message[] =>
+  exchanges.flatMap(({ question, answer }) => [
+    { role: 'user', content: question },
+    { role: 'assistant', content: answerText(answer) },
+  ]);
 
 export const recordingOf = ({ question, model, events, answer }: Exchange): Recording => ({
   question,

@@ -5,7 +5,7 @@ import { type Exchange, tokensPerSecond } from './session.js';
 import { countTokens, finishWords, METHOD_WORDS } from './words.js';
 
 /** How far an answer is, in a line. `answer` may be that of an earlier moment. */
-export function statusWords({ model, events }: Exchange, answer: Answer, method: Method): string {
+export function statusWords({ model, events, leftOut }: Exchange, answer: Answer, method: Method): string {
   const name = answer.model ?? model;
   if (answer.phase === 'waiting') return `${name} · waiting for the first token`;
   const scored = methodsOf(answer).length > 0;
@@ -13,6 +13,8 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
   const parts = [name, countTokens(answer.tokens.length)];
+  if (leftOut > 0)
+    parts.push(`context full, the oldest ${leftOut === 1 ? 'question' : `${leftOut} questions`} left out`);
   const rate = isOver(answer) ? tokensPerSecond(events) : null;
   if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
   if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);

@@ -60,8 +60,13 @@ export class EngineModel implements ServedModel {
   }
 
   get about(): ModelAbout {
-    const embedded = isEmbedded(this.#engine.checkpoint);
-    return { embedded, methods: METHODS, top_logprobs: LIMITS.topLogprobs };
+    const { checkpoint } = this.#engine;
+    return {
+      embedded: isEmbedded(checkpoint),
+      single_turn: checkpoint.chatTemplate.isSingleTurn,
+      methods: METHODS,
+      top_logprobs: LIMITS.topLogprobs,
+    };
   }
 
   status(): ModelStatus {

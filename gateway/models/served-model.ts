@@ -124,6 +124,8 @@ export interface ServedModel {
 export interface ModelAbout {
   /** Whether it is the model that comes with flinch, which only knows puzzles. */
   readonly embedded: boolean;
+  /** Whether its chat template leaves out what came before the last question. */
+  readonly single_turn: boolean;
   /** Scores that can be computed; `null` until the capabilities of an upstream are known. */
   readonly methods: readonly Method[] | null;
   /** The largest `top_logprobs`; `null` until the capabilities of an upstream are known. */

@@ -92,6 +92,7 @@ export class UpstreamModel implements ServedModel {
     const checkpoint = this.#scorer?.engine.checkpoint;
     return {
       embedded: checkpoint !== undefined && isEmbedded(checkpoint),
+      single_turn: checkpoint?.chatTemplate.isSingleTurn ?? false,
       methods: checkpoint ? METHODS : methods,
       top_logprobs: known.length === 0 ? null : Math.max(...known.map(({ logprobs }) => logprobs ?? 0)),
     };

@@ -19,7 +19,11 @@ TEMPLATE = (
     "{%- if messages[0]['role'] != 'system' %}{{- '<|im_start|>system\\n"
     + SYSTEM
     + "<|im_end|>\\n' }}{%- endif %}"
-    "{%- for message in messages %}{{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{%- endfor %}"
+    "{%- set last = namespace(question=0) %}"
+    "{%- for message in messages %}{%- if message['role'] == 'user' %}{%- set last.question = loop.index0 %}{%- endif %}{%- endfor %}"
+    "{#- The model knows single problems only: what came before the last question is left out. #}"
+    "{%- for message in messages %}{%- if message['role'] == 'system' or loop.index0 >= last.question %}"
+    "{{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{%- endif %}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
 )
 

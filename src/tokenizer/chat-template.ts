@@ -101,6 +101,20 @@ export class ChatTemplate {
     return this.#guard(() => runTemplate(program, variables, limitMs));
   }
 
+  /**
+   * Whether it leaves out what came before the last question, as that of a model does that knows no conversations.
+   * A template that refuses such a conversation is not one of these: it says so itself.
+   */
+  get isSingleTurn(): boolean {
+    const rendered = (from: number): string =>
+      this.render(CONVERSATION.slice(from), { addGenerationPrompt: true });
+    try {
+      return rendered(1) === rendered(3);
+    } catch {
+      return false;
+    }
+  }
+
   #guard<T>(work: () => T): T {
     try {
       return work();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TemplateError } from '#src/files/errors.js';
-import { ChatTemplate, openChatTemplate } from '#src/tokenizer/chat-template.js';
+import { reasonerPath } from '#src/package-root.js';
+import { type ChatMessage, ChatTemplate, openChatTemplate } from '#src/tokenizer/chat-template.js';
 import { strftime } from '#src/tokenizer/strftime.js';
 import { FIXTURES, fixture, folder, golden, modelError } from '../support/graphs.js';
 
@@ -19,6 +20,25 @@ describe('ChatTemplate', () => {
     for (const { messages, prompt } of await golden(name)) {
       expect(template.render(messages, { addGenerationPrompt: true })).toBe(prompt);
     }
+  });
+
+  it('tells whether it leaves out what came before the last question', async () => {
+    expect((await openChatTemplate(reasonerPath)).isSingleTurn).toBe(true);
+    for (const name of FIXTURES) expect((await openChatTemplate(fixture(name))).isSingleTurn).toBe(false);
+    const refusing = "{% if messages | length > 1 %}{{ raise_exception('one question') }}{% endif %}";
+    const context = { file: 'chat_template.jinja', namedTokens: new Map<string, string>() };
+    for (const source of [refusing, null]) expect(new ChatTemplate(source, context).isSingleTurn).toBe(false);
+  });
+
+  it('of the embedded model keeps the system message, the last question, and what follows it', async () => {
+    const template = await openChatTemplate(reasonerPath);
+    const [system, user] = ['system', 'user'].map((role) => ({ role, content: role }));
+    const begun = { role: 'assistant', content: 'begun' };
+    const render = (...messages: ChatMessage[]): string =>
+      template.render(messages, { addGenerationPrompt: false });
+    expect(render(system!, user!, begun, user!)).toBe(render(system!, user!));
+    expect(render(user!, begun, user!, begun)).toBe(render(user!, begun));
+    expect(render(system!)).toBe('<|im_start|>system\nsystem<|im_end|>\n');
   });
 
   it('ends with the opening of an answer only where asked to', async () => {

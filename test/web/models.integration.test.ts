@@ -12,7 +12,9 @@ const list = async (data: unknown): Promise<unknown> => {
 };
 
 it('lists models', async () => {
-  expect(await list([{ id: 'a' }])).toEqual([{ id: 'a', embedded: false, methods: null, topLogprobs: null }]);
+  expect(await list([{ id: 'a' }])).toEqual([
+    { id: 'a', embedded: false, singleTurn: false, methods: null, topLogprobs: null },
+  ]);
 });
 
 it('takes a list without an end, or of very many, for none', async () => {

@@ -389,9 +389,12 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   it('offers puzzles for the embedded model, and questions for another one', async () => {
     const data = [
-      { id: 'puzzles', flinch: { embedded: true, methods: ['adversarial', 'nll'], top_logprobs: 20 } },
-      { id: 'another', flinch: { embedded: false, methods: ['nll'], top_logprobs: 1 } },
-      { id: 'mute', flinch: { embedded: false, methods: [], top_logprobs: 0 } },
+      {
+        id: 'puzzles',
+        flinch: { embedded: true, single_turn: true, methods: ['adversarial', 'nll'], top_logprobs: 20 },
+      },
+      { id: 'another', flinch: { embedded: false, single_turn: false, methods: ['nll'], top_logprobs: 1 } },
+      { id: 'mute', flinch: { embedded: false, single_turn: false, methods: [], top_logprobs: 0 } },
       { id: 'of an older server' },
     ];
     await page.locator('#new-chat').click();
@@ -400,10 +403,12 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const examples = page.locator('#examples');
     expect(await examples.textContent()).toContain('Walk');
     expect(await page.locator('#embedded').isVisible()).toBe(true);
+    expect(await page.locator('#single-turn').isVisible()).toBe(true);
     await page.locator('#model').selectOption('another');
     expect(await examples.textContent()).toContain('When did Albert Einstein');
     expect(await examples.textContent()).not.toContain('Walk');
     expect(await page.locator('#embedded').isVisible()).toBe(false);
+    expect(await page.locator('#single-turn').isVisible()).toBe(false);
     const scores = page.locator('#intro-scores');
     const colours = page.locator('#colours');
     expect(await scores.textContent()).toContain('NLL');
@@ -419,7 +424,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   it('asks an upstream for no more alternatives than it has, with the system prompt', async () => {
     const requests: Record<string, unknown>[] = [];
-    const data = [{ id: 'few', flinch: { embedded: false, methods: ['nll'], top_logprobs: 1 } }];
+    const data = [
+      { id: 'few', flinch: { embedded: false, single_turn: false, methods: ['nll'], top_logprobs: 1 } },
+    ];
     await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data } }));
     await page.routeWebSocket('**/v1/stream', (socket) => {
       socket.onMessage((message) => {
@@ -443,6 +450,16 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     });
     await reload();
     expect(await page.locator('#system').inputValue()).toBe('Be brief.');
+    // Of a chat that the browser kept, too, the model is told what was said.
+    await ended(await ask('Now double that number.'));
+    expect(requests.at(-1)).toMatchObject({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: QUESTION },
+        { role: 'assistant', content: 'Hm' },
+        { role: 'user', content: 'Now double that number.' },
+      ],
+    });
     await page.locator('#system').evaluate((area: HTMLTextAreaElement) => {
       area.value = '';
       area.dispatchEvent(new Event('change'));

@@ -1,4 +1,4 @@
-import { EMPTY, NEVER, type Observable, Subject, throwError } from 'rxjs';
+import { EMPTY, from, NEVER, type Observable, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { FlinchError } from '#client/errors.js';
 import type { GenerationEvent } from '#client/protocol.js';
@@ -19,8 +19,7 @@ function start(answers: () => Observable<GenerationEvent> = () => new Subject())
     nowMs: () => now,
     changed: () => {},
   });
-  const ask = (question: string, remember = false) =>
-    session.ask(question, { model: 'reasoner', guard: { rate: 0.02 }, remember });
+  const ask = (question: string) => session.ask(question, { model: 'reasoner', guard: { rate: 0.02 } });
   const phases = () => session.exchanges.map(({ answer }) => answer.phase);
   const wait = (ms: number) => {
     now += ms;
@@ -29,10 +28,10 @@ function start(answers: () => Observable<GenerationEvent> = () => new Subject())
 }
 
 describe('a session', () => {
-  it('asks each question alone, without a temperature unless one is chosen', () => {
+  it('asks without a temperature unless one is chosen', () => {
     const { session, asked, ask } = start();
     ask('What is 2 + 2?');
-    session.ask('And 3 + 3?', { model: 'reasoner', guard: {}, remember: false, temperature: 0 });
+    session.ask('And 3 + 3?', { model: 'reasoner', guard: {}, temperature: 0 });
     expect(asked).toEqual([
       {
         model: 'reasoner',
@@ -57,7 +56,6 @@ describe('a session', () => {
     session.ask('What is 2 + 2?', {
       model: 'm',
       guard: {},
-      remember: true,
       system: 'Be brief.',
       topLogprobs: 1,
     });
@@ -78,12 +76,12 @@ describe('a session', () => {
     session.clear();
     expect(events.observed).toBe(false);
     expect([session.exchanges, session.current]).toEqual([[], null]);
-    ask('two', true);
+    ask('two');
     expect(asked[1]?.messages).toEqual([{ role: 'user', content: 'two' }]);
     expect(session.exchanges[0]?.id).not.toBe(before?.id);
   });
 
-  it('sends along the earlier exchanges if it shall, but not failed ones', () => {
+  it('tells the earlier exchanges, but not failed ones', () => {
     const events = new Subject<GenerationEvent>();
     const replies = [events, throwError(() => new FlinchError('overloaded', 'no'))];
     const { asked, ask, phases } = start(() => replies.shift() ?? EMPTY);
@@ -91,12 +89,33 @@ describe('a session', () => {
     for (const event of whole) events.next(event);
     ask('two');
     expect(phases()).toEqual(['done', 'failed']);
-    ask('three', true);
+    ask('three');
     expect(asked[2]).toHaveProperty('messages', [
       { role: 'user', content: 'one' },
       { role: 'assistant', content: 'So 4' },
       { role: 'user', content: 'three' },
     ]);
+  });
+
+  it('leaves the oldest exchanges out, until the context has room', () => {
+    const room = { messages: 100 };
+    const { session, asked, ask } = start();
+    const full = start(() => {
+      const fits = full.asked.at(-1)!.messages!.length <= room.messages;
+      return fits ? from(whole) : throwError(() => new FlinchError('context_length_exceeded', 'too long'));
+    });
+    for (let i = 0; i < 6; i++) full.ask(`${i}`);
+    room.messages = 7;
+    full.ask('last');
+    const contents = full.asked.at(-1)!.messages!.map(({ content }) => content);
+    expect(contents).toEqual(['3', 'So 4', '4', 'So 4', '5', 'So 4', 'last']);
+    expect(full.session.exchanges.at(-1)).toMatchObject({ leftOut: 3, answer: { phase: 'done' } });
+    room.messages = 0;
+    full.ask('too long by itself');
+    expect(full.session.exchanges.at(-1)).toMatchObject({ leftOut: 7, answer: { phase: 'failed' } });
+    expect(full.asked.at(-1)!.messages).toHaveLength(1);
+    ask('one');
+    expect([session.exchanges[0]?.leftOut, asked.length]).toEqual([0, 1]);
   });
 
   it('stops an answer, which stays as it stands', () => {

@@ -139,6 +139,7 @@ export const model = z.object({
   flinch: z.optional(
     z.object({
       embedded: z.boolean(),
+      single_turn: z.boolean(),
       methods: z.nullable(z.array(z.enum(METHODS))),
       top_logprobs: z.nullable(z.int()),
     }),

@@ -1,0 +1,94 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CLI_ENTRY } from '#cli/entry.js';
+import { fixture } from '../support/graphs.js';
+
+/** `script` of util-linux runs a command at a terminal of its own. */
+const terminal = spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') ?? false;
+const folder = mkdtempSync(join(tmpdir(), 'flinch-converse-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+class Terminal {
+  readonly #child;
+  #text = '';
+  readonly finished: Promise<number | null>;
+
+  constructor(args: readonly string[]) {
+    const command = [process.execPath, CLI_ENTRY, 'chat', ...args].map((word) => `'${word}'`).join(' ');
+    this.#child = spawn('script', ['-qefc', command, '/dev/null']);
+    this.#child.stdout.on('data', (data) => (this.#text += stripVTControlCharacters(String(data))));
+    this.finished = new Promise((resolve) => this.#child.on('close', resolve));
+  }
+
+  /** Types, and reads what comes up to the next prompt, or up to a text. */
+  async type(keys: string, until = /\n[?…] $/): Promise<string> {
+    const from = this.#text.length;
+    this.#child.stdin.write(keys);
+    await expect.poll(() => this.#text.slice(from), { timeout: 60_000 }).toMatch(until);
+    return this.#text.slice(from).replaceAll('\r', '');
+  }
+}
+
+const promptTokens = (text: string): number => Number(/"prompt_tokens":(\d+)/.exec(text)?.[1]);
+
+describe.skipIf(!terminal)('flinch chat at a terminal (needs script of util-linux)', () => {
+  it('tells the model earlier questions and answers, until it is to forget them', async () => {
+    const file = join(folder, 'chat.json');
+    const model = ['--model', fixture('tiny-llama'), '--max-tokens', '8', '--temperature', '0'];
+    const chat = new Terminal([...model, '--methods', 'nll', '--json']);
+    const start = await chat.type('');
+    expect(start).toContain('tiny-llama: /help lists commands');
+    expect(start).not.toContain('single questions');
+    const first = await chat.type('hi\n');
+    const second = await chat.type('hi\n');
+    expect(promptTokens(second)).toBeGreaterThan(promptTokens(first) + 8);
+    expect(await chat.type(`/save ${file}\n`)).toContain('saved to');
+    const { messages } = JSON.parse(readFileSync(file, 'utf8'));
+    expect(messages.map(({ role }: { role: string }) => role)).toEqual([
+      ...['user', 'assistant'],
+      ...['user', 'assistant'],
+    ]);
+    expect(await chat.type(`/save ${file}\n`)).toContain('exists already');
+    await chat.type('/new\n');
+    expect(promptTokens(await chat.type('hi\n'))).toBe(promptTokens(first));
+    const several = await chat.type('"""\n');
+    expect(several).toMatch(/… $/);
+    await chat.type('hi\n');
+    expect(promptTokens(await chat.type('hi\n"""\n', /\n\? $/))).toBeGreaterThan(promptTokens(first));
+    await chat.type('/bye\n', /\n$/);
+    expect(await chat.finished).toBe(0);
+  });
+
+  it('says so if the model knows no conversations', async () => {
+    const chat = new Terminal(['--methods', 'nll']);
+    expect(await chat.type('')).toContain('single questions only');
+    await chat.type('exit\n', /\n$/);
+    expect(await chat.finished).toBe(0);
+  });
+
+  it('says what is left out once the context is full', async () => {
+    const model = ['--model', fixture('tiny-llama'), '--max-tokens', '150', '--temperature', '0'];
+    const chat = new Terminal([...model, '--methods', 'nll', '--json']);
+    await chat.type('');
+    let text = '';
+    for (let i = 0; i < 20 && !text.includes('left out'); i++) text = await chat.type('hi\n');
+    expect(text).toContain('left out from here on: the oldest question and its answer');
+    expect(text).toContain('"finish_reason"');
+    await chat.type('exit\n', /\n$/);
+    expect(await chat.finished).toBe(0);
+  });
+
+  it('stops an answer at Ctrl-C, says so, and goes on', async () => {
+    const chat = new Terminal(['--model', fixture('tiny-llama'), '--temperature', '0', '--json']);
+    await chat.type('');
+    await chat.type('hi\n', /token\.delta/);
+    expect(await chat.type('\u0003')).toContain('flinch: stopped');
+    expect(await chat.type('/sytem\n')).toContain('/sytem is no command');
+    await chat.type('exit\n', /\n$/);
+    expect(await chat.finished).toBe(0);
+  });
+});

@@ -7,6 +7,7 @@ import { Engine } from '../src/engine/engine.js';
 import type { Precision } from '../src/engine/precision.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
+import { DEFAULT_GUARD } from '../src/guard/guard.js';
 import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';
 import { type Calibration, type CalibrationFile, withCalibration } from '../src/risk/calibration.js';
 import {
@@ -93,7 +94,7 @@ export function calibrateCommand(): Command {
     .addOption(
       new Option(
         '--method <name>',
-        'the method that judges where nobody says otherwise, one of --methods (default: what the file says, or else nll)',
+        `the method that judges where nobody says otherwise, one of --methods (default: what the file says, or else ${DEFAULT_GUARD.method})`,
       ).choices(METHODS),
     )
     .optionsGroup('Labels of answers:')

@@ -1,13 +1,12 @@
 import type { Model } from './models.js';
-import { DEFAULT_METHOD, METHOD_WORDS } from './words.js';
+import { METHOD_WORDS } from './words.js';
 
 /** Meaning of the colours of a model's answers. */
-export function introWords({ methods }: Pick<Model, 'methods'>): string {
+export function introWords({ methods, method }: Pick<Model, 'methods' | 'method'>): string {
   if (methods?.length === 0) {
     return 'This model returns no log-probabilities. Its answers are shown, but not scored.';
   }
-  const shown = methods?.includes(DEFAULT_METHOD) ? DEFAULT_METHOD : methods?.[0];
-  const what = shown ? scoreWords(shown) : UNKNOWN;
+  const what = method ? scoreWords(method) : UNKNOWN;
   return `${what} Pale tokens are certain, strong colours are uncertain. The line under a step shows how its score ranks among ordinary steps. Text that the guard replaces stays visible, struck out.`;
 }
 

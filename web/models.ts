@@ -6,6 +6,7 @@ const about = z.object({
   embedded: z.boolean(),
   single_turn: z.boolean(),
   methods: z.nullable(z.array(z.string())),
+  method: z.nullable(z.string()),
   top_logprobs: z.nullable(z.number()),
 });
 /** A model takes some hundred bytes. */
@@ -27,6 +28,8 @@ export interface Model {
   readonly singleTurn: boolean;
   /** Scores that it has; `null` where that is not known yet. */
   readonly methods: readonly Method[] | null;
+  /** The one that judges by default; `null` where there is none, or that is not known yet. */
+  readonly method: Method | null;
   /** Most alternatives of a token that it tells; `null` where that is not known yet. */
   readonly topLogprobs: number | null;
 }
@@ -58,6 +61,7 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
     embedded: flinch?.embedded ?? false,
     singleTurn: flinch?.single_turn ?? false,
     methods: flinch?.methods?.filter(isMethod) ?? null,
+    method: flinch?.method && isMethod(flinch.method) ? flinch.method : null,
     topLogprobs: flinch?.top_logprobs ?? null,
   }));
 }

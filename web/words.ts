@@ -51,9 +51,6 @@ export function isMethod(name: string): name is Method {
   return Object.hasOwn(METHOD_WORDS, name);
 }
 
-/** Method that judges steps, unless a request sets another; it also colours tokens. */
-export const DEFAULT_METHOD: Method = 'nll';
-
 const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',
   length: 'cut off at the length limit',

@@ -38,7 +38,7 @@ export interface GuardRequest {
   readonly methods?: readonly Method[];
   /** How the scores are computed, for research. */
   readonly scoring?: ScoringRequest;
-  /** Score that steps are judged by (default: the one that the calibration of the model names, or else `nll`, if it is one of `methods`, otherwise the first of them). */
+  /** Score that steps are judged by (default: the one that the calibration of the model names, or else `entropy`, if it is one of `methods`, otherwise the first of them). */
   readonly method?: Method;
   /** What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */
   readonly per?: 'step' | 'token' | 'answer';

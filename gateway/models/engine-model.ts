@@ -4,7 +4,6 @@ import type { CompleteRequest } from '../../src/engine/generation.js';
 import { engineBranch } from '../../src/guard/engine-branch.js';
 import { generate } from '../../src/stream/generate.js';
 import { modelId } from '../../src/stream/score.js';
-import { METHODS } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
 import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
@@ -12,7 +11,7 @@ import { checkOwnResponse } from '../requests/response-request.js';
 import { checkWork } from './check-work.js';
 import { givenAnswer } from './given-answer.js';
 import { followed, guardedAfter, restOf, type Settled } from './go-on.js';
-import { isEmbedded } from './model-about.js';
+import { aboutCheckpoint } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
@@ -60,13 +59,7 @@ export class EngineModel implements ServedModel {
   }
 
   get about(): ModelAbout {
-    const { checkpoint } = this.#engine;
-    return {
-      embedded: isEmbedded(checkpoint),
-      single_turn: checkpoint.chatTemplate.isSingleTurn,
-      methods: METHODS,
-      top_logprobs: LIMITS.topLogprobs,
-    };
+    return { ...aboutCheckpoint(this.#engine.checkpoint, this.#risks), top_logprobs: LIMITS.topLogprobs };
   }
 
   status(): ModelStatus {

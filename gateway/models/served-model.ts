@@ -128,6 +128,8 @@ export interface ModelAbout {
   readonly single_turn: boolean;
   /** Scores that can be computed; `null` until the capabilities of an upstream are known. */
   readonly methods: readonly Method[] | null;
+  /** The one that judges where a request names none; `null` if there is none, or while they are unknown. */
+  readonly method: Method | null;
   /** The largest `top_logprobs`; `null` until the capabilities of an upstream are known. */
   readonly top_logprobs: number | null;
 }

@@ -87,11 +87,14 @@ export function completeGuard(
     const field = fields.methods ? 'guard.methods' : 'guard.method';
     throw invalid(field, `${missing} needs a scorer, which this model does not have`);
   }
-  const [first = DEFAULT_GUARD.method] = methods;
-  const { method = [judge, DEFAULT_GUARD.method].find((usual) => methods.includes(usual)) ?? first } = fields;
+  const { method = usualJudge(methods, judge) ?? DEFAULT_GUARD.method } = fields;
   if (!methods.includes(method)) throw invalid('guard.method', 'is not among guard.methods');
   return { ...fields, methods: [...methods], method };
 }
+
+/** The method that judges where a request names none; `null` if there are no methods. */
+export const usualJudge = (methods: readonly Method[], judge: Method = DEFAULT_GUARD.method): Method | null =>
+  [judge, DEFAULT_GUARD.method].find((usual) => methods.includes(usual)) ?? methods[0] ?? null;
 
 const invalid = (param: string, problem: string): ApiError =>
   new ApiError('invalid_value', `${param}: ${problem}`, param);

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { Estimates } from '../models/estimates.js';
-import { isEmbedded } from '../models/model-about.js';
 import type { Places } from '../models/places.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
@@ -16,6 +15,7 @@ import type {
 } from '../models/served-model.js';
 import { checkOwnCompletion } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
+import { usualJudge } from '../requests/guard-limits.js';
 import { checkOwnResponse } from '../requests/response-request.js';
 import { prepareByLogprobs } from './prepare-logprobs.js';
 import { prepareScored } from './prepare-scored.js';
@@ -89,11 +89,13 @@ export class UpstreamModel implements ServedModel {
     const known = this.#failover.servers.flatMap(({ capabilities }) => capabilities ?? []);
     const computed = known.flatMap(methodsOf);
     const methods = known.length === 0 ? null : METHODS.filter((method) => computed.includes(method));
-    const checkpoint = this.#scorer?.engine.checkpoint;
     return {
-      embedded: checkpoint !== undefined && isEmbedded(checkpoint),
-      single_turn: checkpoint?.chatTemplate.isSingleTurn ?? false,
-      methods: checkpoint ? METHODS : methods,
+      ...(this.#scorer?.about ?? {
+        embedded: false,
+        single_turn: false,
+        methods,
+        method: methods && usualJudge(methods),
+      }),
       top_logprobs: known.length === 0 ? null : Math.max(...known.map(({ logprobs }) => logprobs ?? 0)),
     };
   }

@@ -25,7 +25,7 @@ const judgingFields = {
   method: method
     .optional()
     .describe(
-      'Score that steps are judged by (default: the one that the calibration of the model names, or else `nll`, if it is one of `methods`, otherwise the first of them).',
+      `Score that steps are judged by (default: the one that the calibration of the model names, or else \`${DEFAULT_GUARD.method}\`, if it is one of \`methods\`, otherwise the first of them).`,
     ),
   per: z
     .enum(RATED)

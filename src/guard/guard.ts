@@ -51,7 +51,7 @@ export interface Guard {
 }
 
 export const DEFAULT_GUARD: Guard = {
-  method: 'nll',
+  method: 'entropy',
   per: 'step',
   statistic: 'sum',
   rate: 0.02,

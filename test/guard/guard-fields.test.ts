@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { guardOf, guardSchema } from '#src/guard/guard-fields.js';
 import { checkGuard, DEFAULT_GUARD, DEFAULT_SCORING, type Guard } from '#src/index.js';
 
-const judged = { methods: ['nll' as const], method: 'nll' as const };
+const judged = { methods: ['entropy' as const], method: 'entropy' as const };
 
 describe('guardOf', () => {
   it('gives the default guard for no fields', () => {

@@ -14,7 +14,7 @@ import { aCalibration } from '../support/calibration.js';
 /** 1000 tokens in 100 steps. */
 const calibration = aCalibration();
 const risks = new CalibratedRisk(new Map([['nll', calibration]]));
-const guard = (changes: Partial<Guard>): Guard => ({ ...DEFAULT_GUARD, ...changes });
+const guard = (changes: Partial<Guard>): Guard => ({ ...DEFAULT_GUARD, method: 'nll', ...changes });
 
 describe('neverFires', () => {
   it('names the least rate at which anything can be flagged', () => {

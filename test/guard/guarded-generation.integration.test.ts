@@ -57,6 +57,7 @@ function guardedAnswer(
   });
   const settings: Guard = {
     ...DEFAULT_GUARD,
+    method: 'nll',
     action: 'rollback',
     choose: 'uncertainty',
     candidates: 2,

@@ -7,12 +7,12 @@ describe('the introduction of the page', () => {
       ['adversarial', 'nll'],
       ['nll', 'margin'],
     ] as const)
-      expect(introWords({ methods })).toMatch(/NLL: the negative log-probability/);
-    expect(introWords({ methods: ['adversarial'] })).toMatch(/worst direction/);
-    expect(introWords({ methods: null })).toMatch(/how uncertain/);
+      expect(introWords({ methods, method: 'nll' })).toMatch(/NLL: the negative log-probability/);
+    expect(introWords({ methods: ['adversarial'], method: 'adversarial' })).toMatch(/worst direction/);
+    expect(introWords({ methods: null, method: null })).toMatch(/how uncertain/);
   });
 
   it('does not promise colours where nothing is scored', () => {
-    expect(introWords({ methods: [] })).toMatch(/not scored/);
+    expect(introWords({ methods: [], method: null })).toMatch(/not scored/);
   });
 });

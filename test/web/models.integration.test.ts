@@ -13,7 +13,7 @@ const list = async (data: unknown): Promise<unknown> => {
 
 it('lists models', async () => {
   expect(await list([{ id: 'a' }])).toEqual([
-    { id: 'a', embedded: false, singleTurn: false, methods: null, topLogprobs: null },
+    { id: 'a', embedded: false, singleTurn: false, methods: null, method: null, topLogprobs: null },
   ]);
 });
 

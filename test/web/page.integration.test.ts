@@ -391,10 +391,22 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const data = [
       {
         id: 'puzzles',
-        flinch: { embedded: true, single_turn: true, methods: ['adversarial', 'nll'], top_logprobs: 20 },
+        flinch: {
+          embedded: true,
+          single_turn: true,
+          methods: ['adversarial', 'nll'],
+          method: 'nll',
+          top_logprobs: 20,
+        },
       },
-      { id: 'another', flinch: { embedded: false, single_turn: false, methods: ['nll'], top_logprobs: 1 } },
-      { id: 'mute', flinch: { embedded: false, single_turn: false, methods: [], top_logprobs: 0 } },
+      {
+        id: 'another',
+        flinch: { embedded: false, single_turn: false, methods: ['nll'], method: 'nll', top_logprobs: 1 },
+      },
+      {
+        id: 'mute',
+        flinch: { embedded: false, single_turn: false, methods: [], method: null, top_logprobs: 0 },
+      },
       { id: 'of an older server' },
     ];
     await page.locator('#new-chat').click();
@@ -425,7 +437,10 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   it('asks an upstream for no more alternatives than it has, with the system prompt', async () => {
     const requests: Record<string, unknown>[] = [];
     const data = [
-      { id: 'few', flinch: { embedded: false, single_turn: false, methods: ['nll'], top_logprobs: 1 } },
+      {
+        id: 'few',
+        flinch: { embedded: false, single_turn: false, methods: ['nll'], method: 'nll', top_logprobs: 1 },
+      },
     ];
     await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data } }));
     await page.routeWebSocket('**/v1/stream', (socket) => {

@@ -141,6 +141,7 @@ export const model = z.object({
       embedded: z.boolean(),
       single_turn: z.boolean(),
       methods: z.nullable(z.array(z.enum(METHODS))),
+      method: z.nullable(z.enum(METHODS)),
       top_logprobs: z.nullable(z.int()),
     }),
   ),

@@ -1,4 +1,4 @@
-import { retracts } from '../../../src/guard/guard.js';
+import { DEFAULT_GUARD, retracts } from '../../../src/guard/guard.js';
 import type { GuardFields } from '../../../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, type Method } from '../../../src/uncertainty/method-names.js';
 import { DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../../src/uncertainty/settings.js';
@@ -23,12 +23,13 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
     alpha: typeof alpha === 'number' ? alpha : DEFAULT_ALPHA,
     sigma: typeof sigma === 'number' ? sigma : DEFAULT_RANDOM.sigma,
   };
-  if (!fields.enabled) return { ...fields, scoring, methods: [], method: fields.method ?? 'nll' };
+  if (!fields.enabled)
+    return { ...fields, scoring, methods: [], method: fields.method ?? DEFAULT_GUARD.method };
   if (available.length === 0) {
     if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
     if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
     const warnings = [`nothing is scored and no step is judged: ${why}`];
-    return { ...fields, scoring, enabled: false, methods: [], method: 'nll', warnings };
+    return { ...fields, scoring, enabled: false, methods: [], method: DEFAULT_GUARD.method, warnings };
   }
   if (fields.per === 'answer')
     throw invalid('guard.per', 'answer needs a calibration, which an upstream without a scorer cannot have');

@@ -11,11 +11,12 @@ import { checkWork } from '../../models/check-work.js';
 import { givenAnswer } from '../../models/given-answer.js';
 import type { GivenText } from '../../models/given-text.js';
 import { guardedAfter } from '../../models/go-on.js';
+import { aboutCheckpoint } from '../../models/model-about.js';
 import type { Places } from '../../models/places.js';
 import { lengthWarnings, maxTokensOf, roomAfter } from '../../models/prompt.js';
 import { guardInForce } from '../../models/resolve-guard.js';
 import { RiskModels } from '../../models/risk-models.js';
-import type { GuardInForce, Prepared, PrepareOptions } from '../../models/served-model.js';
+import type { GuardInForce, ModelAbout, Prepared, PrepareOptions } from '../../models/served-model.js';
 import type { GenerationFields } from '../../requests/generation-request.js';
 import { Agreement, type AgreementState } from '../alignment/agreement.js';
 import { invalid } from '../servers/upstream-request.js';
@@ -93,6 +94,10 @@ export class Scorer {
    */
   static async open(engine: Engine, options: ScorerOptions): Promise<Scorer> {
     return new Scorer(engine, await RiskModels.open(engine.checkpoint, options.logger), options);
+  }
+
+  get about(): Omit<ModelAbout, 'top_logprobs'> {
+    return aboutCheckpoint(this.engine.checkpoint, this.#risks);
   }
 
   /** State for `/healthz`. */

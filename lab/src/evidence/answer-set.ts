@@ -46,13 +46,14 @@ export type AnswerSet = z.output<typeof answerSetSchema>;
 type Answer = AnswerSet['answers'][number];
 
 /**
- * The answers of a run of `flinch bench run --score all`, or of a shard of one, that are scored so far, under the name of
- * the run's folder. Left out are those that were cut off, and wrong ones whose first wrong step is not known.
+ * The answers of a run of `flinch bench run`, or of a shard of one, that are scored so far, right ones among them, under
+ * the name of the run's folder. Left out are those that were cut off, and wrong ones whose first wrong step is not known.
  * @throws UsageError for another folder
  */
 export async function collectAnswers(folder: string): Promise<AnswerSet> {
   const { settings, about, problems } = await readRun(folder);
-  if (settings.score !== 'all') throw new UsageError(`${folder}: is not a run with --score all`);
+  if (settings.score === 'wrong')
+    throw new UsageError(`${folder}: has scores of wrong responses alone (--score wrong)`);
   const cases = (await casesOfRun(folder)).filter(({ correct, wrong }) => correct || wrong);
   const name = basename(resolve(folder, settings.shard.of > 1 ? '../..' : '.'));
   const writers = new Map(problems.map(({ id, given }) => [id, given?.generator ?? null]));

@@ -24,7 +24,7 @@ const collectCommand = (): Command =>
     .description('Add what the tables need of runs to a file. A run may be unfinished.')
     .argument(
       '<folders...>',
-      'folders of flinch bench run --score all, or shards of them; their names are those of the sets',
+      'folders of flinch bench run that scored right responses, too, or shards of them; their names are those of the sets',
     )
     .requiredOption(
       '--output <file>',

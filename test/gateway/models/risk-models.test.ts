@@ -71,7 +71,11 @@ describe('a rate that is too low for the calibration', () => {
     try {
       const models = await EngineModel.open('reasoner', engine, logger);
       const guardWith = async (guard: object) =>
-        (await models.prepare(chatSchema.parse(chatBody({ guard })), { asked: { canRetract: true } })).guard;
+        (
+          await models.prepare(chatSchema.parse(chatBody({ guard: { method: 'nll', ...guard } })), {
+            asked: { canRetract: true },
+          })
+        ).guard;
       const tooLow = [expect.stringContaining('no step is ever flagged by nll at a rate below 0.0099')];
       expect(await guardWith({ rate: 0.005 })).toMatchObject({ calibrated: true, warnings: tooLow });
       expect(await guardWith({ rate: 0.006 })).toMatchObject({ warnings: tooLow });

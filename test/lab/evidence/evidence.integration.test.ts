@@ -47,7 +47,7 @@ describe('npm run lab -- evidence', () => {
 
   it('refuses what does not belong together', async () => {
     await bench('wrong', 'wrong', 'entropy', 1);
-    expect((await collect('new.json', 'wrong')).stderr).toContain('is not a run with --score all');
+    expect((await collect('new.json', 'wrong')).stderr).toContain('has scores of wrong responses alone');
     expect((await collect('new.json', 'nowhere')).stderr).toContain('is not a run folder');
     await writeFile(
       path('other.json'),

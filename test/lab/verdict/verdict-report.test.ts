@@ -87,13 +87,10 @@ describe('an answer of npm run lab -- verdict', async () => {
 
   it('has the risk that the guard gives it, and measures of all of its tokens', () => {
     const byTenth = { ...risks, ofAnswer: (_: string, __: string, score: number) => score / 10 };
-    const { score, risk, right, allRight, steps, measures } = judged(
-      suite,
-      problem!,
-      observed,
-      byTenth,
-      DEFAULT_GUARD,
-    );
+    const { score, risk, right, allRight, steps, measures } = judged(suite, problem!, observed, byTenth, {
+      ...DEFAULT_GUARD,
+      method: 'nll',
+    });
     expect({ score, risk, right, allRight, steps }).toEqual({
       ...{ score: 4, risk: 0.4, right: false, allRight: false, steps: 2 },
     });
@@ -110,7 +107,7 @@ describe('an answer of npm run lab -- verdict', async () => {
 
   it('needs a calibration', () => {
     const none = { ...risks, ofAnswer: () => null };
-    expect(() => judged(suite, problem!, observed, none, DEFAULT_GUARD)).toThrow(
+    expect(() => judged(suite, problem!, observed, none, { ...DEFAULT_GUARD, method: 'nll' })).toThrow(
       'the calibration has no answers',
     );
   });

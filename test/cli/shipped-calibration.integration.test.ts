@@ -68,7 +68,7 @@ describe('a calibration that comes with flinch', () => {
     const settingsOf = async (guard: AskedGuard) => (await guardInForce(guard, by)).settings;
     expect(await settingsOf({})).toMatchObject({ method: 'adversarial', methods: DEFAULT_METHODS });
     expect(await settingsOf({ method: 'nll' })).toMatchObject({ method: 'nll', methods: DEFAULT_METHODS });
-    expect(await settingsOf({ methods: ['entropy', 'nll'] })).toMatchObject({ method: 'nll' });
+    expect(await settingsOf({ methods: ['nll', 'entropy'] })).toMatchObject({ method: 'entropy' });
     expect(await settingsOf({ methods: ['entropy', 'adversarial', 'nll'] })).toMatchObject({
       method: 'adversarial',
     });

@@ -21,6 +21,7 @@ const NLL_SCALE = 16_000;
 /**
  * A model with another calibration: ordinary scores go evenly from 0 to `largest` (of `nll`, which has another scale, to
  * 1600 times that), those of steps by any statistic, so that a small one makes every step doubtful.
+ * `nll` judges, as for the embedded model.
  * @returns the folder
  */
 export async function calibratedModel(
@@ -48,6 +49,7 @@ export async function calibratedModel(
     ],
   );
   const calibration = { ...rest, methods: Object.fromEntries(even) };
-  await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, id, calibration));
+  const judge = scoring.methods.includes('nll') ? 'nll' : undefined;
+  await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, id, calibration, judge));
   return folder;
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '#src/files/errors.js';
@@ -71,10 +71,18 @@ const COMMANDS = {
       ...['--model', ggufOf(model), '--alias', model, '--host', '127.0.0.1', '--port', String(port)],
       // One slot of the whole context for each of four streams.
       ...['--parallel', '4', '--ctx-size', String(4 * CONTEXT[model]), '--jinja', '--offline'],
+      ...(hasAmx() ? ['--no-repack'] : []),
     ],
     env: {},
   }),
 } as const;
+
+/**
+ * Whether the processor has AMX, which llama.cpp uses for repacked weights. Compiled by GCC 12 it crashes there: a
+ * barrier before `_tile_loadconfig` mends it, so the compiler seems to drop what is stored for that instruction.
+ */
+const hasAmx = (): boolean =>
+  existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes(' amx_int8');
 
 function checkpoint(model: GgufModel): string {
   if (!isPeerModel(model)) throw new UsageError(`vllm does not serve ${model}: it is there as GGUF alone`);

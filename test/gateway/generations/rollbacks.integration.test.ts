@@ -268,10 +268,10 @@ describe('what the guard annotates', () => {
     expect(byNll[0]).toMatchObject({ guard: { calibrated: true, warnings } });
   });
 
-  it('goes by the first method where nll is not asked for', async () => {
-    const events = await run({ methods: ['entropy', 'margin'] }, { max_tokens: 20 });
-    expect(events[0]).toMatchObject({ guard: { method: 'entropy' } });
-    expect(events.find(ofType('step.done'))).toMatchObject({ method: 'entropy' });
+  it('goes by the first method where neither that of the calibration nor the default is asked for', async () => {
+    const events = await run({ methods: ['margin', 'adversarial'] }, { max_tokens: 20 });
+    expect(events[0]).toMatchObject({ guard: { method: 'margin' } });
+    expect(events.find(ofType('step.done'))).toMatchObject({ method: 'margin' });
   });
 
   it('is not there without a guard', async () => {

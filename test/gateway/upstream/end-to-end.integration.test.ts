@@ -42,6 +42,10 @@ describe('flinch as the upstream of flinch', () => {
       stream_options: { include_usage: true },
     });
     expect(done).toBe(true);
+    expect(chunks[0]?.flinch?.guard).toMatchObject({
+      methods: ['nll', 'entropy', 'margin'],
+      method: 'entropy',
+    });
     expect(text).toBe(expected.tokens.map((token) => token.text).join(''));
     const scored = chunks.flatMap(({ flinch }) => flinch?.tokens ?? []).filter(({ scores }) => scores);
     expect(scored.map((token) => token.text)).toEqual(expected.tokens.map((token) => token.text));

@@ -62,7 +62,10 @@ export function prepareByLogprobs(
   const methods = settings.enabled ? settings.methods : [];
   const all: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
-    topLogprobs: Math.max(topLogprobs, alternativesFor(methods)),
+    topLogprobs: Math.max(
+      topLogprobs,
+      alternativesFor(methods, prompt === undefined ? 'chat' : 'completion'),
+    ),
   };
   const asked = requestAfter(all, after);
   // A guard without any method still has a verdict: unknown.

@@ -6,16 +6,16 @@ import type { Capabilities, UpstreamToken } from '../upstream.js';
 /** Most probable tokens that a server has to tell at least. For the margin, one of two may be the token itself. */
 const LEAST = { nll: 0, entropy: 5, margin: 2 } as const;
 
-/** Most that the entropy is of: what OpenAI and vLLM allow to ask for. */
-const MOST = 20;
+/** Most that the entropy is of: what OpenAI allows to ask for with a chat, and with a completion. */
+const MOST = { chat: 20, completion: 5 };
 
 /** The methods that a server's log-probabilities allow. */
 export const methodsOf = ({ logprobs }: Pick<Capabilities, 'logprobs'>): readonly Method[] =>
   logprobs === null ? [] : PROBABILITY_METHODS.filter((method) => LEAST[method] <= logprobs);
 
 /** Number of most probable tokens to ask for. */
-export const alternativesFor = (methods: readonly Method[]): number =>
-  methods.includes('entropy') ? MOST : methods.length > 0 ? LEAST.margin : 0;
+export const alternativesFor = (methods: readonly Method[], of: keyof typeof MOST): number =>
+  methods.includes('entropy') ? MOST[of] : methods.length > 0 ? LEAST.margin : 0;
 
 /** Formulas of `src/uncertainty/probability.ts`, on the server's values for the token. */
 const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number | null>>> = {
@@ -27,7 +27,7 @@ const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number
 /** −Σ p log p over the most probable tokens alone; `null` where too few are told. */
 function entropyOf({ topLogprobs }: UpstreamToken): number | null {
   if (topLogprobs.length < LEAST.entropy) return null;
-  return sum(topLogprobs.slice(0, MOST).map(({ logprob }) => -logprob * Math.exp(logprob)));
+  return sum(topLogprobs.slice(0, MOST.chat).map(({ logprob }) => -logprob * Math.exp(logprob)));
 }
 
 /** 1 − (p(x) − the largest p(v), v ≠ x); `null` where no other token is told. */

@@ -1,6 +1,6 @@
 import { sum } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { logprobScores, methodsOf } from '#gateway/upstream/scoring/logprob-scores.js';
+import { alternativesFor, logprobScores, methodsOf } from '#gateway/upstream/scoring/logprob-scores.js';
 import type { UpstreamToken } from '#gateway/upstream/upstream.js';
 
 const METHODS = ['nll', 'margin'] as const;
@@ -56,6 +56,18 @@ describe('scores by log-probabilities', () => {
   ])('margin: %s', (_, each, expected) => {
     expect(logprobScores(each, METHODS).scores.margin).toBeCloseTo(expected, 12);
   });
+
+  it.each([
+    [['nll', 'entropy'], 20, 5],
+    [['nll', 'margin'], 2, 2],
+    [[], 0, 0],
+  ] as const)(
+    '%j: %i alternatives are asked for with a chat, %i with a completion',
+    (methods, chat, completion) => {
+      expect(alternativesFor(methods, 'chat')).toBe(chat);
+      expect(alternativesFor(methods, 'completion')).toBe(completion);
+    },
+  );
 
   it('entropy is that of the most probable tokens, 5 at least and 20 at most', () => {
     const told = (count: number) => Array.from({ length: count }, (_, i) => top(`${i}`, 2 ** -(i + 1)));

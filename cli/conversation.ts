@@ -15,7 +15,7 @@ export interface ConversationOptions {
   readonly room: number;
 }
 
-/** Questions and answers so far. The oldest are left out for good once the context has no room for them. */
+/** Questions and answers so far. The oldest are left out once the context has no room for them. */
 export class Conversation {
   readonly #options: ConversationOptions;
   #system: string | undefined;
@@ -26,23 +26,30 @@ export class Conversation {
     this.#system = options.system;
   }
 
+  /** All of it, also what was left out. */
   get messages(): ChatMessage[] {
+    return this.#messagesFrom(0);
+  }
+
+  #messagesFrom(exchange: number): ChatMessage[] {
     return [
       ...(this.#system === undefined ? [] : [{ role: 'system', content: this.#system }]),
-      ...this.#exchanges.flatMap(({ question, answer }) => [
+      ...this.#exchanges.slice(exchange).flatMap(({ question, answer }) => [
         { role: 'user', content: question },
         { role: 'assistant', content: answer },
       ]),
     ];
   }
 
-  /** @throws TemplateError where the template refuses the messages */
+  /**
+   * Nothing is forgotten: a question that is refused, such as one that is too long by itself, costs no earlier one.
+   * @throws TemplateError where the template refuses the messages
+   */
   ask(question: string): Asked {
     const { tokensOf, room } = this.#options;
     for (let leftOut = 0; ; leftOut++) {
-      const messages = [...this.messages, { role: 'user', content: question }];
-      if (this.#exchanges.length === 0 || tokensOf(messages) <= room) return { messages, leftOut };
-      this.#exchanges.shift();
+      const messages = [...this.#messagesFrom(leftOut), { role: 'user', content: question }];
+      if (leftOut === this.#exchanges.length || tokensOf(messages) <= room) return { messages, leftOut };
     }
   }
 

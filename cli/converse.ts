@@ -47,7 +47,7 @@ export async function converse(
   });
   const answer = async (question: string): Promise<void> => {
     const { messages, leftOut } = conversation.ask(question);
-    if (leftOut > 0) remark(`the context is full; left out from here on: ${leftOutWords(leftOut)}`);
+    if (leftOut > 0) remark(`the context is full; left out: ${leftOutWords(leftOut)}`);
     const { text, whole } = await ask(messages, interrupted);
     if (!whole) remark('stopped');
     if (text !== '') conversation.answered(question, text);

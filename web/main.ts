@@ -13,7 +13,7 @@ import { listenForShortcuts } from './shortcuts.js';
 import { remembered } from './stored.js';
 import { followTheme } from './theme.js';
 import { Transcript } from './transcript.js';
-import { isMethod, METHOD_WORDS, METHODS, sentence } from './words.js';
+import { ALWAYS_THERE, isMethod, METHOD_WORDS, METHODS, sentence } from './words.js';
 
 const question = byId('question', HTMLTextAreaElement);
 const send = byId('send', HTMLButtonElement);
@@ -42,7 +42,7 @@ const transcript = new Transcript({
   scroller: byId('scroller', HTMLElement),
   list: byId('transcript', HTMLElement),
   announcer: byId('announcer', HTMLElement),
-  method: 'adversarial',
+  method: ALWAYS_THERE,
   askAgain: ask,
 });
 const key = new ApiKey(() => void server.enter(key.value));
@@ -139,14 +139,14 @@ function showModel(): void {
   const chosen = chosenModel();
   if (!chosen) return;
   const methods = chosen.methods ?? METHODS;
-  const value = colours.dataset.picked ? colours.value : chosen.method;
+  const value = colours.dataset.picked ? colours.value : (chosen.method ?? ALWAYS_THERE);
   colours.replaceChildren(
     ...methods.map((method) => {
       const { name, meaning } = METHOD_WORDS[method];
       return element('option', { value: method, title: meaning }, name);
     }),
   );
-  if (value && methods.some((method) => method === value)) colours.value = value;
+  if (methods.some((method) => method === value)) colours.value = value;
   byId('colours-field', HTMLElement).hidden = methods.length === 0;
   colourAnswers();
   settings.offer(methods);

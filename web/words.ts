@@ -51,6 +51,9 @@ export function isMethod(name: string): name is Method {
   return Object.hasOwn(METHOD_WORDS, name);
 }
 
+/** Whatever has scores has these. */
+export const ALWAYS_THERE: Method = 'nll';
+
 const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',
   length: 'cut off at the length limit',

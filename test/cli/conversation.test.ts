@@ -28,13 +28,14 @@ describe('a conversation', () => {
     expect(said(conversation, 'q2').contents).toBe('u:q2');
   });
 
-  it('leaves the oldest out for good once there is no room, and says how many', () => {
+  it('leaves the oldest out once there is no room, and says how many', () => {
     const conversation = chat(8);
     for (const i of [1, 2, 3]) conversation.answered(`q${i}`, `a${i}`);
     expect(said(conversation, 'q4')).toEqual({ leftOut: 2, contents: 'u:q3 a:a3 u:q4' });
-    expect(said(conversation, 'q4')).toEqual({ leftOut: 0, contents: 'u:q3 a:a3 u:q4' });
-    // A question that is too long by itself is asked: whoever encodes it refuses it.
-    expect(said(conversation, 'a question')).toEqual({ leftOut: 1, contents: 'u:a question' });
+    // A question that is too long by itself is asked: whoever encodes it refuses it, and nothing is lost.
+    expect(said(conversation, 'a question')).toEqual({ leftOut: 3, contents: 'u:a question' });
+    expect(said(conversation, 'q4')).toEqual({ leftOut: 2, contents: 'u:q3 a:a3 u:q4' });
+    expect(conversation.messages.map(({ content }) => content)).toEqual(['q1', 'a1', 'q2', 'a2', 'q3', 'a3']);
   });
 
   it('begins anew with the same system message, or another one, or none', () => {

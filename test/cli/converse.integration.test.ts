@@ -76,7 +76,7 @@ describe.skipIf(!terminal)('flinch chat at a terminal (needs script of util-linu
     await chat.type('');
     let text = '';
     for (let i = 0; i < 20 && !text.includes('left out'); i++) text = await chat.type('hi\n');
-    expect(text).toContain('left out from here on: the oldest question and its answer');
+    expect(text).toContain('the context is full; left out: the oldest question and its answer');
     expect(text).toContain('"finish_reason"');
     await chat.type('exit\n', /\n$/);
     expect(await chat.finished).toBe(0);

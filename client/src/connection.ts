@@ -106,10 +106,10 @@ export class Connection {
     return true;
   }
 
-  /** Closes the connection, and ends generations on the server, too. */
-  close(): void {
+  /** Closes the connection for good. @param code says whether generations on the server end, too */
+  close(code: number): void {
     const socket = this.#leave();
-    socket?.close(NORMAL_CLOSURE, '');
+    socket?.close(code, '');
     this.#state.next({ status: 'closed', error: null });
   }
 

@@ -23,4 +23,5 @@ export type { Observable } from './observable.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export type { GenerationRequest, Message } from './requests.js';
 export * from './risk-scale.js';
+export type { ResumePlace } from './running-generation.js';
 export type { StreamOptions } from './stream-client.js';

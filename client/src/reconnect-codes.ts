@@ -5,6 +5,8 @@ export const NORMAL_CLOSURE = 1000;
  * 4999 only.
  */
 export const SILENT_CONNECTION = 4900;
+/** The client goes, and generations stay: another client resumes them. */
+export const DETACHED = 4901;
 
 /**
  * Whether to come back after a close code (gateway/PROTOCOL.md). The others say that the next try would end like this

@@ -6,9 +6,19 @@ import type { ClientMessage, GenerationRequest } from './requests.js';
 /** Events that concern one generation. */
 export type OwnEvent = Exclude<ServerEvent, EventOf<'heartbeat'>> | UnknownEvent;
 
+/** Where a generation goes on that another client has begun: after its last event that is there already. */
+export interface ResumePlace {
+  readonly responseId: string;
+  /** Of its `generation.created`. */
+  readonly epoch: string;
+  /** Offset of the next event. */
+  readonly offset: number;
+}
+
 export interface GenerationContext {
   readonly requestId: string;
-  readonly request: GenerationRequest;
+  /** The request, or where another client's goes on. */
+  readonly asked: GenerationRequest | ResumePlace;
   readonly subscriber: Subscriber<GenerationEvent>;
   readonly send: (message: ClientMessage) => boolean;
   /** Called when it has its id: events may come by that. */
@@ -30,18 +40,26 @@ export class RunningGeneration {
   #asked = 0;
   /** Whether it is under way on the server, as far as this side can know. */
   #begun = false;
-  #created: EventOf<'generation.created'> | null = null;
+  /** Whether it can be resumed, as the server said; `null` until it has said so. */
+  #saidResumable: boolean | null = null;
+  #place: Pick<ResumePlace, 'responseId' | 'epoch'> | null = null;
   #nextOffset = 0;
   #cancelled = false;
   #patience = Subscription.EMPTY;
 
   constructor(context: GenerationContext) {
     this.#context = context;
+    const { asked } = context;
+    if ('responseId' in asked) {
+      this.#place = asked;
+      this.#nextOffset = asked.offset;
+      this.#begun = true;
+    }
     this.#wait();
   }
 
   get responseId(): string | undefined {
-    return this.#created?.response_id;
+    return this.#place?.responseId;
   }
 
   /** Whether it takes one of the places that the server has for a connection; else it is to be asked for. */
@@ -52,14 +70,20 @@ export class RunningGeneration {
   /** A connection is open. A generation with an id goes on; others wait for their turn. */
   connected(): void {
     this.#patience.unsubscribe();
-    if (!this.#created) return;
-    const { response_id, epoch } = this.#created;
-    this.#context.send({ type: 'generation.resume', response_id, epoch, offset: this.#nextOffset });
+    if (!this.#place) return;
+    const { responseId, epoch } = this.#place;
+    this.#context.send({
+      type: 'generation.resume',
+      response_id: responseId,
+      epoch,
+      offset: this.#nextOffset,
+    });
   }
 
   /** Sends the request: it is its turn, and there is a connection. */
   ask(): void {
-    const { request, requestId, send } = this.#context;
+    const { asked, requestId, send } = this.#context;
+    if ('responseId' in asked) return; // resumed by `connected`
     if (this.#asked > MAX_ASKED_AGAIN) {
       const text = `${this.#asked} connections were lost before an answer began`;
       this.fail(this.#error('connection_lost', text));
@@ -68,15 +92,15 @@ export class RunningGeneration {
     this.#asked += 1;
     this.#begun = true;
     // The same request_id tells the server that the request is repeated: it drops the generation that it had begun.
-    send({ type: 'generation.create', request_id: requestId, ...request, resumable: this.#resumable });
+    send({ type: 'generation.create', request_id: requestId, ...asked, resumable: this.#resumable });
   }
 
   /** The connection is gone, and will be tried again. */
   disconnected(error: FlinchError): void {
     if (this.#begun && !this.#resumable) this.fail(error);
-    else if (this.#cancelled && !this.#created) this.#finish();
+    else if (this.#cancelled && !this.#place) this.#finish();
     else if (this.#patience.closed) this.#wait();
-    this.#begun = this.#created !== null;
+    this.#begun = this.#place !== null;
   }
 
   receive(event: OwnEvent): void {
@@ -93,7 +117,7 @@ export class RunningGeneration {
     this.#cancelled = true;
     // A generation that was requested but has no id yet is cancelled as soon as it has one.
     if (!this.#begun) this.#finish();
-    else if (this.#created) this.#sendCancel();
+    else if (this.#place) this.#sendCancel();
   }
 
   fail(error: FlinchError): void {
@@ -111,7 +135,8 @@ export class RunningGeneration {
     this.#nextOffset += 1;
     if (event.type === 'unknown') return;
     if (event.type === 'generation.created') {
-      this.#created = event;
+      this.#place = { responseId: event.response_id, epoch: event.epoch };
+      this.#saidResumable = event.resumable;
       this.#context.named(event.response_id);
       if (this.#cancelled) this.#sendCancel();
     }
@@ -119,9 +144,9 @@ export class RunningGeneration {
     if (event.type === 'generation.done') this.#finish();
   }
 
-  /** Whether it can be resumed: as the server said, once it has said so. */
   get #resumable(): boolean {
-    return this.#created?.resumable ?? this.#context.request.resumable ?? true;
+    const { asked } = this.#context;
+    return this.#saidResumable ?? ('responseId' in asked || (asked.resumable ?? true));
   }
 
   #sendCancel(): void {

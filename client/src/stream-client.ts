@@ -3,8 +3,9 @@ import { Connection, type ConnectionOptions, type ConnectionState } from './conn
 import { FlinchError } from './errors.js';
 import type { GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
 import type { Observable } from './observable.js';
+import { DETACHED, NORMAL_CLOSURE } from './reconnect-codes.js';
 import type { GenerationRequest } from './requests.js';
-import { type OwnEvent, RunningGeneration } from './running-generation.js';
+import { type OwnEvent, type ResumePlace, RunningGeneration } from './running-generation.js';
 import type { OpenSocket } from './socket.js';
 
 export interface StreamOptions extends ConnectionOptions {
@@ -78,17 +79,36 @@ export class StreamClient {
    *   .subscribe((answer) => console.log(answerText(answer)));
    */
   generate(request: GenerationRequest): Observable<GenerationEvent> {
+    return this.#run(request);
+  }
+
+  /**
+   * The rest of a generation that another client has begun and left with {@link detach}, such as that of a page before
+   * it was loaded again. For the rest it is as {@link generate}; errors with `not_recovered` if the server no longer
+   * has it.
+   * @param place events up to the last one that is there already
+   */
+  resume(place: ResumePlace): Observable<GenerationEvent> {
+    return this.#run(place);
+  }
+
+  /** Closes the connection and leaves resumable generations on the server, for {@link resume}. */
+  detach(): void {
+    this.#end(DETACHED);
+  }
+
+  #run(asked: GenerationRequest | ResumePlace): Observable<GenerationEvent> {
     return new RxObservable((subscriber) => {
       if (this.#closed) {
         subscriber.error(closedError());
         return;
       }
       const requestId = `${this.#requestPrefix}-${this.#requests++}`;
-      const names = [requestId];
+      const names = 'responseId' in asked ? [requestId, asked.responseId] : [requestId];
       const { patienceMs = 60_000, scheduler = asyncScheduler } = this.#options;
       const generation = new RunningGeneration({
         requestId,
-        request,
+        asked,
         subscriber,
         patienceMs,
         scheduler,
@@ -102,7 +122,7 @@ export class StreamClient {
           this.#askNext();
         },
       });
-      this.#running.set(requestId, generation);
+      for (const name of names) this.#running.set(name, generation);
       if (this.#connection.isOpen) {
         generation.connected();
         this.#askNext();
@@ -115,9 +135,13 @@ export class StreamClient {
 
   /** Cancels all generations, which error with `client_closed`, and closes the connection for good. */
   close(): void {
+    this.#end(NORMAL_CLOSURE);
+  }
+
+  #end(code: number): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#connection.close();
+    this.#connection.close(code);
     this.#failAll(closedError());
     this.#errors.complete();
   }

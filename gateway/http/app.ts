@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import type { Access } from '../access/access.js';
 import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/middleware.js';
+import { ANONYMOUS, type Principal } from '../access/principal.js';
 import type { Config } from '../config/config.js';
 import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
@@ -12,7 +13,6 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { formatFor } from '../metrics/exposition.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
-import type { Models } from '../models/models.js';
 import type { ServedModel } from '../models/served-model.js';
 import { describePolicy } from '../policy/policies.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
@@ -113,12 +113,12 @@ export function createApp(options: AppOptions): Express {
   for (const [path, api] of APIS) serve(path, api);
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
-    res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models)) });
+    res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models, res)) });
   });
   // Names such as `org/model` have a slash.
   const named = '/v1/models/*name';
   app.get(named, user, (req, res) => {
-    res.json(modelObject(models.get([req.params.name].flat().join('/')), models));
+    res.json(modelObject(models.get([req.params.name].flat().join('/')), models, res));
   });
   if (models.passes) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
@@ -251,8 +251,17 @@ function setHeaders(res: Response, file: string): void {
   if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
 }
 
-function modelObject({ name, about }: ServedModel, { created }: Models) {
-  return { id: name, object: 'model', created, owned_by: 'flinch', ...(about && { flinch: about }) };
+/** A model, as the key that asks may use it. */
+function modelObject(model: ServedModel, { created, policies }: GovernedModels, { locals }: Response) {
+  const { name, about } = model;
+  const { name: principal }: Principal = locals.principal ?? ANONYMOUS;
+  const policy = policies.of(name, principal);
+  const flinch = about && {
+    ...about,
+    ready: model.status().ready,
+    policy: policy && { ...describePolicy(policy), locked: Object.fromEntries(policy.locked) },
+  };
+  return { id: name, object: 'model', created, owned_by: 'flinch', ...(flinch && { flinch }) };
 }
 
 /** No browser is to take an answer for something else than it says. */

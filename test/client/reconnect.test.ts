@@ -213,3 +213,41 @@ describe('coming back', () => {
     expect(states.at(-1)).toMatchObject({ status: 'closed', error: { code: 'protocol_error' } });
   });
 });
+
+describe('a generation that another client has left', () => {
+  it('goes on after the last event that is there, over a lost connection too', () => {
+    const first = start();
+    first.server.socket.open().say(...whole.slice(0, 4));
+    first.client.detach();
+    expect(first.server.socket.closedWith).toBe(4901);
+    expect(first.server.socket.received).toHaveLength(1); // no cancel
+
+    const { server, client } = start();
+    server.socket.open();
+    const heard: unknown[] = [];
+    client
+      .resume({ responseId: 'resp-1', epoch: 'epoch-1', offset: 4 })
+      .subscribe({ next: (event) => heard.push(event), complete: () => heard.push('complete') });
+    const resume = { type: 'generation.resume', response_id: 'resp-1', epoch: 'epoch-1', offset: 4 };
+    expect(server.socket.received.at(-1)).toEqual(resume);
+    server.socket.say(recovered, ...whole.slice(4, 5));
+    server.socket.close(1006);
+    server.advance(15_000);
+    server.socket.open().say(recovered, ...whole.slice(5));
+    expect(server.socket.received).toContainEqual({ ...resume, offset: 5 });
+    expect(heard).toEqual([...whole.slice(4), 'complete']);
+  });
+
+  it('fails where the server no longer has it, and can be cancelled', () => {
+    const { server, client } = start();
+    server.socket.open();
+    const place = { responseId: 'resp-1', epoch: 'epoch-1', offset: 4 };
+    const errors: FlinchError[] = [];
+    client.resume(place).subscribe({ error: (error: FlinchError) => errors.push(error) });
+    server.socket.say({ ...recovered, recovered: false });
+    expect(errors).toMatchObject([{ code: 'not_recovered', responseId: 'resp-1' }]);
+
+    client.resume(place).subscribe().unsubscribe();
+    expect(server.socket.received.at(-1)).toEqual({ type: 'generation.cancel', response_id: 'resp-1' });
+  });
+});

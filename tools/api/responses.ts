@@ -130,6 +130,12 @@ export const guardrail = z.object({
 /** The body of a request that failed; in a stream, the `data:` of its last event. */
 export const failure = z.object({ error: CONNECTION_EVENTS.error.shape.error });
 
+const bounds = z.object({
+  min_rate: z.optional(z.number()),
+  max_rollbacks: z.optional(z.int()),
+  max_candidates: z.optional(z.int()),
+});
+
 /** `GET /v1/models/{id}`. */
 export const model = z.object({
   id: z.string(),
@@ -143,6 +149,19 @@ export const model = z.object({
       methods: z.nullable(z.array(z.enum(METHODS))),
       method: z.nullable(z.enum(METHODS)),
       top_logprobs: z.nullable(z.int()),
+      /** Whether new generations can be taken on. */
+      ready: z.boolean(),
+      /** The operator's policy of the guard for this model and key. */
+      policy: z.nullable(
+        z.object({
+          name: z.string(),
+          defaults: z.looseObject({}),
+          /** Locked fields, with the names of the policies that lock them. */
+          locked: z.record(z.string(), z.string()),
+          bounds,
+          unscored: z.enum(['refuse', 'pass']),
+        }),
+      ),
     }),
   ),
 });
@@ -169,11 +188,7 @@ export const health = z.object({
           name: z.string(),
           defaults: z.looseObject({}),
           locked: z.array(z.string()),
-          bounds: z.object({
-            min_rate: z.optional(z.number()),
-            max_rollbacks: z.optional(z.int()),
-            max_candidates: z.optional(z.int()),
-          }),
+          bounds,
         }),
       ),
     }),

@@ -100,6 +100,19 @@ describe('an unmodified client', () => {
     }
   });
 
+  it('is told what is locked, by which policy, and to what', async () => {
+    const policyOf = async (name: string) => {
+      const { data } = await clientOf(name).models.list();
+      return Reflect.get(data[0] ?? {}, 'flinch').policy;
+    };
+    expect(await policyOf('halting')).toMatchObject({
+      name: 'key:halting',
+      defaults: { action: 'stop', delivery: 'held' },
+      locked: { enabled: 'key:halting', action: 'key:halting' },
+    });
+    expect(await policyOf('watching')).toMatchObject({ name: 'watch', locked: {} });
+  });
+
   it('can change what is not', async () => {
     expect((await answer('watching', { guard: { enabled: false } })).flinch).toMatchObject({
       guard: { enabled: false, policy: 'watch' },

@@ -1,5 +1,5 @@
-import chalk from 'chalk';
 import { rankWords, riskStrength, verdictWords } from 'flinch-client';
+import { chalk } from '../src/files/colours.js';
 import { visible } from '../src/files/visible.js';
 import type { Guard } from '../src/guard/guard.js';
 import type {

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
-import chalk from 'chalk';
 import { type Observable, Subject } from 'rxjs';
 import type { Engine } from '../src/engine/engine.js';
+import { chalk } from '../src/files/colours.js';
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../src/tokenizer/prompt.js';
 import { CHAT_HELP, type ChatInput, ChatLines } from './chat-input.js';

@@ -1,7 +1,7 @@
 import { SingleBar } from 'cli-progress';
 import type { Conversion } from '../src/checkpoint/conversion.js';
 import { formatBytes } from './format.js';
-import { remark } from './terminal.js';
+import { remark, showsBars } from './terminal.js';
 
 /** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
 export function reportConversion(): (progress: Conversion) => void {
@@ -14,7 +14,7 @@ export function reportConversion(): (progress: Conversion) => void {
   return ({ file, folder, written, total }) => {
     if (!begun) {
       remark(`converting ${file} into ${folder} (${formatBytes(total)}), this once`);
-      if (process.stderr.isTTY) bar.start(total, 0);
+      if (showsBars()) bar.start(total, 0);
     }
     begun = true;
     bar.update(written);

@@ -1,5 +1,5 @@
-import chalk from 'chalk';
 import type { WritingSpeed } from '../src/cost/writing-speed.js';
+import { chalk } from '../src/files/colours.js';
 import { visibleLine } from '../src/files/visible.js';
 
 /** Bytes as people read them. */

@@ -4,7 +4,7 @@ import { asHubModel, type HubModel } from '../src/hub/hub-model.js';
 import type { Pulled, PullOptions } from '../src/hub/pull.js';
 import { formatBytes } from './format.js';
 import { byteBar } from './progress.js';
-import { remark } from './terminal.js';
+import { remark, showsBars } from './terminal.js';
 
 /**
  * The folder or file that a command reads for `--model`: what is there under that name, else the model of the hub, which is
@@ -44,7 +44,7 @@ export async function downloadModel(
       onStart: ({ files, bytes, folder }) => {
         const what = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`;
         remark(`downloading ${model.id} (${what}) into ${folder}`);
-        if (process.stderr.isTTY) bar.start(bytes, 0);
+        if (showsBars()) bar.start(bytes, 0);
       },
       onProgress: (bytes) => bar.update(bytes),
     });

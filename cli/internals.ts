@@ -52,4 +52,4 @@ export { formatBytes, heading } from './format.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
 export { byteBar, Progress } from './progress.js';
-export { note, remark, say } from './terminal.js';
+export { note, remark, say, showsBars } from './terminal.js';

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { formatBytes } from './format.js';
+import { showsBars } from './terminal.js';
 
 /** A bar on standard error, where people see it and pipes do not. It knows its rate, and so what is left. */
 export class Progress {
@@ -27,7 +28,7 @@ export class Progress {
       clearOnComplete: true,
       etaBuffer: 100,
     });
-    if (process.stderr.isTTY) this.#bar.start(total ?? 0, done, { rate: formatRate(0) });
+    if (showsBars()) this.#bar.start(total ?? 0, done, { rate: formatRate(0) });
   }
 
   advance(): void {
@@ -60,7 +61,7 @@ const formatRate = (perSecond: number): string =>
  * bar is shown.
  */
 export async function countLines(file: string): Promise<number | null> {
-  if (file === '-' || !process.stderr.isTTY || !(await stat(file)).isFile()) return null;
+  if (file === '-' || !showsBars() || !(await stat(file)).isFile()) return null;
   let lines = 0;
   let last: number | undefined;
   for await (const chunk of createReadStream(file)) {

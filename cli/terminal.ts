@@ -1,4 +1,4 @@
-import chalk, { chalkStderr } from 'chalk';
+import { chalk, chalkStderr } from '../src/files/colours.js';
 import { visible } from '../src/files/visible.js';
 
 /*
@@ -20,6 +20,9 @@ export const complain = (text: string): void =>
 
 /** No text from elsewhere begins a line like ours. */
 const indented = (text: string): string => text.replaceAll('\n', '\n  ');
+
+/** Whether standard error can show a bar: a dumb terminal does not go back to the start of a line. */
+export const showsBars = (): boolean => process.stderr.isTTY === true && process.env.TERM !== 'dumb';
 
 /** Text that was made visible before it got colours. */
 export const paint = (text: string): void => void process.stdout.write(text);

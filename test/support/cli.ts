@@ -37,13 +37,21 @@ export const shell = (line: string): Promise<{ stdout: string; stderr: string }>
   promisify(execFile)('bash', ['-c', `"${process.execPath}" "${CLI_ENTRY}" ${line}`]);
 
 /** Starts another script of Node's. */
-export function startScript(
+export const startScript = (
   script: string,
   args: readonly string[],
   input: string | null = '',
   env: NodeJS.ProcessEnv = {},
+): Running => startProgram(process.execPath, [script, ...args], input, env);
+
+/** Starts any program. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  input: string | null,
+  env: NodeJS.ProcessEnv,
 ): Running {
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(program, args, {
     env: { ...process.env, FORCE_COLOR: '0', ...env },
   });
   let stdout = '';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { byteBar, heading, reportError, say, UsageError } from 'flinch/internals';
+import { byteBar, heading, reportError, say, showsBars, UsageError } from 'flinch/internals';
 import { DATA_SETS, type DataFile, type DataSet } from './catalogue.js';
 import { defaultDataFolder } from './folder.js';
 import { filesPresent, pull } from './pull.js';
@@ -132,7 +132,7 @@ class DownloadBar {
   #bar: SingleBar | null = null;
 
   update(file: DataFile, bytes: number, total: number | null): void {
-    if (!process.stderr.isTTY) return;
+    if (!showsBars()) return;
     if (file !== this.#file) {
       this.stop();
       this.#file = file;

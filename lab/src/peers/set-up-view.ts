@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
 import { formatBytes } from '#cli/format.js';
-import { note } from '#cli/terminal.js';
+import { note, showsBars } from '#cli/terminal.js';
 
 /** Output of a set-up on standard error: lines, and a bar on a terminal. */
 export class SetUpView {
@@ -24,7 +24,7 @@ export class SetUpView {
       this.stop();
       this.#barName = name;
       this.#tenths = 0;
-      if (process.stderr.isTTY) {
+      if (showsBars()) {
         this.#bar = new SingleBar({
           format:
             total === null ? `  ${name}: {value}` : `  ${name}: {bar} {value}/{total}, {eta_formatted} left`,

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { CommanderError } from 'commander';
 import { packageVersion } from '../src/package-root.js';
 import { flinchProgram } from './program.js';
 import { remark } from './terminal.js';
@@ -13,8 +14,11 @@ process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
 try {
   await (await flinchProgram(packageVersion(), process.argv.slice(2))).parseAsync();
 } catch (error) {
-  await report(error);
-  process.exitCode ??= 1; // unless the command has its own
+  if (error instanceof CommanderError) process.exitCode = error.exitCode;
+  else {
+    await report(error);
+    process.exitCode ??= 1; // unless the command has its own
+  }
 }
 
 /** Loaded when it is needed: it knows the errors of the engine and of the gateway. */

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { optionalPackage } from '../src/files/optional-package.js';
 import { ModelOption } from './model-option.js';
 import { note, say } from './terminal.js';
@@ -85,10 +85,25 @@ const BENCH_PACKAGE: string = 'flinch-bench';
 const benchPackage = (command: string): Promise<BenchPackage> =>
   optionalPackage(`\`flinch ${command}\``, BENCH_PACKAGE, () => import(BENCH_PACKAGE));
 
+/** Exit code for a command line that cannot be used, as other programs have it; errors have 1. */
+const USAGE = 2;
+
+/** Throws what commander ends with: the help that was asked for, or what is wrong with the words. */
+function endWith(end: CommanderError): never {
+  throw end.exitCode === 0 ? end : new CommanderError(USAGE, end.code, end.message);
+}
+
+function inherit(command: Command, parent: Command): Command {
+  command.copyInheritedSettings(parent);
+  for (const each of command.commands) inherit(each, command);
+  return command;
+}
+
 /**
  * The command `flinch`, apart from the process that runs it; docs/reference/cli.md is generated from it.
  * @param words of the command line: only subcommands named there are loaded, the others are name and description.
  *   By default all are loaded.
+ * @returns a command whose `parseAsync` throws CommanderError where commander would end the process
  */
 export async function flinchProgram(version: string, words?: readonly string[]): Promise<Command> {
   const program = new Command('flinch')
@@ -97,11 +112,13 @@ export async function flinchProgram(version: string, words?: readonly string[]):
     .showHelpAfterError('(see --help)')
     .configureOutput({ writeOut: say, writeErr: note })
     .configureHelp({ subcommandTerm: (command) => command.name() })
+    .exitOverride(endWith)
+    .addHelpText('after', '\nExit codes: 1 for an error, 2 for a command line that cannot be used.')
     .hook('preAction', (_, command) => bringModels(command));
   for (const { name, description, load } of SUBCOMMANDS) {
     const at = words?.indexOf(name) ?? 0;
     const command = at < 0 ? new Command(name) : await load(words?.[at + 1]);
-    program.addCommand(command.description(description).copyInheritedSettings(program));
+    program.addCommand(inherit(command.description(description), program));
   }
   return program;
 }

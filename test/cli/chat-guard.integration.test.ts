@@ -123,7 +123,7 @@ describe('flinch chat with a guard', () => {
 
   it('refuses what cannot be, by name', async () => {
     const unscored = await chat(['--no-score', '--action', 'stop']);
-    expect(unscored).toMatchObject({ code: 1, stderr: expect.stringMatching(/--action.*--no-score/) });
+    expect(unscored).toMatchObject({ code: 2, stderr: expect.stringMatching(/--action.*--no-score/) });
     expect((await chat(['--rate', '0'])).stderr).toContain('--rate');
     expect((await chat(['--candidates', '17'])).stderr).toContain('--candidates');
     expect((await chat(['--reflection', ''])).stderr).toContain('--reflection');

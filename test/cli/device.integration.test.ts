@@ -38,7 +38,7 @@ describe('--device', () => {
 
   it('knows four of them', async () => {
     const { code, stderr } = await flinch([...SCORE, '--device', 'gpu'], line);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain('Allowed choices are cpu, webgpu, cuda, auto');
   });
 });

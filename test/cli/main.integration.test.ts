@@ -7,6 +7,7 @@ import { isAlive } from '../support/process.js';
 describe('flinch', () => {
   it('shows its commands, and for each its options and an example', async () => {
     const { stdout } = await flinch(['--help']);
+    expect(stdout).toContain('Exit codes: 1 for an error, 2 for a command line');
     for (const command of ['serve', 'chat', 'score', 'inspect']) {
       expect(stdout).toContain(command);
       const help = (await flinch([command, '--help'])).stdout;
@@ -15,12 +16,23 @@ describe('flinch', () => {
     }
   });
 
-  it('refuses what it does not know', async () => {
-    expect(await start(['scor']).finished).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("unknown command 'scor'"),
-    });
-    expect(await flinch(['inspect'])).toMatchObject({ code: 1, stderr: expect.stringContaining("'model'") });
+  it.each<[string[], string]>([
+    [['scor'], "unknown command 'scor'"],
+    [['serve', '--prt', '1'], "unknown option '--prt'"],
+    [['serve', '--port', 'many'], 'Must be a whole number'],
+    [['inspect'], "'model'"],
+    [['data', 'lst'], "unknown command 'lst'"],
+    [['bench', 'run'], "required option '--suite <name>'"],
+  ])('refuses %j, and exits with 2', async (args, message) => {
+    const refused = { code: 2, stdout: '', stderr: expect.stringContaining(message) };
+    expect(await flinch(args)).toMatchObject(refused);
+  });
+
+  it('exits with 2 as a process, with 1 for other errors, and with 0 after its help', async () => {
+    const codes = [['scor'], ['inspect', '/nowhere'], ['serve', '--help'], ['--version']].map(
+      async (args) => (await start(args).finished).code,
+    );
+    expect(await Promise.all(codes)).toEqual([2, 1, 0, 0]);
   });
 });
 

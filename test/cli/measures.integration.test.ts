@@ -187,24 +187,24 @@ describe('flinch score', () => {
     expect(skipped.length).toBeGreaterThan(0);
   });
 
-  it.each([
-    [['--methods', 'tokur'], 'Unknown method "tokur". Supported: adversarial, random'],
-    [['--scoring', 'sigma=0'], 'sigma: Must be'],
-    [['--scoring', 'sigma=much'], 'sigma: Must be'],
-    [['--scoring', 'sigma=1e6rms', '--methods', 'random'], 'sigma: must be from'],
-    [['--scoring', 'samples=1'], 'samples: Must be'],
-    [['--scoring', 'samples=257'], 'samples: Must be'],
-    [['--seed', '-1'], '--seed'],
-    [['--scoring', 'tokur_sigma=0'], 'tokur_sigma: Must be'],
-    [['--scoring', 'tokur_sigma=0.005rms'], 'tokur_sigma: Must be'],
-    [['--scoring', 'tokur_samples=33'], 'tokur_samples: Must be'],
-    [['--scoring', 'tokur_law=weight'], 'tokur_law: Must be'],
-    [['--scoring', 'epsilon=-0.1'], 'epsilon: Must be'],
-    [['--scoring', 'schedule=lazy,epsilon=1'], 'Must be a number from 0, and below 1.'],
-    [['--scoring', 'schedule=lazy,window=4'], 'window: must be at least block'],
-  ])('refuses %j by name', async (args, message) => {
+  it.each<[string[], string, number]>([
+    [['--methods', 'tokur'], 'Unknown method "tokur". Supported: adversarial, random', 2],
+    [['--scoring', 'sigma=0'], 'sigma: Must be', 2],
+    [['--scoring', 'sigma=much'], 'sigma: Must be', 2],
+    [['--scoring', 'sigma=1e6rms', '--methods', 'random'], 'sigma: must be from', 1],
+    [['--scoring', 'samples=1'], 'samples: Must be', 2],
+    [['--scoring', 'samples=257'], 'samples: Must be', 2],
+    [['--seed', '-1'], '--seed', 2],
+    [['--scoring', 'tokur_sigma=0'], 'tokur_sigma: Must be', 2],
+    [['--scoring', 'tokur_sigma=0.005rms'], 'tokur_sigma: Must be', 2],
+    [['--scoring', 'tokur_samples=33'], 'tokur_samples: Must be', 2],
+    [['--scoring', 'tokur_law=weight'], 'tokur_law: Must be', 2],
+    [['--scoring', 'epsilon=-0.1'], 'epsilon: Must be', 2],
+    [['--scoring', 'schedule=lazy,epsilon=1'], 'Must be a number from 0, and below 1.', 2],
+    [['--scoring', 'schedule=lazy,window=4'], 'window: must be at least block', 1],
+  ])('refuses %j by name', async (args, message, expected) => {
     const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, stdout]).toEqual([expected, '']);
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('    at ');
   });

@@ -14,7 +14,7 @@ import { openShared } from './shared-engines.js';
 export type Program = (words: readonly string[]) => Promise<Command>;
 
 export const FLINCH: Program = (words) => flinchProgram(packageVersion(), words);
-export const LAB: Program = ([name]) => labProgram(name);
+export const LAB: Program = async ([name]) => throwOnExit(await labProgram(name));
 
 /** Commands take turns: they use the streams and the variables of this process. */
 let turn: Promise<unknown> = Promise.resolve();
@@ -56,7 +56,6 @@ async function run(
   const listeners = SIGNALS.map((signal) => process.listeners(signal));
   try {
     const program = await load(args);
-    throwOnExit(program);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode;
@@ -99,7 +98,7 @@ function replace<T extends object, K extends keyof T>(owner: T, name: K, value: 
   return () => void Object.defineProperty(owner, name, before);
 }
 
-function throwOnExit(command: Command): void {
-  command.exitOverride();
+function throwOnExit(command: Command): Command {
   for (const subcommand of command.commands) throwOnExit(subcommand);
+  return command.exitOverride();
 }

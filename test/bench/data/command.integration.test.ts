@@ -76,7 +76,7 @@ describe('flinch data', () => {
     [['pull', 'math', '--base-url', 'ftp://x'], 'http:// or https://'],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await flinch(['data', ...args, '--data', data]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain(message);
   });
 });

@@ -29,7 +29,7 @@ interface ScoreOptions {
   readonly scoring: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly device: DeviceChoice;
-  readonly input: string;
+  readonly input?: string;
   readonly output: string;
   readonly methods: Method[];
   readonly seed: number;
@@ -38,9 +38,10 @@ interface ScoreOptions {
 
 export function scoreCommand(): Command {
   const command = new Command('score')
+    .argument('[file]', 'file of responses in JSON Lines; - reads standard input')
     .addOption(modelOption())
     .addOption(deviceOption())
-    .requiredOption('--input <file>', 'file of responses in JSON Lines; - reads standard input')
+    .option('--input <file>', 'the same as [file]')
     .option('--output <file>', 'file to write; - is standard output', '-')
     .addOption(methodsOption());
   return addScoringOption(command, ['offline', 'windowed', 'lazy'])
@@ -66,17 +67,18 @@ Lines that cannot be scored are reported on standard error, and the exit code is
 are scored.
 
 Examples:
-  $ flinch score --input answers.jsonl --output scores.jsonl
+  $ flinch score answers.jsonl --output scores.jsonl
   $ echo '{"id": 1, "messages": [{"role": "user", "content": "2 + 3?"}], "response": "5"}' \\
-      | flinch score --input - --scoring schedule=windowed,window=all
-  $ flinch score --input answers.jsonl --methods adversarial,random --scoring sigma=0.01rms,samples=40
-  $ flinch score --input answers.jsonl --methods tokur_eu,nll --scoring tokur_samples=5 --seed 1
-  $ flinch score --input answers.jsonl --scoring schedule=lazy,epsilon=0.05,derivative`,
+      | flinch score - --scoring schedule=windowed,window=all
+  $ flinch score answers.jsonl --methods adversarial,random --scoring sigma=0.01rms,samples=40
+  $ flinch score answers.jsonl --methods tokur_eu,nll --scoring tokur_samples=5 --seed 1
+  $ flinch score answers.jsonl --scoring schedule=lazy,epsilon=0.05,derivative`,
     )
     .action(score);
 }
 
-async function score(options: ScoreOptions): Promise<void> {
+async function score(argument: string | undefined, options: ScoreOptions, command: Command): Promise<void> {
+  const file = inputOf(argument, options.input, command);
   const { device, noise } = options;
   const given = scoringOf(options, options.methods, options.seed);
   const asked = noise === undefined ? given : await withNoise(given, noise);
@@ -85,14 +87,21 @@ async function score(options: ScoreOptions): Promise<void> {
   try {
     await reportDevices(engine, device, ['score']);
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
-    const input = await optionFile('--input', options.input, openInput(options.input));
-    await refuseSameFile(options.input, options.output);
+    const input = await optionFile('input', file, openInput(file));
+    await refuseSameFile(file, options.output);
     if (options.output !== '-') await writableFolder('--output', options.output);
     const output = await optionFile('--output', options.output, LineOutput.open(options.output));
-    await scoreLines(engine, input, output, options.input, absolute).finally(() => output.close());
+    await scoreLines(engine, input, output, file, absolute).finally(() => output.close());
   } finally {
     await engine.close();
   }
+}
+
+/** The file to read, by either way of naming it. */
+function inputOf(argument: string | undefined, option: string | undefined, command: Command): string {
+  if (argument !== undefined && option !== undefined)
+    command.error(`error: ${argument} and --input ${option} both name the file; give one of them`);
+  return argument ?? option ?? command.error('error: no file to score; name one, or - for standard input');
 }
 
 async function scoreLines(
@@ -188,5 +197,5 @@ async function refuseSameFile(input: string, output: string): Promise<void> {
   if (input === '-' || output === '-') return;
   const [from, to] = await Promise.all([stat(input), stat(output).catch(() => null)]);
   if (to && from.dev === to.dev && from.ino === to.ino)
-    throw new UsageError('--output: is the same file as --input');
+    throw new UsageError('--output: is the same file as the input');
 }

@@ -172,23 +172,32 @@ describe('flinch score', () => {
     expect(lines(stdout).map(({ id }) => id)).toEqual(['good']);
   });
 
-  it.each([
-    [['--input', '-', '--scoring', 'alpha=0'], 'alpha: Must be'],
-    [['--input', '-', '--scoring', 'alpha=much'], 'alpha: Must be'],
-    [['--input', '-', '--scoring', 'alpha=0rms'], 'alpha: Must be'],
-    [['--input', '-', '--scoring', 'alpha=1e6rms'], 'alpha: must be from'],
-    [['--input', '-', '--methods', 'nll,magic'], 'magic'],
-    [['--input', '-', '--scoring', 'schedule=never'], 'schedule: Must be'],
-    [['--input', '-', '--scoring', 'schedule=windowed,window=4'], 'window: must be at least block'],
-    [['--input', '/nowhere/x.jsonl'], '/nowhere/x.jsonl'],
-    [['--input', '-', '--model', '/nowhere'], '/nowhere'],
-    [[], '--input'],
-  ])('refuses %j by name', async (args, message) => {
+  it.each<[string[], string, number]>([
+    [['-', '--scoring', 'alpha=0'], 'alpha: Must be', 2],
+    [['-', '--scoring', 'alpha=much'], 'alpha: Must be', 2],
+    [['-', '--scoring', 'alpha=0rms'], 'alpha: Must be', 2],
+    [['-', '--scoring', 'alpha=1e6rms'], 'alpha: must be from', 1],
+    [['-', '--methods', 'nll,magic'], 'magic', 2],
+    [['-', '--scoring', 'schedule=never'], 'schedule: Must be', 2],
+    [['-', '--scoring', 'schedule=windowed,window=4'], 'window: must be at least block', 1],
+    [['/nowhere/x.jsonl'], '/nowhere/x.jsonl', 1],
+    [['--input', '/nowhere/x.jsonl'], '/nowhere/x.jsonl', 1],
+    [['-', '--model', '/nowhere'], '/nowhere', 1],
+    [['a.jsonl', '--input', 'b.jsonl'], 'a.jsonl and --input b.jsonl both name the file', 2],
+    [[], 'no file to score', 2],
+  ])('refuses %j by name', async (args, message, expected) => {
     const { code, stdout, stderr } = await flinch(['score', ...args], json([good]));
-    expect(code).toBe(1);
+    expect(code).toBe(expected);
     expect(stdout).toBe('');
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('    at ');
+  });
+
+  it('reads a file by its name alone as with --input', async () => {
+    const input = folder.write('named.jsonl', json([good]));
+    const named = await flinch(['score', input, '--methods', 'nll']);
+    expect(lines(named.stdout)).toHaveLength(1);
+    expect(named).toEqual(await flinch(['score', '--input', input, '--methods', 'nll']));
   });
 
   it('reads what can be read only once', async () => {
@@ -228,7 +237,7 @@ describe('flinch score', () => {
     const same = await flinch(['score', '--input', input, '--output', input]);
     expect(same).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('--output: is the same file as --input'),
+      stderr: expect.stringContaining('--output: is the same file as the input'),
     });
     expect(folder.read('in.jsonl')).toBe(json([good]));
   });

@@ -22,6 +22,7 @@ export interface ServeFlags {
   readonly allowAnonymous?: true;
   readonly methods?: readonly Method[];
   readonly logLevel?: string;
+  readonly logFormat?: string;
   readonly model?: string;
   readonly upstream?: string;
   readonly upstreamModel?: string;
@@ -80,6 +81,7 @@ const FIELD_FLAGS: readonly {
   },
   { flag: '--methods', path: ['guard', 'defaults', 'methods'], value: ({ methods }) => methods },
   { flag: '--log-level', path: ['log', 'level'], value: ({ logLevel }) => logLevel },
+  { flag: '--log-format', path: ['log', 'format'], value: ({ logFormat }) => logFormat },
 ];
 
 /** Flags by the field that they set, such as `listen.port`. */

@@ -24,17 +24,29 @@ export const scorerHints = ({ models }: ServeConfig): string[] =>
       : [],
   );
 
+/** What the guard does by default, for each model. */
+export const guardWords = (config: ServeConfig): string[] =>
+  Object.keys(config.models).map((name) => {
+    const { enabled, action, rate, per } = guardOfModel(config, name);
+    if (!enabled) return 'off, unless a request asks for it';
+    const percent = Number((100 * rate).toPrecision(3));
+    return `${action}; ${percent} % of ordinary ${per}s are flagged`;
+  });
+
+function guardOfModel({ guard, models }: ServeConfig, name: string) {
+  return guardSchema.parse({ ...guard?.defaults, ...models[name]?.guard?.defaults });
+}
+
 /**
  * A line for each model that flinch writes with Adv. Pert. by default, one after the other as they are measured.
  *
  * Errors with an EngineError, such as of an engine that is closed.
  */
-export function priceHints({ models, guard }: ServeConfig, engines: Workers['engines']): Observable<string> {
-  const written = Object.entries(models).flatMap(([name, model]) => {
+export function priceHints(config: ServeConfig, engines: Workers['engines']): Observable<string> {
+  const written = Object.entries(config.models).flatMap(([name, model]) => {
     const engine = engines.get(name);
     if (!engine || !('checkpoint' in model)) return [];
-    const defaults = { ...guard?.defaults, ...model.guard?.defaults };
-    const { enabled, methods = DEFAULT_METHODS } = guardSchema.parse(defaults);
+    const { enabled, methods = DEFAULT_METHODS } = guardOfModel(config, name);
     return enabled && methods.includes('adversarial') ? [{ name, engine }] : [];
   });
   const without = PROBABILITY_METHODS.join(',');

@@ -1,18 +1,16 @@
 import { Command, Option } from 'commander';
-import { pino } from 'pino';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../src/engine/device.js';
 import { PRECISIONS } from '../src/engine/precision.js';
-import { visible, visibleLine } from '../src/files/visible.js';
 import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
 import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
-import { heading } from './format.js';
 import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
-import { calibrationHints, priceHints, scorerHints } from './serve-hints.js';
+import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
+import { plainNotices, terminalNotices } from './serve-notices.js';
 import { say } from './terminal.js';
 
 interface ServeOptions extends ServeFlags {
@@ -101,6 +99,12 @@ export function serveCommand(): Command {
         'silent',
       ]),
     )
+    .addOption(
+      new Option(
+        '--log-format <name>',
+        'form of the log: short lines, or JSON (default: pretty on a terminal, otherwise json)',
+      ).choices(['pretty', 'json']),
+    )
     .addHelpText(
       'after',
       `
@@ -129,6 +133,7 @@ async function serve(options: ServeOptions): Promise<void> {
     '../gateway/index.js'
   );
   const { LogWriter } = await import('../gateway/log-writer.js');
+  const { logFormat, openLog } = await import('../gateway/open-log.js');
   const { startAlone } = await import('../gateway/start-alone.js');
   // These checks come before reading large models.
   checkAccess(config, process.env);
@@ -137,11 +142,7 @@ async function serve(options: ServeOptions): Promise<void> {
   await loadState(config);
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
-  const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
-  const logger = pino(
-    { level: config.log.level, base: { pid: process.pid } },
-    { write: (line: string) => log.write(visible(line)) },
-  );
+  const logger = openLog(config.log, {}, metrics);
   const ends = endSignals();
   // If there is no file, there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
@@ -150,16 +151,16 @@ async function serve(options: ServeOptions): Promise<void> {
   const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
   process.on('unhandledRejection', uncaught);
   try {
-    const names = describeModels(config, gateway.engines);
-    logger.info({ models: names, url: gateway.url }, 'serving');
-    const serving = `${heading('flinch')} serves ${visibleLine(names.join(', '))} at ${heading(gateway.url)} (Ctrl-C to stop)`;
-    const hints = [...scorerHints(config), ...(await calibrationHints(gateway.engines))];
+    const { url, engines } = gateway;
+    const models = describeModels(config, engines);
+    if (logFormat(config.log) === 'json') logger.info({ models, url }, 'serving');
+    const hints = [...scorerHints(config), ...(await calibrationHints(engines))];
+    const about = process.stdout.isTTY ? terminalNotices : plainNotices;
     // Serving goes on if this cannot be printed.
-    const print = (lines: readonly string[]): void =>
-      new LogWriter(1).write(lines.map((line) => `${line}\n`).join(''));
-    print([serving, ...hints.map(visibleLine)]);
-    priceHints(config, gateway.engines).subscribe({
-      next: (hint) => print([visibleLine(hint)]),
+    const output = new LogWriter(1);
+    output.paint(about.start({ url, models, guards: guardWords(config), hints }));
+    priceHints(config, engines).subscribe({
+      next: (price) => output.paint(about.price(price)),
       error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
     });
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });

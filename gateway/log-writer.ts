@@ -32,7 +32,11 @@ export class LogWriter {
 
   /** @param text a line with its line break */
   write(text: string): void {
-    const line = visible(text);
+    this.paint(visible(text));
+  }
+
+  /** The same for text that was made visible before it got colours; nothing is written for an empty one. */
+  paint(line: string): void {
     const bytes = Buffer.byteLength(line);
     if (this.#waiting + bytes > MAX_WAITING) {
       this.#dropped(1);

@@ -422,6 +422,12 @@ const sections = z.strictObject({
         .enum(['debug', 'info', 'warn', 'error', 'silent'])
         .default('info')
         .describe('Minimum level logged on standard error.'),
+      format: z
+        .enum(['pretty', 'json'])
+        .optional()
+        .describe(
+          'Form of the log: short lines for people (`pretty`), or `json` for programs; default: `pretty` if standard error is a terminal, otherwise `json`.',
+        ),
       texts: z.boolean().default(false).describe('Whether prompts and responses may be logged.'),
     })
     .prefault({}),

@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
-import { pino } from 'pino';
-import { LogWriter } from '../log-writer.js';
 import { Metrics } from '../metrics/metrics.js';
+import { openLog } from '../open-log.js';
 import { openModels } from '../open-models.js';
 import { type Gateway, startGateway } from '../start-gateway.js';
 import { exportTraces } from '../tracing/export-traces.js';
@@ -73,8 +72,7 @@ primary.tell('listening');
 async function open({ id, config, policies, engines: states }: OpenWorker): Promise<Running> {
   const { models: modelConfigs = {}, engine, workers, streams, ...rest } = config;
   const metrics = new Metrics();
-  const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
-  const logger = pino({ level: config.log.level, base: { pid: process.pid, worker: id } }, log);
+  const logger = openLog(config.log, { worker: id }, metrics);
   // The same as in a gateway of one process: other requests survive a fault of a request or of a model.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   const { env } = process;

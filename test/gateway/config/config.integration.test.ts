@@ -249,6 +249,7 @@ describe('the configuration', () => {
       access: { sockets: 512 },
       state: { url: 'redis://redis:6379' },
       limits: { response_tokens: 4096, work: 1_000_000, kept_bytes: 2 ** 30, connections_per_address: 896 },
+      log: { format: 'json' },
     });
     expect({ ...rest, webhooks: [], access: { ...access, keys: [] } }).toEqual(defaults);
     const written = parse(readFileSync(file, 'utf8'));

@@ -1,0 +1,71 @@
+import { Chalk } from 'chalk';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { logLine } from '#gateway/log-line.js';
+import { HOSTILE, obeyed } from '../support/hostile-text.js';
+
+/** The lines of what is logged, without the time of day that each record begins with. */
+function lines(log: (logger: ReturnType<typeof pino>) => void, level: 0 | 1 = 0): string[] {
+  const all: string[] = [];
+  const chalk = new Chalk({ level });
+  log(pino({ base: { pid: 1 } }, { write: (json) => all.push(logLine(json, chalk)) }));
+  return all.map((text) => text.replace(/^\d\d:\d\d:\d\d /, ''));
+}
+
+const asked = {
+  ...{ request_id: 'r', method: 'POST', route: '/v1/chat/completions', status: 200, ms: 123 },
+  ...{ model: 'reasoner', principal: 'anonymous', response_id: 'chatcmpl-1', complete: true },
+};
+
+describe('a line of the log for people', () => {
+  it('is short for a request', () => {
+    expect(lines((logger) => logger.info(asked, 'request'))).toEqual([
+      'POST /v1/chat/completions 200 reasoner 123 ms\n',
+    ]);
+  });
+
+  it('says why a request was refused, cut off or left', () => {
+    const refused = { ...asked, status: 404, model: undefined, complete: undefined, code: 'model_not_found' };
+    const all = lines((logger) => {
+      logger.info(refused, 'request');
+      logger.info({ ...asked, complete: false }, 'request');
+      logger.info({ ...asked, status: null, complete: false }, 'request');
+    });
+    expect(all).toEqual([
+      'POST /v1/chat/completions 404 123 ms model_not_found\n',
+      'POST /v1/chat/completions 200 reasoner 123 ms cut off\n',
+      'POST /v1/chat/completions no answer reasoner 123 ms cut off\n',
+    ]);
+  });
+
+  it('is not there for a file of the page', () => {
+    expect(lines((logger) => logger.info({ ...asked, route: 'page' }, 'request'))).toEqual(['']);
+  });
+
+  it('has all that warnings and errors say', () => {
+    const error = new Error('no room');
+    const all = lines((logger) => {
+      logger.warn({ upstream: 0, code: 'upstream_unreachable', reason: 'ECONNREFUSED' }, 'upstream failed');
+      logger.error({ err: error, request_id: 'r', status: 500 }, 'request failed');
+      logger.error({ err: 'odd' }, 'probe failed');
+      logger.info({ capabilities: { logprobs: 20 } }, 'upstream answers');
+    });
+    expect(all).toEqual([
+      'warning: upstream failed upstream=0 code=upstream_unreachable reason=ECONNREFUSED\n',
+      `error: request failed request_id=r status=500\n${error.stack?.replace(/^/gm, '  ')}\n`,
+      'error: probe failed err=odd\n',
+      'upstream answers capabilities={"logprobs":20}\n',
+    ]);
+  });
+
+  it('is coloured, and obeys nothing that came from elsewhere', () => {
+    const log = (logger: ReturnType<typeof pino>): void => {
+      logger.info({ ...asked, model: HOSTILE }, 'request');
+      logger.warn({ reason: HOSTILE }, HOSTILE);
+      logger.error({ err: new Error(HOSTILE) }, 'failed');
+    };
+    expect(lines(log).flatMap(obeyed)).toEqual([]);
+    expect(lines(log, 1)[0]).toContain('\x1b[32m200\x1b[39m');
+    expect(lines(log).slice(0, 2).join('').split('\n')).toHaveLength(3);
+  });
+});

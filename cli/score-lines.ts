@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 import { UsageError } from '../src/files/errors.js';
+import { fieldHint } from '../src/files/field-hint.js';
 import { fieldName } from '../src/files/json.js';
 import { scoreFields } from '../src/stream/wire.js';
 import { Detokenizer } from '../src/tokenizer/detokenizer.js';
@@ -36,8 +37,9 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-    const field = fieldName([...(issue?.path ?? []), ...unknown]) || 'line';
-    throw new UsageError(`${field}: ${unknown.length > 0 ? 'unknown field' : issue?.message}`);
+    const path = [...(issue?.path ?? []), ...unknown];
+    const problem = unknown.length > 0 ? `unknown field${fieldHint(inputLine, path)}` : issue?.message;
+    throw new UsageError(`${fieldName(path) || 'line'}: ${problem}`);
   }
   const { id, promptIds, prompt, messages, responseIds, response } = parsed.data;
   const { tokenizer } = checkpoint;

@@ -1,22 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  YAMLError,
-} from 'yaml';
-import type { z } from 'zod';
 import { reasonOf } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { type Config, configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
+import { describeIssue, KEY_FIELDS, unknownIn } from './config-issue.js';
 import type { ConfigLayer } from './layer.js';
 import { checkVariables, readVariables } from './variables.js';
+import { parseYaml } from './yaml-file.js';
 
 export interface ConfigSources {
   /** YAML or JSON. */
@@ -45,7 +35,8 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Config {
   const merged = layers.reduce<unknown>((values, layer) => merge(values, layer.values, []), {});
   const result = configSchema.safeParse(merged);
   if (result.success) return result.data;
-  const { path, problem } = describeIssue(result.error.issues[0]!);
+  const { issues } = result.error;
+  const { path, problem } = describeIssue(issues.find((each) => unknownIn(each).length > 0) ?? issues[0]!);
   // The last of those that say the most about it.
   const depths = layers.map(({ values }) => depth(values, path));
   const source = layers[depths.lastIndexOf(Math.max(...depths))];
@@ -63,49 +54,6 @@ async function readConfigFile(file: string): Promise<ConfigLayer> {
     values,
     place: (path) => (path.length > 0 ? `${file}:${lineOf(path)}: ${fieldName(path)}` : file),
   };
-}
-
-interface ParsedYaml {
-  readonly parsed: unknown;
-  /** Line of a field, or of the innermost part around it that is present; the first line is 1. */
-  readonly lineOf: (path: readonly PropertyKey[]) => number;
-}
-
-function parseYaml(text: string, file: string): ParsedYaml {
-  try {
-    const lines = new LineCounter();
-    const document = parseDocument(text, { lineCounter: lines });
-    const [error] = document.errors;
-    if (error) throw error;
-    // JSON is YAML. A file with comments alone says nothing.
-    return {
-      parsed: document.toJS() ?? {},
-      lineOf: (path) => lines.linePos(startOf(document, path)).line,
-    };
-  } catch (error) {
-    // Its first line says what and where; the others show the text, which may contain secrets.
-    // Aliases that are set later, or stand for too much, are found when they are put in their place.
-    if (error instanceof YAMLError || error instanceof ReferenceError)
-      throw new ConfigError(file, error.message.split('\n')[0] ?? 'is not valid YAML');
-    throw error;
-  }
-}
-
-/** Offset of the name of a field, or of an item of a list. */
-function startOf(document: Document, path: readonly PropertyKey[]): number {
-  let start = 0;
-  let node: unknown = document.contents;
-  for (const name of path) {
-    const within: unknown = isAlias(node) ? node.resolve(document) : node;
-    const pair = isMap(within)
-      ? within.items.find(({ key }) => isScalar(key) && String(key.value) === String(name))
-      : null;
-    const item = pair ? pair.key : isSeq(within) ? within.items[Number(name)] : null;
-    if (!isNode(item)) break;
-    start = item.range?.[0] ?? start;
-    node = pair ? pair.value : item;
-  }
-  return start;
 }
 
 /**
@@ -146,31 +94,6 @@ function depth(value: unknown, [name, ...rest]: readonly PropertyKey[]): number 
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-interface Problem {
-  readonly path: readonly PropertyKey[];
-  readonly problem: string;
-}
-
-function describeIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[] = []): Problem {
-  const path = [...before, ...issue.path];
-  if (issue.code === 'unrecognized_keys') {
-    return { path: [...path, issue.keys[0] ?? ''], problem: 'is not a configuration field' };
-  }
-  if (issue.code === 'invalid_key') return { path, problem: issue.issues[0]?.message ?? issue.message };
-  if (issue.code === 'invalid_union') {
-    // The alternative that was meant: the one that has the field by which it is told from the others.
-    const meant = issue.errors.find((issues) => !issues.some(isMissing));
-    if (meant?.[0]) return describeIssue(meant[0], path);
-    return { path, problem: 'must have either checkpoint or upstreams' };
-  }
-  return { path, problem: issue.message.replace(/^Invalid input: /, '') };
-}
-
-const isMissing = (issue: z.core.$ZodIssue): boolean =>
-  issue.path.length === 1 && issue.message.endsWith('received undefined');
-
-const KEY_FIELDS: ReadonlySet<string> = new Set(['env', 'key_env', 'secret_env']);
 
 /** Names of variables that hold keys: whatever any of these fields says. They may begin with our prefix. */
 function keyVariables(values: unknown): string[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearest } from '../../src/files/nearest.js';
 import { configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
 import { type ConfigLayer, nest } from './layer.js';
@@ -70,7 +71,11 @@ export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<stri
   for (const variable of Object.keys(env)) {
     const known = [CONFIG_VARIABLES, OF_CLIENTS, allowed].some((some) => some.has(variable));
     if (!variable.startsWith(PREFIX) || known) continue;
-    throw new ConfigError(variable, `is not a flinch variable; did you mean ${nearest(variable, names)}?`);
+    const near = nearest(variable, names);
+    throw new ConfigError(
+      variable,
+      `is not a flinch variable${near === null ? '' : `; did you mean ${near}?`}`,
+    );
   }
 }
 
@@ -94,26 +99,4 @@ function readValue(text: string, kind: Kind, variable: string): unknown {
         throw new ConfigError(variable, 'must be JSON');
       }
   }
-}
-
-/** The candidate that takes the fewest edits (Levenshtein distance). */
-export function nearest(name: string, candidates: readonly string[]): string {
-  const [first = ''] = candidates
-    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
-    .sort((a, b) => a.edits - b.edits)
-    .map(({ candidate }) => candidate);
-  return first;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++) {
-      const replaced = row[j]! + (letter === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, row[j + 1]! + 1, next[j]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

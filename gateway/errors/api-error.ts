@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { z } from 'zod';
 import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import { ModelError } from '../../src/files/errors.js';
+import { fieldHint } from '../../src/files/field-hint.js';
 import { fieldName } from '../../src/files/json.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { scoringFields } from '../../src/uncertainty/scoring-fields.js';
@@ -116,12 +117,13 @@ function isClientError(error: unknown): error is Error & { readonly status: numb
 }
 
 /** The first problem that a schema found, naming its field. */
-export function fromZod(error: z.ZodError): ApiError {
+export function fromZod(error: z.ZodError, schema: z.ZodType): ApiError {
   const issue = error.issues[0];
   if (!issue) return new ApiError('invalid_value', 'invalid request');
   if (issue.code === 'unrecognized_keys') {
-    const param = fieldName([...issue.path, issue.keys[0] ?? '']);
-    return new ApiError('unknown_parameter', `${param}: unknown field`, param);
+    const path = [...issue.path, issue.keys[0] ?? ''];
+    const param = fieldName(path);
+    return new ApiError('unknown_parameter', `${param}: unknown field${fieldHint(schema, path)}`, param);
   }
   const param = fieldName(issue.path) || null;
   const unsupported = issue.code === 'custom' && issue.params?.unsupported === true;

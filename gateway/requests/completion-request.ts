@@ -68,7 +68,6 @@ const ownSchema = z.strictObject({
   max_tokens: z.int().min(1).nullish(),
   logprobs: z.int().min(0).max(5).nullish(),
   ...ownCompletionSampling,
-  guard: transport,
   ...{ stream: transport, stream_options: transport, resumable: transport },
   // Set by us.
   ...{ messages: transport, top_logprobs: transport },

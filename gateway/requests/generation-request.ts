@@ -210,7 +210,6 @@ const textSchema = z.strictObject({
   max_tokens: ownLength,
   max_completion_tokens: ownLength,
   top_logprobs: ownTopLogprobs,
-  guard: transport,
 
   // Read by those that carry the request.
   ...{ type: transport, request_id: transport, resumable: transport },
@@ -252,6 +251,6 @@ export const textRequest = (request: GenerationFields): TextRequest => parse(tex
 /** @throws ApiError 400 that names the field */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
-  if (!result.success) throw fromZod(result.error);
+  if (!result.success) throw fromZod(result.error, schema);
   return result.data;
 }

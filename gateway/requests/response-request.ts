@@ -81,7 +81,6 @@ const ownSchema = z.strictObject({
   top_logprobs: ownTopLogprobs,
   max_output_tokens: z.int().min(1).nullish(),
   include: z.array(z.literal(LOGPROBS, { error: `must be ${LOGPROBS}` })).nullish(),
-  guard: transport,
   stream_options: transport,
   // Accepted and ignored.
   store: z.boolean().nullish(),

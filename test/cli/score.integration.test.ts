@@ -134,7 +134,7 @@ describe('flinch score', () => {
   it.each([
     ['no JSON', '{', 'line: is not valid JSON'],
     ['no id', { prompt: 'a', response: 'b' }, 'id: '],
-    ['an unknown field', { ...good, respons: 'x' }, 'respons: unknown field'],
+    ['an unknown field', { ...good, respons: 'x' }, 'respons: unknown field; did you mean response?'],
     ['no prompt', { id: 1, response: 'x' }, 'needs one of promptIds, prompt, messages'],
     ['two prompts', { ...good, promptIds: [1] }, 'promptIds, prompt: only one of'],
     ['two responses', { ...good, responseIds: [1] }, 'responseIds, response: only one of'],

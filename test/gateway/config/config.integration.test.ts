@@ -105,19 +105,69 @@ describe('the configuration', () => {
     ['a text that is no boolean', '', { FLINCH_LOG_TEXTS: 'yes' }, 'FLINCH_LOG_TEXTS: must be true or false'],
     ['a variable that is not JSON', '', { FLINCH_MODELS: '{' }, 'FLINCH_MODELS: must be JSON'],
     ['a variable that nobody knows', '', { FLINCH_LISTEN_PROT: '1' }, 'did you mean FLINCH_LISTEN_PORT?'],
-    ['an unknown part', 'listn: {port: 1}', {}, 'file: listn: is not a configuration field'],
-    ['an unknown field', 'listen: {prot: 1}', {}, 'file: listen.prot: is not a configuration field'],
+    [
+      'a variable like no other',
+      '',
+      { FLINCH_COLOUR_OF_SKY: '1' },
+      'COLOUR_OF_SKY: is not a flinch variable',
+    ],
+    [
+      'an unknown part',
+      'listn: {port: 1}',
+      {},
+      'file: listn: is not a configuration field; did you mean listen?',
+    ],
+    [
+      'an unknown field',
+      'listen: {prot: 1}',
+      {},
+      'file: listen.prot: is not a configuration field; did you mean port?',
+    ],
+    [
+      'an unknown field of a server',
+      'models: {a: {upstreams: [{url: "http://x/v1", modl: m}]}}',
+      {},
+      'file: models.a.upstreams[0].modl: is not a configuration field; did you mean model?',
+    ],
+    ['a field above its level', 'guard: {action: stop}', {}, '; it belongs at guard.defaults.action'],
+    ['a field of several parts', 'port: 1', {}, 'it belongs at listen.port or metrics.port or health.port'],
+    [
+      'a key in the file',
+      'access: {keys: [{name: a, key: hunter2}]}',
+      {},
+      'file: access.keys[0].key: is not a configuration field; keys are not in the file: write "env: FLINCH_KEY"',
+    ],
+    [
+      'a key of a server in the file',
+      'models: {a: {upstreams: [{url: "http://x/v1", api_key: hunter2}]}}',
+      {},
+      'write "key_env: FLINCH_KEY"',
+    ],
+    [
+      'a secret of a webhook in the file',
+      'webhooks: [{url: "http://x", secret: hunter2}]',
+      {},
+      'write "secret_env: FLINCH_KEY"',
+    ],
     ['a part that is no record', 'listen: 3', {}, 'file: listen: expected object'],
     ['a file that is no record', '- 1', {}, 'file: must contain fields'],
     ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
-    ['a file that is no YAML', 'listen: {', {}, 'file: '],
-    ['the same field twice', 'log: {}\nlog: {}', {}, 'file: Map keys must be unique'],
+    ['a file that is no YAML', 'listen: {', {}, 'file:10: Flow map'],
+    ['a line that is no YAML', 'log: {}\n  a: b: c\n', {}, '\n  a: b: c\n'],
+    ['such a line with a password', 'state: {url: "redis://u:hunter2@r", x: [}', {}, 'redis://u:*******@r"'],
+    ['the same field twice', 'log: {}\nlog: {}', {}, 'file:1: Map keys must be unique\nlog: {}\n^'],
     ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is not a configuration field'],
     [
       'a model of no kind',
       'models: {a: {device: cpu}}',
       {},
       'file: models.a: must have either checkpoint or upstreams',
+    ],
+    [
+      'a model with a mistyped field',
+      'models: {a: {device: cpu, checkpiont: x}}',
+      {},
+      'file: models.a.checkpiont: is not a configuration field; did you mean checkpoint?',
     ],
     ['models without one', 'models: {}', {}, 'file: models: must contain at least one model'],
     [
@@ -222,6 +272,11 @@ describe('the configuration', () => {
     await expect(loadConfig({ file })).rejects.toMatchObject({
       place: expect.stringContaining(`${file}:${line}: `),
     });
+  });
+
+  it('names the line and the column of what is no YAML', async () => {
+    const file = fileOf('log: {}\nlisten: {');
+    await expect(loadConfig({ file })).rejects.toMatchObject({ place: `${file}:2:10` });
   });
 
   it('has no heartbeat that clients would miss', async () => {

@@ -30,7 +30,13 @@ describe('a request for a model that takes text alone', () => {
     expect(asText({ metadata: Object.fromEntries(Array(16).fill('x').entries()) })).not.toThrow();
     expect(asText({ temperature: 3 })).toThrow('temperature');
     expect(asText({ tools: [{}] })).toThrow('tools: is not supported');
-    expect(asText({ mood: 1 })).toThrow('mood: unknown field');
+    expect(asText({ mood: 1 })).toThrow(/^mood: unknown field$/);
+    expect(asText({ temprature: 1 })).toThrow('temprature: unknown field; did you mean temperature?');
+    expect(asText({ action: 'stop' })).toThrow('action: unknown field; it belongs at guard.action');
+    expect(asText({ guard: { window: 32 } })).toThrow('; it belongs at guard.scoring.window');
+    expect(asText({ guard: { actoin: 'stop' } })).toThrow(
+      'guard.actoin: unknown field; did you mean action?',
+    );
     expect(asText({ messages: [{ role: 'tool', content: 'x' }] })).toThrow('messages[0].role');
     expect(asText({ messages: [...body.messages, { role: 'user' }] })).toThrow('messages[1].content');
   });

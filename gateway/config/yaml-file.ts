@@ -29,6 +29,9 @@ export function parseYaml(text: string, file: string): ParsedYaml {
   };
 }
 
+/** Characters of a line that are shown, around the place in question. */
+const SHOWN = 100;
+
 function syntaxError(
   { message, pos }: YAMLError,
   text: string,
@@ -36,8 +39,9 @@ function syntaxError(
   lines: LineCounter,
 ): ConfigError {
   const { line, col } = lines.linePos(pos[0]);
-  const shown = withoutPasswords(text.split('\n')[line - 1] ?? '');
-  return new ConfigError(`${file}:${line}:${col}`, `${message}\n${shown}\n${' '.repeat(col - 1)}^`);
+  const from = Math.max(0, col - SHOWN / 2);
+  const shown = withoutPasswords(text.split('\n')[line - 1] ?? '').slice(from, from + SHOWN);
+  return new ConfigError(`${file}:${line}:${col}`, `${message}\n${shown}\n${' '.repeat(col - 1 - from)}^`);
 }
 
 /** Those of addresses, such as Redis's, at the same length. */

@@ -154,6 +154,12 @@ describe('the configuration', () => {
     ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
     ['a file that is no YAML', 'listen: {', {}, 'file:10: Flow map'],
     ['a line that is no YAML', 'log: {}\n  a: b: c\n', {}, '\n  a: b: c\n'],
+    [
+      'a long line that is no YAML',
+      `log: {${' '.repeat(200)}}}${' '.repeat(200)}`,
+      {},
+      `\n${' '.repeat(48)}}}\n${' '.repeat(49)}^`,
+    ],
     ['such a line with a password', 'state: {url: "redis://u:hunter2@r", x: [}', {}, 'redis://u:*******@r"'],
     ['the same field twice', 'log: {}\nlog: {}', {}, 'file:1: Map keys must be unique\nlog: {}\n^'],
     ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is not a configuration field'],

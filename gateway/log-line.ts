@@ -70,7 +70,7 @@ function levelWord(level: number, chalk: ChalkInstance): string {
 
 const pairs = (fields: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
+    .filter(([, value]) => value !== undefined && value !== null)
     .map(
       ([name, value]) => `${name}=${visibleLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
     );

@@ -48,7 +48,7 @@ describe('a line of the log for people', () => {
       logger.warn({ upstream: 0, code: 'upstream_unreachable', reason: 'ECONNREFUSED' }, 'upstream failed');
       logger.error({ err: error, request_id: 'r', status: 500 }, 'request failed');
       logger.error({ err: 'odd' }, 'probe failed');
-      logger.info({ capabilities: { logprobs: 20 } }, 'upstream answers');
+      logger.info({ capabilities: { logprobs: 20 }, reason: null }, 'upstream answers');
     });
     expect(all).toEqual([
       'warning: upstream failed upstream=0 code=upstream_unreachable reason=ECONNREFUSED\n',

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import { UpstreamError } from '../errors.js';
 import type { Failover } from './failover.js';
 
+const LACKING = 'the upstream has its API below /v1: add /v1 to its url (--upstream)';
+
 /** Watches the servers of a model: what they can do, and whether they are still there. */
 export class UpstreamHealth {
   readonly #failover: Failover;
@@ -22,7 +24,7 @@ export class UpstreamHealth {
           const { lastError } = server;
           if (lastError) this.#warn(upstream, lastError, 'upstream capabilities were not all probed');
         },
-        (error: unknown) => this.#warn(upstream, error, 'upstream capabilities cannot be probed'),
+        (error: unknown) => this.#notProbed(upstream, error),
       );
     });
   }
@@ -34,6 +36,12 @@ export class UpstreamHealth {
       if (!server.quiet) return;
       server.check().catch((error: unknown) => this.#warn(upstream, error, 'upstream does not answer'));
     });
+  }
+
+  async #notProbed(upstream: number, error: unknown): Promise<void> {
+    const notFound = error instanceof UpstreamError && error.code === 'upstream_not_found';
+    const lacking = notFound && (await this.#failover.servers[upstream]?.lacksVersion());
+    this.#warn(upstream, error, lacking ? LACKING : 'upstream capabilities cannot be probed');
   }
 
   #warn(upstream: number, error: unknown, message: string): void {

@@ -120,6 +120,18 @@ export class UpstreamServer {
     }
   }
 
+  /** Whether the server has its API below `/v1` of the configured address, which does not end so. */
+  async lacksVersion(): Promise<boolean> {
+    if (/\/v1\/?$/.test(new URL(this.#options.url).pathname)) return false;
+    try {
+      const answer = await this.#http.get('/v1/models', this.#closing.signal);
+      answer.leave();
+      return answer.status < 300 || answer.status === 401 || answer.status === 403;
+    } catch {
+      return false;
+    }
+  }
+
   /**
    * Capabilities of the server; probes it unless they are known. Callers at the same time share one probe. If
    * a server refuses the simplest request, that result holds for a while.

@@ -5,7 +5,7 @@ import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { SERVER_SCORES_FILE } from '../src/engine/server/score-servers.js';
 import { tritonPackage } from '../src/engine/server/triton-package.js';
 import { UsageError } from '../src/files/errors.js';
-import { localModel } from './hub-download.js';
+import { localModel } from './local-model.js';
 import { writableFolder } from './option-file.js';
 import { say } from './terminal.js';
 
@@ -44,7 +44,7 @@ async function exportTriton(
   model: string,
   { output, name = modelName(basename(resolve(model))) }: TritonOptions,
 ): Promise<void> {
-  const checkpoint = await openCheckpoint(await localModel(model));
+  const checkpoint = await openCheckpoint(await localModel(model, null));
   if (checkpoint.gguf || checkpoint.quantized)
     throw new UsageError(`<model>: ${model} must be a checkpoint folder without quantised weights`);
   await writableFolder('<model>', join(checkpoint.dir, SERVER_SCORES_FILE));

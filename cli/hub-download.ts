@@ -1,26 +1,8 @@
-import { UsageError } from '../src/files/errors.js';
-import { sizeOf } from '../src/files/size-of.js';
-import { asHubModel, type HubModel } from '../src/hub/hub-model.js';
+import type { HubModel } from '../src/hub/hub-model.js';
 import type { Pulled, PullOptions } from '../src/hub/pull.js';
 import { formatBytes } from './format.js';
 import { byteBar } from './progress.js';
 import { remark, showsBars } from './terminal.js';
-
-/**
- * The folder or file that a command reads for `--model`: what is there under that name, else the model of the hub, which is
- * downloaded if it has to be.
- * @throws UsageError
- */
-export async function localModel(model: string): Promise<string> {
-  const remote = asHubModel(model);
-  if (!remote || (await sizeOf(model)) !== null) return model;
-  try {
-    return (await downloadModel(remote, {})).path;
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${model}: there is no such folder, and from the hub: ${error.message}`);
-  }
-}
 
 /**
  * Brings a model here, and says on standard error how large it is first, and how far it is. Ctrl-C leaves what has come for

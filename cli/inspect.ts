@@ -20,7 +20,7 @@ import { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
 import { reportConversion } from './conversion.js';
 import { formatBytes, heading, priceOf } from './format.js';
-import { localModel } from './hub-download.js';
+import { localModel } from './local-model.js';
 import { type CalibrationPlace, type ModelFacts, readModelFacts } from './model-facts.js';
 import { integer, real } from './options.js';
 import { say } from './terminal.js';
@@ -66,7 +66,7 @@ Examples:
 
 /** @throws ModelError; UsageError */
 export async function inspect(model: string, options: InspectOptions): Promise<void> {
-  const path = await localModel(model);
+  const path = await localModel(model, 'flinch inspect');
   const facts = await readModelFacts(path);
   const { config } = facts;
   const positions = options.length ?? Math.min(config.maxPositions, 1024);

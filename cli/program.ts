@@ -61,6 +61,10 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
 ];
 
+/** `flinch serve` */
+const wordsOf = (command: Command): string =>
+  command.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
+
 /** Puts the place of a model in the place of its name on the hub. Where nothing is opened, nothing is downloaded. */
 async function bringModels(command: Command): Promise<void> {
   const { checkConfig } = command.opts();
@@ -68,8 +72,8 @@ async function bringModels(command: Command): Promise<void> {
     const name = option.attributeName();
     const model: unknown = command.getOptionValue(name);
     if (!(option instanceof ModelOption) || typeof model !== 'string' || checkConfig) continue;
-    const { localModel } = await import('./hub-download.js');
-    command.setOptionValue(name, await localModel(model));
+    const { localModel } = await import('./local-model.js');
+    command.setOptionValue(name, await localModel(model, `${wordsOf(command)} ${option.long}`));
   }
 }
 

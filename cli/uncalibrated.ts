@@ -1,9 +1,7 @@
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import { CALIBRATION_FILE, calibrationOf } from '../src/risk/calibration-file.js';
-
-/** Words that need no quotes in a shell. */
-const PLAIN = /^[\w@%+=:,./~-]+$/;
+import { shellWord } from './shell-word.js';
 
 /**
  * Notice for a model without a calibration of its own: what that means, and the command that makes one; else
@@ -14,7 +12,7 @@ export async function uncalibrated(checkpoint: Checkpoint): Promise<string | nul
   const file = await calibrationOf(checkpoint);
   if (file !== null && file.model === (await fingerprint(checkpoint))) return null;
   const place = checkpoint.gguf?.file ?? checkpoint.dir;
-  const model = PLAIN.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`;
+  const model = shellWord(place);
   const missing = file === null ? `no ${CALIBRATION_FILE}` : `${CALIBRATION_FILE} is of another model`;
   return `not calibrated (${missing}): risks are ranks among the scores so far. Calibrate it: flinch calibrate --model ${model}`;
 }

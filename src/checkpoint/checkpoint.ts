@@ -1,15 +1,15 @@
-import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { ModelError, reasonOf } from '../files/errors.js';
+import { ModelError } from '../files/errors.js';
 import { snapshotName } from '../files/hub-snapshot.js';
-import { isMissing, readJson, readOptionalJson } from '../files/json.js';
+import { readJson, readOptionalJson } from '../files/json.js';
 import { type ChatTemplate, openChatTemplate } from '../tokenizer/chat-template.js';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
 import { type ModelConfig, parseConfig } from './config.js';
 import type { Conversion } from './conversion.js';
 import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
-import { type GgufFacts, isGguf, openGguf, readGguf } from './gguf/open.js';
+import { type GgufFacts, openGguf, readGguf } from './gguf/open.js';
+import { ggufFilesIn, isGgufFile } from './model-path.js';
 import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open.js';
 import { readSafetensors } from './safetensors.js';
 import { checkTensors, expectedTensors, splitFused, type Weights } from './weights.js';
@@ -79,6 +79,9 @@ export const readCheckpoint = (dir: string): Promise<Checkpoint> =>
   openFolder(resolve(dir), { unpack: false });
 
 async function openFolder(source: string, options: UnpackOptions): Promise<Checkpoint> {
+  const models = await ggufFilesIn(source);
+  if (models.length > 0)
+    throw new ModelError(source, '', `has GGUF files, each of which is a model: ${models.join(', ')}`);
   const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
   const generation = await openGenerationConfig(source, config);
   const parts = {
@@ -119,20 +122,6 @@ function assemble(
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
     embeddingRms: () => (rms ??= embeddingRms(tensors, parts.config.embeddingScale)),
   };
-}
-
-/** @throws ModelError for what is neither a folder nor such a file */
-async function isGgufFile(path: string): Promise<boolean> {
-  try {
-    const info = await stat(path);
-    if (info.isDirectory()) return false;
-    if (info.isFile() && (await isGguf(path))) return true;
-  } catch (cause) {
-    const kind = /\.gguf$/i.test(path) ? 'file' : 'folder';
-    const problem = isMissing(cause) ? `the ${kind} is missing` : `cannot be read (${reasonOf(cause)})`;
-    throw new ModelError(path, '', problem, { cause });
-  }
-  throw new ModelError(path, '', 'is neither a folder nor a GGUF file');
 }
 
 async function openGenerationConfig(dir: string, config: ModelConfig): Promise<GenerationDefaults> {

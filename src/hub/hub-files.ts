@@ -108,7 +108,7 @@ async function ask(
     if (error instanceof RangeError) throw new UsageError(`${url}: ${error.message}`);
     const cause =
       error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    throw new HubUnreachable(`${new URL(url).origin}: ${cause}`);
+    throw new HubUnreachable(`no network to ${new URL(url).origin} (${cause})`);
   }
 }
 

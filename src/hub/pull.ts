@@ -63,7 +63,7 @@ export async function pull(model: HubModel, options: PullOptions): Promise<Pulle
     listing = await listFiles(model, settings, signal);
   } catch (error) {
     if (!(error instanceof HubUnreachable)) throw error;
-    return kept(cache, model, options, error.message);
+    return kept(cache, model, options, error.message, '; HF_ENDPOINT sets a mirror of the hub');
   }
   const { commit, files } = listing;
   const index = gguf === undefined ? indexOf(files) : null;
@@ -184,13 +184,14 @@ async function kept(
   model: HubModel,
   { gguf, verify }: PullOptions,
   why: string,
+  advice = '',
 ): Promise<Pulled> {
   if (verify)
     throw new UsageError(`${model.id}@${model.revision}: --verify compares with the hub, and ${why}`);
   const commit = await cache.commitOf(model.revision);
   const snapshot = cache.snapshot(commit ?? '');
   if (commit === null || !(await sizeOf(join(snapshot, gguf ?? 'config.json'))))
-    throw new UsageError(`${model.id}@${model.revision}: is not in ${cache.folder}, and ${why}`);
+    throw new UsageError(`${model.id}@${model.revision}: ${why}, and it is not in ${cache.folder}${advice}`);
   return { path: join(snapshot, gguf ?? ''), commit, bytes: 0, stale: why };
 }
 

@@ -53,7 +53,14 @@ describe('a folder that is no checkpoint is refused by file', () => {
   it('a missing folder', async () => {
     const error = await modelError(() => openCheckpoint('/no/such/model'));
     expect(error).toMatchObject({ file: '/no/such/model', field: '' });
-    expect(error.message).toBe('/no/such/model: the folder is missing');
+    expect(error.message).toBe('/no/such/model: no such file or folder');
+  });
+
+  it('a folder of GGUF files, with their paths', async () => {
+    const dir = await folder({ 'b.gguf': '', 'a.GGUF': '', 'README.md': '' });
+    expect((await modelError(() => openCheckpoint(dir))).message).toBe(
+      `${dir}: has GGUF files, each of which is a model: ${join(dir, 'a.GGUF')}, ${join(dir, 'b.gguf')}`,
+    );
   });
 
   it('a file', async () => {

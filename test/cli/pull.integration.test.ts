@@ -51,7 +51,10 @@ describe('flinch pull', () => {
       ...env,
       HF_HUB_OFFLINE: '1',
     }).finished;
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('tiny/none@main: is not in') });
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('tiny/none@main: HF_HUB_OFFLINE is set, and it is not in'),
+    });
   });
 
   it('is not needed to serve a model either: one command from the hub to an answer', async () => {

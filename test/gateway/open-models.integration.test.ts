@@ -63,9 +63,9 @@ describe('checkModels', () => {
 
   it('finds a folder that is no checkpoint', async () => {
     await check({ m: { checkpoint: REASONER }, n: { upstreams: [{ url }], scorer: REASONER } });
-    await expect(check({ m: { checkpoint: '/nowhere' } })).rejects.toThrow('/nowhere: the folder is missing');
+    await expect(check({ m: { checkpoint: '/nowhere' } })).rejects.toThrow('/nowhere: no such file or folder');
     const scorer = { m: { upstreams: [{ url }], scorer: '/nowhere' } };
-    await expect(check(scorer)).rejects.toThrow('/nowhere: the folder is missing');
+    await expect(check(scorer)).rejects.toThrow('/nowhere: no such file or folder');
   });
 
   it('finds a key whose variable is not set', async () => {

@@ -513,6 +513,6 @@ describe('flinch serve --check-config', () => {
     const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');
     expect(await check('--config', file)).toContain('access.keys: a: the variable FLINCH_KEY_A is not set');
     expect(await check('--config', '/nowhere.yaml')).toContain('--config: /nowhere.yaml does not exist');
-    expect(await check('--model', '/nowhere')).toContain('/nowhere: the folder is missing');
+    expect(await check('--model', '/nowhere')).toContain('/nowhere: no such file or folder');
   });
 });

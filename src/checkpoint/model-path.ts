@@ -1,0 +1,36 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ModelError, reasonOf } from '../files/errors.js';
+import { isMissing } from '../files/json.js';
+import { isGguf } from './gguf/open.js';
+
+/**
+ * Whether a model is a GGUF file, and no folder.
+ * @throws ModelError for what is neither
+ */
+export async function isGgufFile(path: string): Promise<boolean> {
+  const info = await stat(path).catch(unreadable(path));
+  if (info.isDirectory()) return false;
+  if (info.isFile() && (await isGguf(path).catch(unreadable(path)))) return true;
+  throw new ModelError(path, '', 'is neither a folder nor a GGUF file');
+}
+
+/**
+ * Paths of the GGUF files in a folder that is no checkpoint; each of them is a model. None for a checkpoint.
+ * @throws ModelError for a folder that is missing or cannot be read
+ */
+export async function ggufFilesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(unreadable(folder));
+  if (names.includes('config.json')) return [];
+  return names
+    .filter((name) => /\.gguf$/i.test(name))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+const unreadable =
+  (path: string) =>
+  (cause: unknown): never => {
+    const problem = isMissing(cause) ? 'no such file or folder' : `cannot be read (${reasonOf(cause)})`;
+    throw new ModelError(path, '', problem, { cause });
+  };

@@ -63,7 +63,9 @@ describe('checkModels', () => {
 
   it('finds a folder that is no checkpoint', async () => {
     await check({ m: { checkpoint: REASONER }, n: { upstreams: [{ url }], scorer: REASONER } });
-    await expect(check({ m: { checkpoint: '/nowhere' } })).rejects.toThrow('/nowhere: no such file or folder');
+    await expect(check({ m: { checkpoint: '/nowhere' } })).rejects.toThrow(
+      '/nowhere: no such file or folder',
+    );
     const scorer = { m: { upstreams: [{ url }], scorer: '/nowhere' } };
     await expect(check(scorer)).rejects.toThrow('/nowhere: no such file or folder');
   });

@@ -94,7 +94,7 @@ const ROOMS = {
   'gateway/workers': ['src', 'gateway'],
 
   // The page.
-  web: ['client/src'],
+  web: ['client/src', 'client/react'],
 
   // The command, and what nothing imports.
   cli: ['src', 'gateway', 'client/src'],

@@ -1,6 +1,69 @@
-/** A field of the form whose value the browser remembers. */
-export function remembered(field: HTMLSelectElement | HTMLTextAreaElement, key: string): void {
-  const stored = localStorage.getItem(key);
-  if (stored !== null) field.value = stored;
-  field.addEventListener('change', () => localStorage.setItem(key, field.value));
+import { NO_SETTINGS, type Settings } from './settings.js';
+
+/** What the browser remembers beside the chats: settings for all tabs, and what one tab was about. */
+
+const SETTINGS = 'flinch.settings';
+const KEY = 'flinch.api-key';
+const DRAFT = 'flinch.draft';
+const WRITING = 'flinch.writing';
+const CHART = 'flinch.chart';
+const THEME = 'flinch.theme';
+
+/** Settings that stay when the page is loaded again: the guard's are those of one visit. */
+export function storedSettings(): Settings {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(SETTINGS) ?? '{}');
+    const of = (name: 'system' | 'view'): string => {
+      const value: unknown = typeof stored === 'object' && stored !== null ? Reflect.get(stored, name) : null;
+      return typeof value === 'string' ? value : NO_SETTINGS[name];
+    };
+    return { ...NO_SETTINGS, system: of('system'), view: of('view') };
+  } catch {
+    return NO_SETTINGS;
+  }
+}
+
+export const storeSettings = ({ system, view }: Settings): void =>
+  localStorage.setItem(SETTINGS, JSON.stringify({ system, view }));
+
+/** The API key, which is kept as long as the tab is, and goes nowhere but to this server. */
+export const storedKey = (): string | null => sessionStorage.getItem(KEY);
+export const storeKey = (key: string | null): void => put(sessionStorage, KEY, key);
+
+/** The question that is being typed. */
+export const storedDraft = (): string => sessionStorage.getItem(DRAFT) ?? '';
+export const storeDraft = (text: string): void => put(sessionStorage, DRAFT, text === '' ? null : text);
+
+/** The answer that was being written when the page was left, with its chat; taken out by the first call. */
+export function takeWriting(): { readonly chat: string; readonly lines: string } | null {
+  const stored = sessionStorage.getItem(WRITING);
+  sessionStorage.removeItem(WRITING);
+  const end = stored?.indexOf('\n') ?? -1;
+  return stored === null || end < 0 ? null : { chat: stored.slice(0, end), lines: stored.slice(end + 1) };
+}
+
+/** Synchronous: a page that is left is given no time. An answer beyond the browser's limit is not kept. */
+export function storeWriting(chat: string, lines: string): boolean {
+  try {
+    sessionStorage.setItem(WRITING, `${chat}\n${lines}`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const storedChart = (): boolean | null => {
+  const stored = localStorage.getItem(CHART);
+  return stored === null ? null : stored === 'open';
+};
+export const storeChart = (open: boolean): void => localStorage.setItem(CHART, open ? 'open' : 'closed');
+
+export const THEMES = ['auto', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+export const storedTheme = (): Theme => THEMES.find((each) => each === localStorage.getItem(THEME)) ?? 'auto';
+export const storeTheme = (theme: Theme): void => localStorage.setItem(THEME, theme);
+
+function put(storage: Storage, name: string, value: string | null): void {
+  if (value === null) storage.removeItem(name);
+  else storage.setItem(name, value);
 }

@@ -66,7 +66,7 @@ const FINISH_WORDS: Readonly<Record<string, string>> = {
 export const finishWords = (reason: FinishReason): string => FINISH_WORDS[reason] ?? `ended: ${reason}`;
 
 export const LEVEL_WORDS: Readonly<Record<RiskLevel, string>> = {
-  unknown: 'not rated',
+  unknown: 'unknown',
   calm: 'below 50 %',
   slight: 'from 50 %',
   raised: 'from 80 %',
@@ -120,7 +120,8 @@ const HINTS: Readonly<Record<string, string>> = {
   shutting_down: 'The server is shutting down.',
   connection_lost: 'The connection was lost, and the rest of this answer with it.',
   connection_closed: 'The server closed the connection.',
-  not_recovered: 'The connection was lost for too long, and the rest of this answer is no longer available.',
+  not_recovered:
+    'The server no longer has the rest of this answer: it was started anew, or the connection was lost for too long.',
   taken_over: 'Another page has taken over this answer.',
   events_lost: 'Part of the answer was lost in transit.',
   protocol_error: 'The server sent invalid data, so this answer cannot be trusted.',

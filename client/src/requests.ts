@@ -24,6 +24,15 @@ export interface GenerationRequest {
   readonly resumable?: boolean;
 }
 
+/** Where a generation goes on that another client has begun: after its last event that is there already. */
+export interface ResumePlace {
+  readonly responseId: string;
+  /** Of its `generation.created`. */
+  readonly epoch: string;
+  /** Offset of the next event. */
+  readonly offset: number;
+}
+
 export type ClientMessage =
   | ({ readonly type: 'generation.create'; readonly request_id: string } & GenerationRequest)
   | { readonly type: 'generation.cancel'; readonly response_id: string }

@@ -1,19 +1,10 @@
 import { type SchedulerLike, type Subscriber, Subscription } from 'rxjs';
 import { FlinchError } from './errors.js';
 import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
-import type { ClientMessage, GenerationRequest } from './requests.js';
+import type { ClientMessage, GenerationRequest, ResumePlace } from './requests.js';
 
 /** Events that concern one generation. */
 export type OwnEvent = Exclude<ServerEvent, EventOf<'heartbeat'>> | UnknownEvent;
-
-/** Where a generation goes on that another client has begun: after its last event that is there already. */
-export interface ResumePlace {
-  readonly responseId: string;
-  /** Of its `generation.created`. */
-  readonly epoch: string;
-  /** Offset of the next event. */
-  readonly offset: number;
-}
 
 export interface GenerationContext {
   readonly requestId: string;

@@ -4,8 +4,8 @@ import { FlinchError } from './errors.js';
 import type { GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
 import type { Observable } from './observable.js';
 import { DETACHED, NORMAL_CLOSURE } from './reconnect-codes.js';
-import type { GenerationRequest } from './requests.js';
-import { type OwnEvent, type ResumePlace, RunningGeneration } from './running-generation.js';
+import type { GenerationRequest, ResumePlace } from './requests.js';
+import { type OwnEvent, RunningGeneration } from './running-generation.js';
 import type { OpenSocket } from './socket.js';
 
 export interface StreamOptions extends ConnectionOptions {

@@ -256,9 +256,10 @@ function modelObject(model: ServedModel, { created, policies }: GovernedModels, 
   const { name, about } = model;
   const { name: principal }: Principal = locals.principal ?? ANONYMOUS;
   const policy = policies.of(name, principal);
+  const { ready, problem = 'it is not ready' } = model.status();
   const flinch = about && {
     ...about,
-    ready: model.status().ready,
+    problem: ready ? null : problem,
     policy: policy && { ...describePolicy(policy), locked: Object.fromEntries(policy.locked) },
   };
   return { id: name, object: 'model', created, owned_by: 'flinch', ...(flinch && { flinch }) };

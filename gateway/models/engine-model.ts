@@ -64,7 +64,8 @@ export class EngineModel implements ServedModel {
 
   status(): ModelStatus {
     const status = this.#engine.status();
-    return { ready: status.decode.device !== undefined && status.score.device !== undefined, ...status };
+    const ready = status.decode.device !== undefined && status.score.device !== undefined;
+    return { ready, ...(!ready && { problem: 'its engine is not running' }), ...status };
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {

@@ -189,5 +189,7 @@ export interface ModelInside {
 export interface ModelStatus {
   /** Whether new generations can be taken on. */
   readonly ready: boolean;
+  /** Why not, in words for users; absent if it is. */
+  readonly problem?: string;
   readonly [detail: string]: unknown;
 }

@@ -108,10 +108,18 @@ export class UpstreamModel implements ServedModel {
       error: lastError?.code ?? null,
     }));
     const scorer = this.#scorer?.state;
-    const ready = upstreams.some(({ reachable }) => reachable) && (scorer?.running ?? true);
+    const reachable = upstreams.some((upstream) => upstream.reachable);
+    const ready = reachable && (scorer?.running ?? true);
+    const problem = reachable ? 'its scorer is not running' : 'its server does not answer';
     // A monitor that asks for readiness alone would otherwise never notice that a server goes, or comes back.
     this.#health.look();
-    return { ready, streams: this.#generations.streams, upstreams, ...(scorer && { scorer }) };
+    return {
+      ready,
+      ...(!ready && { problem }),
+      streams: this.#generations.streams,
+      upstreams,
+      ...(scorer && { scorer }),
+    };
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {

@@ -77,6 +77,6 @@ it('is read by nobody without a limit', () => {
   expect(unlimited.map(({ file }) => file)).toEqual([
     'cli/calibrate-prompts.ts', // standard input
     'cli/chat.ts', // standard input
-    'web/main.ts', // a recording that the user opens
+    'web/page-state.ts', // a recording that the user opens
   ]);
 });

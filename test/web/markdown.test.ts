@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toHtml } from '#web/markdown.js';
+import { toHtml } from '#web/answer/markdown.js';
 
 const range = (source: string, text: string) => {
   const from = source.indexOf(text);
-  return { from, to: from + text.length, title: text };
+  return { from, to: from + text.length, attributes: { 'data-index': '1' } };
 };
 const marked = (html: string): string[] =>
-  [...html.matchAll(/<mark [^>]*>(.*?)<\/mark>/gs)].map(([, text = '']) => text);
-const unmarked = (html: string): string => html.replace(/<mark [^>]*>|<\/mark>/g, '');
+  [...html.matchAll(/<span data-index[^>]*>(.*?)<\/span>/gs)].map(([, text = '']) => text);
+const unmarked = (html: string): string => html.replace(/<span data-index[^>]*>(.*?)<\/span>/gs, '$1');
 
 describe('an answer as Markdown', () => {
   it.each([
@@ -34,28 +34,61 @@ describe('an answer as Markdown', () => {
     expect(pieces.filter((piece) => piece.trim())).toEqual(expected.filter((piece) => piece.trim()));
   });
 
-  it('marks each range once, with its title, where the same text comes again', () => {
+  it('marks each range where it is, with what was struck out before it, where the same text comes again', () => {
     const source = 'No. Yes. No. Yes.';
     const html = toHtml(source, [
-      { from: 4, to: 8, title: 'higher than "98 %"' },
-      { from: 13, to: 17, title: 'second' },
+      { from: 4, to: 8, attributes: { 'data-index': '1', title: 'a "b"' }, struck: 'No & no' },
+      { from: 13, to: 17, attributes: { 'data-index': '3', 'data-first': '' } },
     ]);
     expect(html).toBe(
-      '<p>No. <mark data-level="flagged" data-first title="higher than &quot;98 %&quot;">Yes.</mark> No. <mark data-level="flagged" data-first title="second">Yes.</mark></p>\n',
+      '<p>No. <del class="flinch-struck" aria-hidden="true">No &amp; no</del><span data-index="1" title="a &quot;b&quot;">Yes.</span> No. <span data-index="3" data-first="">Yes.</span></p>\n',
     );
+  });
+
+  it.each([
+    ['a \\(x^2 < 1\\) b', 'x^2 &lt; 1', false],
+    ['a $x^2$ b', 'x^2', false],
+    ['a $$x$$ b', 'x', true],
+    ['So:\n\\[\nx = 1\n= 2\n\\]\nDone.', 'x = 1\n= 2', true],
+    ['- so:\n  \\[ \\frac{1}{2} \\]\n', '\\frac{1}{2}', true],
+  ])('finds the formula of %j', (source, tex, display) => {
+    const html = toHtml(source, []);
+    expect(html).toContain(`<span data-tex="${tex}"${display ? ' data-display' : ''}>`);
+    expect(html.match(/data-tex/g)).toHaveLength(1);
+  });
+
+  it.each(['It costs $5 and $10.', 'From $ 5 to $ 6', '`$x$` and \\\\', 'an open \\( x'])(
+    'takes %j for no formula',
+    (source) => {
+      expect(toHtml(source, [])).not.toContain('data-tex');
+    },
+  );
+
+  it('marks the tokens of a formula', () => {
+    const source = 'a \\(x + 1\\)';
+    expect(marked(toHtml(source, [range(source, 'x +')]))).toEqual(['x +']);
+  });
+
+  it('shows as text what the parser cannot bear', () => {
+    const source = `${'> '.repeat(20_000)}a < b`;
+    const html = toHtml(source, [range(source, 'a < b')]);
+    expect(html).toMatch(/^<p class="verbatim">&gt; &gt; /);
+    expect(marked(html)).toEqual(['a &lt; b']);
   });
 
   it('is the same but for the marks, and shows every tag as text', () => {
     const piece = fc.constantFrom(
       ...['a', 'b. ', '**', '*', '`', '```\n', '- ', '> ', '\n', '\n\n', '  ', '# ', '|'],
-      ...['[c](d)', '&lt;', '<i>', '\\*', '![x](y)'],
+      ...['$', '\\(', '\\)', '[c](d)', '&lt;', '<i>', '\\*', '![x](y)'],
     );
     const pieces = fc.array(piece);
     fc.assert(
       fc.property(pieces, pieces, pieces, (before, flagged, after) => {
         const [a, b, c] = [before, flagged, after].map((each) => each.join(''));
         const plain = toHtml(`${a}${b}${c}`, []);
-        const html = toHtml(`${a}${b}${c}`, [{ from: a!.length, to: a!.length + b!.length, title: 't' }]);
+        const html = toHtml(`${a}${b}${c}`, [
+          { from: a!.length, to: a!.length + b!.length, attributes: { 'data-index': '0' } },
+        ]);
         expect(unmarked(html)).toBe(plain);
         expect(plain).not.toMatch(/<(i|img)\b/);
       }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listModels } from '#web/models.js';
+import { listModels } from '#web/server/models.js';
 import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';
 
@@ -13,7 +13,16 @@ const list = async (data: unknown): Promise<unknown> => {
 
 it('lists models', async () => {
   expect(await list([{ id: 'a' }])).toEqual([
-    { id: 'a', embedded: false, singleTurn: false, methods: null, method: null, topLogprobs: null },
+    {
+      id: 'a',
+      embedded: false,
+      singleTurn: false,
+      methods: null,
+      method: null,
+      topLogprobs: null,
+      problem: null,
+      policy: null,
+    },
   ]);
 });
 

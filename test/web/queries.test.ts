@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answerText, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
+import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import {
-  flaggedRanges,
+  flagWords,
+  isCharted,
   methodsOf,
   rollbackAt,
-  scaleOf,
-  scoreState,
+  shownMethod,
   skippedTokens,
-  stepAt,
   strongest,
   unscoredTokens,
-} from '#web/queries.js';
-import { created, numbered, rolledBack, score, settled, token } from '../client/fake-server.js';
+} from '#web/answer/queries.js';
+import { created, numbered, rolledBack, score, token } from '../client/fake-server.js';
 
 const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
 
@@ -37,14 +36,8 @@ describe('what the page asks of an answer', () => {
     expect(strongest(play(scored), 'entropy')).toBeNull();
   });
 
-  it('tells a skipped score from one that is missing', () => {
-    const answer = play(scored);
-    expect(answer.tokens.map((each) => scoreState(each, 'adversarial'))).toEqual([
-      'skipped',
-      'missing',
-      'missing',
-    ]);
-    expect(skippedTokens(answer, 'adversarial')).toBe(1);
+  it('counts scores that were skipped for themselves', () => {
+    expect(skippedTokens(play(scored), 'adversarial')).toBe(1);
   });
 
   it('knows the methods of an answer from the server', () => {
@@ -52,39 +45,20 @@ describe('what the page asks of an answer', () => {
     expect(methodsOf(play(scored))).toEqual(['adversarial', 'nll']);
   });
 
-  it('colours by risk where there is one, up to the threshold, else by score', () => {
-    const byScore = scaleOf(play(scored), 'nll');
-    expect(byScore).toMatchObject({ by: 'score', full: 2 });
-    expect(play(scored).tokens.map(byScore.of)).toEqual([0.05, 1, 0]);
-    const rated = play([...scored, ...numbered([score(2, 9, { risk: { nll: 0.98 } })])]);
-    const byRisk = scaleOf(rated, 'nll');
-    expect(byRisk).toMatchObject({ by: 'risk', full: 0.98 });
-    expect(rated.tokens.map(byRisk.of)).toEqual([0, 0, 1]);
-    expect(scaleOf(rated, 'adversarial').by).toBe('score');
+  it('colours by what was chosen, or else by the method that judges', () => {
+    const answer = play(scored);
+    expect(shownMethod(answer, 'adversarial')).toBe('adversarial');
+    expect(shownMethod(answer, 'margin')).toBe(answer.guard?.method);
   });
 
-  it('finds the step of a token: a settled one, or a flagged one before it is settled', () => {
-    const events = rolledBack();
-    const flag = events.findIndex(({ type }) => type === 'step.flagged');
-    expect(stepAt(play(events.slice(0, flag)), 0)).toBeNull();
-    expect(stepAt(play(events.slice(0, flag + 1)), 1)).toMatchObject({ step: 0, flagged: true });
-    expect(stepAt(play(events), 1)).toMatchObject({ step: 0, text: 'So 5', flagged: false });
-    expect(stepAt(play(events), 2)).toBeNull();
-    const again = play([...events.slice(0, -1), ...numbered([settled({ step: 1, from: 2, to: 3 })])]);
-    expect(stepAt(again, 2)).toMatchObject({ step: 1, flagged: true });
+  it('charts nothing where there is nothing', () => {
+    expect(isCharted(EMPTY_ANSWER)).toBe(false);
+    expect(isCharted(play(scored))).toBe(true);
   });
 
-  it('finds flagged steps in the text, settled or not, and not those that were replaced', () => {
-    const events = rolledBack();
-    const flag = events.findIndex(({ type }) => type === 'step.flagged');
-    const texts = (answer: Answer): readonly string[] =>
-      flaggedRanges(answer).map(({ from, to }) => answerText(answer).slice(from, to));
-    expect(texts(play(events.slice(0, flag)))).toEqual([]);
-    expect(texts(play(events.slice(0, flag + 1)))).toEqual(['So 4']);
-    expect(texts(play(events))).toEqual([]);
-    const again = play([...events.slice(0, -1), ...numbered([settled({ step: 1, from: 2, to: 3 })])]);
-    expect(texts(again)).toEqual(['!']);
-    expect(flaggedRanges(again)[0]?.title).toMatch(/^Flagged step: higher than .* of ordinary steps$/);
+  it('says what a flag means', () => {
+    expect(flagWords(play(scored), 0.98)).toBe('Flagged step: higher than 98.0 % of ordinary steps');
+    expect(flagWords(play(scored), null)).toBe('Flagged step');
   });
 
   it('finds the rollback that a token came out of', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerText, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import { FlinchError } from '#client/errors.js';
-import { durationOf, fromLines, Replay, toLines } from '#web/recording.js';
+import { durationOf, fromLines, Replay, toLines } from '#web/chats/recording.js';
 import { rolledBack } from '../client/fake-server.js';
 
 const recording = {

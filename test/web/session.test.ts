@@ -2,18 +2,23 @@ import { EMPTY, from, NEVER, type Observable, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { FlinchError } from '#client/errors.js';
 import type { GenerationEvent } from '#client/protocol.js';
-import type { GenerationRequest } from '#client/requests.js';
-import { recordingOf, Session, tokensPerSecond } from '#web/session.js';
+import type { GenerationRequest, ResumePlace } from '#client/requests.js';
+import { recordingOf, Session, tokensPerSecond } from '#web/chats/session.js';
 import { created, done, numbered, token } from '../client/fake-server.js';
 
 const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);
 
 function start(answers: () => Observable<GenerationEvent> = () => new Subject()) {
   const asked: GenerationRequest[] = [];
+  const places: ResumePlace[] = [];
   let now = 0;
   const session = new Session({
     generate: (request) => {
       asked.push(request);
+      return answers();
+    },
+    resume: (place) => {
+      places.push(place);
       return answers();
     },
     nowMs: () => now,
@@ -24,7 +29,7 @@ function start(answers: () => Observable<GenerationEvent> = () => new Subject())
   const wait = (ms: number) => {
     now += ms;
   };
-  return { session, asked, ask, phases, wait };
+  return { session, asked, places, ask, phases, wait };
 }
 
 describe('a session', () => {
@@ -154,5 +159,22 @@ describe('a session', () => {
     session.open({ question: 'two', model: 'other', events: events.slice(0, 2), error: null });
     expect(phases()).toEqual(['done', 'done']);
     expect(session.exchanges.map(({ answer }) => answer.finishReason)).toEqual(['stop', 'cancelled']);
+  });
+
+  it('goes on with an answer of before the page was loaded, after its last event', () => {
+    const { session, places } = start(() => from(whole.slice(2)));
+    const events = whole.slice(0, 2).map((event, i) => ({ atMs: 10 * i, event }));
+    session.resume({ question: 'What is 2 + 2?', model: 'reasoner', events, error: null });
+    expect(places).toEqual([{ responseId: 'resp-1', epoch: 'epoch-1', offset: 2 }]);
+    expect(session.exchanges).toMatchObject([
+      { question: 'What is 2 + 2?', answer: { phase: 'done', tokens: [{ text: 'So' }, { text: ' 4' }] } },
+    ]);
+    expect(recordingOf(session.exchanges[0]!).events.map(({ event }) => event)).toEqual(whole);
+  });
+
+  it('says which file an answer was opened from', () => {
+    const { session } = start();
+    session.open({ question: 'q', model: 'm', events: [], error: null }, 'answer.jsonl');
+    expect(session.exchanges).toMatchObject([{ file: 'answer.jsonl', answer: { phase: 'done' } }]);
   });
 });

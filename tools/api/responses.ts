@@ -149,8 +149,8 @@ export const model = z.object({
       methods: z.nullable(z.array(z.enum(METHODS))),
       method: z.nullable(z.enum(METHODS)),
       top_logprobs: z.nullable(z.int()),
-      /** Whether new generations can be taken on. */
-      ready: z.boolean(),
+      /** Why no new generations can be taken on; `null` if they can. */
+      problem: z.nullable(z.string()),
       /** The operator's policy of the guard for this model and key. */
       policy: z.nullable(
         z.object({

@@ -1,4 +1,6 @@
 export type { FlinchStep, FlinchVerdict } from 'flinch-ai-sdk';
+export { AnswerText, type AnswerTextProps } from './answer-text.js';
 export { FlaggedText } from './flagged-text.js';
 export type { MessagePart, ScoredText } from './message-answers.js';
+export { placeOf, type TokenHandlers, useTokenNavigation } from './token-navigation.js';
 export { useFlinch } from './use-flinch.js';

@@ -1,0 +1,83 @@
+import type { FocusEvent, KeyboardEvent, PointerEvent, RefObject } from 'react';
+
+export interface TokenHandlers {
+  readonly onPointerOver: (event: PointerEvent) => void;
+  readonly onPointerLeave: () => void;
+  readonly onFocus: (event: FocusEvent) => void;
+  readonly onBlur: () => void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+/**
+ * Handlers for an element with tokens in it, elements with `data-index`: the pointer points to the token under it, the
+ * keyboard to the next one. The element itself has the focus, so that Tab leaves the text at once.
+ */
+export function useTokenNavigation(
+  root: RefObject<HTMLElement | null>,
+  active: number | null,
+  point: (index: number | null) => void,
+): TokenHandlers {
+  const tokens = () => [...(root.current?.querySelectorAll<HTMLElement>('[data-index]') ?? [])];
+  return {
+    onPointerOver: ({ target }) => {
+      const index = indexOf(target);
+      if (index !== null) point(index);
+    },
+    onPointerLeave: () => point(null),
+    onFocus: ({ target }) => {
+      if (active === null && target.matches(':focus-visible')) point(indexOf(tokens()[0] ?? null));
+    },
+    onBlur: () => point(null),
+    onKeyDown: (event) => {
+      if (event.key === 'Escape' && active !== null) {
+        point(null);
+        event.stopPropagation(); // what is meant is the token, not the answer
+      }
+      const all = tokens();
+      const goal = goalOf(event.key, all, active);
+      if (!goal) return;
+      event.preventDefault();
+      goal.scrollIntoView({ block: 'nearest' });
+      point(indexOf(goal));
+    },
+  };
+}
+
+function goalOf(key: string, all: readonly HTMLElement[], active: number | null): HTMLElement | undefined {
+  if (key === 'Home') return all[0];
+  if (key === 'End') return all.at(-1);
+  const at = all.findIndex((token) => indexOf(token) === active);
+  if (key === 'ArrowLeft') return all[Math.max(0, at - 1)];
+  if (key === 'ArrowRight') return all[Math.min(all.length - 1, at + 1)];
+  if (key === 'ArrowUp') return onNextLine(all, at, -1);
+  return key === 'ArrowDown' ? onNextLine(all, at, 1) : undefined;
+}
+
+/** The token nearest in x on the line above (−1) or below (1); the same token if there is no such line. */
+function onNextLine(all: readonly HTMLElement[], at: number, direction: 1 | -1): HTMLElement | undefined {
+  const from = all[at];
+  if (!from) return all[0];
+  const { left, top } = placeOf(from);
+  let nearest = from;
+  let line: number | null = null;
+  let distance = Number.POSITIVE_INFINITY;
+  for (let other = at + direction; all[other]; other += direction) {
+    const place = placeOf(all[other]!);
+    if (Math.abs(place.top - top) < place.height / 2) continue;
+    line ??= place.top;
+    if (Math.abs(place.top - line) >= place.height / 2) break;
+    if (Math.abs(place.left - left) >= distance) continue;
+    distance = Math.abs(place.left - left);
+    nearest = all[other]!;
+  }
+  return nearest;
+}
+
+/** Rectangle of an element on the screen: of its first piece if it runs over the end of a line. */
+export const placeOf = (element: Element): DOMRect =>
+  element.getClientRects()[0] ?? element.getBoundingClientRect();
+
+function indexOf(target: EventTarget | null): number | null {
+  const token = target instanceof Element ? target.closest<HTMLElement>('[data-index]') : null;
+  return token ? Number(token.dataset.index) : null;
+}

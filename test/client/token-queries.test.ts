@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
+import { DEFAULT_METHODS } from '#client/method-names.js';
+import type { GenerationEvent } from '#client/protocol.js';
+import { fullScore, heatOf, scoreState, stepsOfTokens } from '#client/token-queries.js';
+import { created, numbered, rolledBack, score, settled, token } from './fake-server.js';
+
+const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
+
+const scored = numbered([
+  created(),
+  token(0, 'So'),
+  token(1, ' 4'),
+  token(2, '.\n'),
+  score(0, 0.1, { skipped: ['adversarial'] }),
+  score(1, 2),
+]);
+
+describe('what front ends ask of an answer', () => {
+  it('tells a skipped score from one that is missing', () => {
+    const states = play(scored).tokens.map((each) => scoreState(each, 'adversarial'));
+    expect(states).toEqual(['skipped', 'missing', 'missing']);
+    expect(play(scored).tokens.map((each) => scoreState(each, 'nll'))).toEqual([
+      'scored',
+      'scored',
+      'missing',
+    ]);
+  });
+
+  it('colours by score up to the highest, and by risk up to the threshold once that is known', () => {
+    const byScore = heatOf(play(scored), 'nll');
+    expect(byScore).toMatchObject({ by: 'score', full: 2 });
+    expect(play(scored).tokens.map(byScore.of)).toEqual([0.05, 1, 0]);
+    const rated = play([...scored, ...numbered([score(2, 9, { risk: { nll: 0.98 } })])]);
+    const byRisk = heatOf(rated, 'nll');
+    expect(byRisk).toMatchObject({ by: 'risk', full: 0.98 });
+    // Tokens from before the first risk keep a colour.
+    expect(rated.tokens.map((each) => byRisk.of(each) > 0)).toEqual([true, true, true]);
+    expect(byRisk.of(rated.tokens[2]!)).toBe(1);
+    expect(heatOf(rated, 'adversarial').by).toBe('score');
+  });
+
+  it.each(DEFAULT_METHODS)('stays pale in an answer without a doubtful token: %s', (method) => {
+    const one = { ...play(scored).tokens[0]!, scores: { [method]: 1e-6 } };
+    expect(fullScore([one], method)).toBeGreaterThan(1e-4);
+    expect(heatOf({ tokens: [one], guard: null }, method).of(one)).toBeLessThan(0.01);
+    const lower = { ...one, scores: { [method]: -1 } };
+    expect(heatOf({ tokens: [lower], guard: null }, method).of(lower)).toBe(0);
+  });
+
+  it('finds the step of each token: a settled one, or a flagged one before it is settled', () => {
+    const events = rolledBack();
+    const flag = events.findIndex(({ type }) => type === 'step.flagged');
+    const steps = (until?: number) => stepsOfTokens(play(events.slice(0, until)));
+    expect(steps(flag)[0]).toBeNull();
+    expect(steps(flag + 1)[1]).toMatchObject({ step: 0, flagged: true });
+    expect(steps()[1]).toMatchObject({ step: 0, text: 'So 5', flagged: false });
+    expect(steps()[2]).toBeNull();
+    const again = play([...events.slice(0, -1), ...numbered([settled({ step: 1, from: 2, to: 3 })])]);
+    expect(stepsOfTokens(again)[2]).toMatchObject({ step: 1, flagged: true });
+  });
+});

@@ -1,0 +1,370 @@
+/// <reference lib="dom" />
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { useFolder } from '../support/cli.js';
+import { useGateway } from '../support/gateway.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
+import { chromiumFor, tokensOf, usePage } from '../support/page.js';
+import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+import { flaggedStep, withoutScorer } from '../support/upstream-events.js';
+
+const executablePath = chromiumFor('page-use.integration.test.ts');
+const folder = useFolder();
+
+const SHORT = 'What is 12 + 30 - 5? Explain each step.';
+
+const model = (id: string, flinch: object = {}) => ({
+  id,
+  flinch: {
+    ...{ embedded: false, single_turn: false, methods: ['nll'], method: 'nll', top_logprobs: 1 },
+    ...{ problem: null, policy: null, ...flinch },
+  },
+});
+
+/** What axe-core finds on the page as it stands. */
+async function findings(page: Page): Promise<unknown[]> {
+  // The page's policy lets no script in but its own; the devtools may.
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: axe.source });
+  const { result } = await session.send('Runtime.evaluate', {
+    expression:
+      'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))',
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return result.value;
+}
+
+/** Lines of the last answer's text that are in view. */
+const visibleLines = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const main = document.querySelector('main')!.getBoundingClientRect();
+    const tokens = [...document.querySelectorAll('.exchange:last-child .text [data-index]')];
+    const tops = tokens
+      .flatMap((token) => [...token.getClientRects()])
+      .filter(({ top, bottom }) => top >= main.top && bottom <= main.bottom)
+      .map(({ bottom }) => Math.round(bottom / 8));
+    return new Set(tops).size;
+  });
+
+describe.skipIf(!executablePath)('the page in use', () => {
+  const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015));
+  const shared = usePage(executablePath, () => gateway.url);
+
+  it.each([
+    ['a phone', 375, 720, 12],
+    ['a desktop', 1280, 850, 20],
+  ])('shows the text on %s while it is written', async (name, width, height, lines) => {
+    const { page } = shared;
+    await page.setViewportSize({ width, height });
+    await shared.set({ temperature: '0' });
+    const answer = await shared.ask(LONG_QUESTION);
+    let most = 0;
+    while ((await answer.getAttribute('data-state')) === 'streaming') {
+      most = Math.max(most, await visibleLines(page));
+      if (most >= lines) await shared.picture(`writing-${name.replace('a ', '')}`);
+    }
+    expect(most).toBeGreaterThanOrEqual(lines);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    const topOf = (selector: string) =>
+      page.locator(selector).evaluate((each) => each.getBoundingClientRect().top);
+    expect(await topOf('#help')).toBe(await topOf('#theme'));
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const { page } = shared;
+    await page.locator('#send').focus();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Reading an answer' });
+    await help.waitFor();
+    expect(await help.textContent()).toContain('not the probability of an error');
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    await page.locator('#help').focus();
+    await page.keyboard.press('/');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('question');
+    await page.keyboard.press('?'); // is a character there
+    expect(await page.locator('#question').inputValue()).toBe('?');
+    await page.locator('#question').fill('');
+
+    for (const view of ['plain', 'formatted']) {
+      await shared.set({ view });
+      const answer = shared.answers.last();
+      await answer.locator('.text > div').focus();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('ArrowRight');
+      const active = answer.locator('[data-active]');
+      expect(await active.getAttribute('data-index'), view).toBe('1');
+      const card = page.locator('#token-card');
+      await card.waitFor();
+      expect(await card.textContent(), view).toMatch(/#1 ·.*Most probable here/);
+      await page.keyboard.press('ArrowDown');
+      expect(Number(await active.getAttribute('data-index')), view).toBeGreaterThan(2);
+      await page.keyboard.press('Escape');
+      await card.waitFor({ state: 'detached' });
+    }
+  });
+
+  it('is light or dark as the system or the button says', async () => {
+    const { page } = shared;
+    const paper = () => page.locator('#page').evaluate((each) => getComputedStyle(each).backgroundColor);
+    await page.emulateMedia({ colorScheme: 'light' });
+    const light = await paper();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await paper();
+    expect(dark).not.toBe(light);
+    await shared.picture('dark');
+    await page.locator('#theme').click();
+    expect(await paper()).toBe(light);
+    await page.locator('#theme').click();
+    await page.emulateMedia({ colorScheme: 'light' });
+    expect(await paper()).toBe(dark);
+    await page.locator('#theme').click();
+    expect(await paper()).toBe(light);
+  });
+
+  it('says what is wrong with a value beside its field, and keeps the question', async () => {
+    const { page } = shared;
+    await shared.set({ temperature: '9' });
+    const count = await shared.answers.count();
+    await page.locator('#question').fill(SHORT);
+    await page.keyboard.press('Enter');
+    await page.locator('#temperature-problem').getByText('0 to 2').waitFor();
+    expect(await page.locator('#temperature').getAttribute('aria-invalid')).toBe('true');
+    expect(await shared.answers.count()).toBe(count);
+    expect(await page.locator('#question').inputValue()).toBe(SHORT);
+    await page.locator('#question').fill('');
+    await shared.set({ temperature: '0' });
+  });
+
+  it('keeps chats over a reload, each for itself, to be opened, deleted and put back', async () => {
+    const { page, answers } = shared;
+    await page.locator('#new-chat').click();
+    expect(await answers.count()).toBe(0);
+    for (const question of [QUESTION, SHORT]) await shared.answered(question);
+    const texts = await answers.locator('.text').allTextContents();
+    await shared.reload();
+    await answers.nth(1).waitFor();
+    expect(await answers.locator('.text').allTextContents()).toEqual(texts);
+    expect(await page.locator('.chart[open]').count()).toBe(1);
+
+    await page.locator('#new-chat').click();
+    await shared.answered(SHORT);
+    await page.locator('#chats').click();
+    const dialog = page.getByRole('dialog', { name: 'Chats' });
+    const titles = dialog.locator('.chat span');
+    expect((await titles.allTextContents()).slice(0, 2)).toEqual([SHORT, QUESTION]);
+    await dialog
+      .getByRole('button', { name: `Delete ${SHORT}` })
+      .first()
+      .click();
+    await expect.poll(() => titles.first().textContent()).toBe(QUESTION);
+    await page.keyboard.press('Escape');
+    expect(await answers.count()).toBe(0); // it was the chat on the page
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.locator('#chats').click();
+    await expect.poll(() => titles.first().textContent()).toBe(SHORT);
+    await titles.nth(1).click();
+    await answers.nth(1).waitFor();
+    expect(await answers.locator('.text').allTextContents()).toEqual(texts);
+  });
+
+  it('does not lose the chat of another tab', async () => {
+    const other = await shared.page.context().newPage();
+    shared.watch(other);
+    await other.goto(gateway.url);
+    await shared.ready(other);
+    expect(await other.locator('article.answer').count()).toBe(0);
+    await other.locator('#question').fill(QUESTION);
+    await other.keyboard.press('Enter');
+    await other.locator('article.answer[data-state="done"]').waitFor();
+    await shared.answered(SHORT);
+    for (const page of [other, shared.page]) {
+      await page.locator('#chats').click();
+      const titles = page.locator('.chat span');
+      await expect.poll(async () => (await titles.allTextContents()).length).toBeGreaterThanOrEqual(4);
+      await page.getByRole('button', { name: 'Close' }).click();
+      await titles.first().waitFor({ state: 'detached' });
+    }
+    await other.close();
+  });
+
+  it('offers puzzles for the embedded model, questions for another one, and what each can', async () => {
+    const { page } = shared;
+    await page.locator('#new-chat').click();
+    await shared.offer(
+      model('puzzles', { embedded: true, single_turn: true, methods: ['adversarial', 'nll'] }),
+      model('another'),
+      model('mute', { methods: [], method: null }),
+      { id: 'of an older server' },
+    );
+    const intro = page.locator('#intro');
+    expect(await intro.textContent()).toMatch(/only knows puzzles.*each question alone.*Walk/);
+    await page.locator('#model').selectOption('another');
+    await intro.getByText('When did Albert Einstein').waitFor();
+    expect(await intro.textContent()).not.toMatch(/Walk|puzzles|alone/);
+    await shared.openOptions();
+    const options = (id: string) => page.locator(`#${id} option`).allTextContents();
+    expect(await options('colours')).toEqual(['the method that judges', 'NLL']);
+    expect(await options('guard-method')).toEqual(['default: NLL', 'NLL']);
+    await page.locator('#model').selectOption('mute');
+    await intro.getByText('not scored').waitFor();
+    expect(await options('colours')).toEqual(['the method that judges']);
+    await page.locator('#model').selectOption('of an older server');
+    await expect.poll(async () => (await options('colours')).length).toBe(9);
+    await page.locator('#options-button').click();
+  });
+
+  it('says which model takes no questions, and why', async () => {
+    await shared.offer(model('large', { problem: 'its server does not answer' }));
+    const { page } = shared;
+    await page.getByText('large takes no questions now: its server does not answer.').waitFor();
+    expect(await page.locator('#connection-words').textContent()).toBe('large is unavailable');
+    await shared.picture('unavailable');
+    await page.unrouteAll();
+  });
+
+  it('asks for no more alternatives than there are, with the system prompt and what was said', async () => {
+    const requests: unknown[] = [];
+    await shared.offer(model('few'));
+    await shared.answerWith((id, request) => {
+      requests.push(request);
+      return withoutScorer(id);
+    });
+    await shared.set({ system: 'Be brief.' });
+    await shared.answered(QUESTION);
+    const first = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: QUESTION },
+    ];
+    expect(requests.at(-1)).toMatchObject({ top_logprobs: 1, clamp: true, messages: first });
+    await shared.reload();
+    // Of a chat that the browser kept, too, the model is told what was said.
+    await shared.answered('Now double that number.');
+    const then = [
+      { role: 'assistant', content: 'Hm' },
+      { role: 'user', content: 'Now double that number.' },
+    ];
+    expect(requests.at(-1)).toMatchObject({ messages: [...first, ...then] });
+    await shared.set({ system: '' });
+    await shared.page.unrouteAll();
+  });
+
+  it('has nothing that axe-core finds fault with', async () => {
+    const { page } = shared;
+    const text = 'So \\(x^2\\) is **wrong**.\n\n- a `b`\n';
+    await shared.page.locator('#new-chat').click();
+    await shared.answerWith((id) => withoutScorer(id, { text, events: [flaggedStep(text)] }));
+    const found = async (state: string) => expect(await findings(page), state).toEqual([]);
+    await found('before the first question');
+    for (const [scheme, width, height] of [
+      ['light', 1280, 850],
+      ['dark', 1280, 850],
+      ['light', 375, 720],
+      ['light', 640, 425], // as at 200 %
+      ['dark', 720, 375],
+    ] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height });
+      const state = `${scheme}, ${width} × ${height}`;
+      for (const view of ['plain', 'formatted']) {
+        await shared.set({ view });
+        await shared.answered(QUESTION);
+        await tokensOf(shared.answers.last()).first().hover();
+        await found(`${state}, ${view}`);
+      }
+      await shared.openOptions();
+      await found(`${state}, options`);
+      await page.locator('#options-button').click();
+      for (const [button, name] of [
+        ['#help', 'Reading an answer'],
+        ['#chats', 'Chats'],
+      ] as const) {
+        await page.locator(button).click();
+        await page.getByRole('dialog', { name }).waitFor();
+        await found(`${state}, ${name}`);
+        await page.keyboard.press('Escape');
+      }
+    }
+  });
+
+  it('asks for a key where the server wants one, and gives it for a ticket', async () => {
+    const { page } = shared;
+    const keys: (string | undefined)[] = [];
+    await page.route('**/v1/models', async (route) => {
+      const key = route.request().headers().authorization;
+      if (key === 'Bearer right') await route.continue();
+      else await route.fulfill({ status: 401, json: { error: { message: 'no', code: 'unauthorized' } } });
+    });
+    await page.route('**/v1/tickets', async (route) => {
+      keys.push(route.request().headers().authorization);
+      await route.fulfill({ json: { ticket: 'one-time', expires_at: 0 } });
+    });
+    const urls: string[] = [];
+    await page.routeWebSocket('**/v1/stream*', (socket) => {
+      urls.push(new URL(socket.url()).search);
+    });
+    await page.reload();
+    const dialog = page.getByRole('dialog', { name: 'API key' });
+    for (const [key, words] of [
+      ['wrong', 'asks for an API key'],
+      ['right', 'does not accept'],
+    ] as const) {
+      await dialog.getByText(words).waitFor();
+      await page.locator('#key').fill(key);
+      await page.keyboard.press('Enter');
+    }
+    await shared.ready();
+    await dialog.waitFor({ state: 'detached' });
+    expect(keys).toEqual(['Bearer right']);
+    expect(urls).toEqual(['?ticket=one-time']);
+    const stored = await page.evaluate(() => [Object.values(sessionStorage), Object.keys(localStorage)]);
+    expect(stored[0]).toEqual(['right']);
+    expect(stored[1]?.sort()).toEqual(['flinch.settings', 'flinch.theme']);
+    await page.unrouteAll();
+    // The browser reports each refusal by itself.
+    shared.problems.splice(
+      0,
+      shared.problems.length,
+      ...shared.problems.filter((each) => !each.includes('401')),
+    );
+  });
+});
+
+describe.skipIf(!executablePath)('the page under a policy that locks the guard', () => {
+  const gateway = useGateway(undefined, {
+    settings: { guard: { name: 'house', defaults: { action: 'rollback', rate: 0.05 }, locked: 'all' } },
+  });
+  const shared = usePage(executablePath, () => gateway.url);
+
+  it('shows each field with its value, and who locks it', async () => {
+    const { page } = shared;
+    await shared.openOptions();
+    for (const [id, value] of [
+      ['guard-action', 'rollback'],
+      ['guard-per', 'step'],
+    ] as const) {
+      const control = page.locator(`#${id}`);
+      expect(await control.isDisabled()).toBe(true);
+      expect(await control.locator('option').first().textContent()).toBe(value);
+    }
+    expect(await page.locator('#guard-rate').getAttribute('placeholder')).toBe('5');
+    expect(await page.locator('#guard-action-hint').textContent()).toBe('Locked by the policy house.');
+    await shared.picture('locked');
+    await page.locator('#options-button').click();
+    await shared.answered(SHORT);
+  });
+
+  it('says beside the field what the server refuses', async () => {
+    const { page } = shared;
+    // A page that was loaded before the operator locked it.
+    await shared.offer(model('reasoner', { methods: ['nll'] }));
+    await shared.set({ 'guard-action': 'stop' });
+    const answer = await shared.ask(SHORT);
+    await shared.ended(answer, 'failed');
+    await shared.openOptions();
+    expect(await page.locator('#guard-action-problem').textContent()).toContain('locked');
+  });
+});

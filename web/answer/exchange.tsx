@@ -1,0 +1,169 @@
+import { type Answer, answerText, isOver, rankWords, type Token } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
+import { AnswerText, placeOf } from 'flinch-react';
+import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
+import { toLines } from '../chats/recording.js';
+import { type Exchange, recordingOf } from '../chats/session.js';
+import { describeError, formatScore, METHOD_WORDS, PART_WORDS, visibleText } from '../words.js';
+import { Chart } from './chart.js';
+import { CopyButton } from './copy-button.js';
+import { FormattedText } from './formatted-text.js';
+import { Legend } from './legend.js';
+import { Notes } from './notes.js';
+import { isCharted, riskOf, scoreOf, shownMethod } from './queries.js';
+import { ReplayBar } from './replay-bar.js';
+import { Rollbacks } from './rollbacks.js';
+import { statusWords } from './status-words.js';
+import { TOKEN_CARD_ID, TokenCard } from './token-card.js';
+
+export interface ExchangeViewProps {
+  readonly exchange: Exchange;
+  /** Method to colour by, if the answer has it. */
+  readonly chosen: Method;
+  readonly formatted: boolean;
+  readonly connected: boolean;
+  /** Whether another question can be asked now. */
+  readonly canAsk: boolean;
+  readonly chartOpen: boolean;
+  readonly onChart: (id: string, open: boolean) => void;
+  readonly onAsk: (question: string) => void;
+}
+
+/** A question and its answer: the text, beside or below it the chart, and what can be done with it. */
+export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
+  const { exchange, chosen, formatted, connected, canAsk, chartOpen, onChart, onAsk } = props;
+  const root = useRef<HTMLElement>(null);
+  const [past, setPast] = useState<Answer | null>(null);
+  const [pointed, setPointed] = useState<{ index: number; from: 'text' | 'chart' } | null>(null);
+  useEffect(() => setPast(null), [exchange]);
+  const answer = past ?? exchange.answer;
+  const over = isOver(exchange.answer);
+  const method = shownMethod(answer, chosen);
+  const active = pointed?.index ?? null;
+  const token = active === null ? undefined : answer.tokens[active];
+  const pointFrom = (from: 'text' | 'chart') => (index: number | null) =>
+    setPointed((before) => {
+      if (index === null) return before?.from === from ? null : before;
+      return before?.index === index && before.from === from ? before : { index, from };
+    });
+  const find = (index: number) => root.current?.querySelector(`.text [data-index="${index}"]`) ?? null;
+  const text = { answer, method, active, onPoint: pointFrom('text') };
+  return (
+    <section className="exchange" ref={root}>
+      <p className="question">{exchange.question}</p>
+      <article
+        className="answer"
+        aria-label="Answer"
+        aria-busy={!over}
+        data-state={exchange.answer.phase === 'waiting' ? 'streaming' : exchange.answer.phase}
+      >
+        {exchange.file && <p className="notes">A saved answer, opened from {exchange.file}.</p>}
+        <Notes answer={answer} />
+        <div className="text">
+          {formatted ? (
+            <FormattedText {...text} describedBy={TOKEN_CARD_ID} />
+          ) : (
+            <AnswerText {...text} describedBy={TOKEN_CARD_ID} labelOf={(each) => labelOf(each, method)} />
+          )}
+        </div>
+        {answer.error && (
+          <p className="failure" role="alert">
+            {describeError(answer.error)}
+          </p>
+        )}
+        <p className="status">{statusWords(exchange, answer, method, connected)}</p>
+        <Rollbacks answer={answer} />
+        {over && (
+          <div className="foot">
+            {exchange.events.length > 0 && answer.tokens.length + exchange.answer.tokens.length > 0 && (
+              <ReplayBar key={exchange.id} recording={recordingOf(exchange)} onShow={setPast} />
+            )}
+            {exchange.answer.tokens.length > 0 && <CopyButton text={() => answerText(answer)} />}
+            {exchange.answer.tokens.length > 0 && (
+              <button type="button" className="quiet" onClick={() => save(exchange)}>
+                Save
+              </button>
+            )}
+            <button
+              type="button"
+              className="quiet"
+              disabled={!canAsk}
+              onClick={() => onAsk(exchange.question)}
+            >
+              Ask again
+            </button>
+          </div>
+        )}
+      </article>
+      {isCharted(answer) && (
+        <details className="chart" open={chartOpen}>
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: a summary is a button */}
+          <summary
+            onClick={(event) => {
+              event.preventDefault();
+              onChart(exchange.id, !chartOpen);
+            }}
+          >
+            Chart
+          </summary>
+          {chartOpen && (
+            <>
+              <Chart
+                answer={answer}
+                method={method}
+                active={active}
+                onPoint={pointFrom('chart')}
+                onPick={(index) => {
+                  find(index)?.scrollIntoView({ block: 'center' });
+                  setPointed({ index, from: 'text' });
+                }}
+              />
+              <Legend answer={answer} method={method} />
+            </>
+          )}
+        </details>
+      )}
+      {token && (
+        <TokenCard
+          answer={answer}
+          token={token}
+          method={method}
+          anchor={() => {
+            const at = find(token.index);
+            return at && { token: placeOf(at), beside: besideOf(root.current) };
+          }}
+        />
+      )}
+    </section>
+  );
+});
+
+/** The legend, where it is beside the text: the chart above it is not to be covered. */
+function besideOf(exchange: HTMLElement | null): DOMRect | null {
+  const text = exchange?.querySelector('.answer')?.getBoundingClientRect();
+  const chart = exchange?.querySelector('.chart');
+  const place = (chart?.querySelector('.legend') ?? chart)?.getBoundingClientRect();
+  return text && place && place.left >= text.right ? place : null;
+}
+
+/** What screen readers say of a token. */
+function labelOf(token: Token, method: Method): string {
+  const score = scoreOf(token, method);
+  const risk = riskOf(token, method);
+  return [
+    visibleText(token.partText ?? token.text),
+    ...(score === null ? [] : [`${METHOD_WORDS[method].noun} ${formatScore(score)}`]),
+    ...(risk === null ? [] : [rankWords(risk, 'token')]),
+    ...(token.part ? [PART_WORDS[token.part]] : []),
+    ...(token.inserted ? ['inserted by the guard'] : []),
+  ].join(', ');
+}
+
+function save(exchange: Exchange): void {
+  const url = URL.createObjectURL(new Blob([toLines(recordingOf(exchange))], { type: 'application/jsonl' }));
+  const link = document.createElement('a');
+  Object.assign(link, { href: url, download: 'flinch-answer.jsonl' });
+  link.click();
+  // The download has its own reference by then.
+  setTimeout(() => URL.revokeObjectURL(url), 0);
+}

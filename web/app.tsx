@@ -1,0 +1,154 @@
+import { type ReactNode, type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Announcer } from './announcer.js';
+import { Composer } from './ask/composer.js';
+import { Options } from './ask/options.js';
+import { ChatList } from './chats/chat-list.js';
+import { HelpDialog } from './help-dialog.js';
+import { PageHeader } from './page-header.js';
+import { isReady, type Page, type PageState } from './page-state.js';
+import { KeyDialog } from './server/key-dialog.js';
+import { problemsOf } from './settings.js';
+import { Transcript } from './transcript.js';
+
+/** How long a deleted chat can be put back. */
+const UNDO_MS = 10_000;
+
+export function App({ page }: { readonly page: Page }): ReactNode {
+  const state = useSyncExternalStore(page.subscribe, page.snapshot);
+  const { settings, model, exchanges, key, deleted } = state;
+  const [dialog, setDialog] = useState<'help' | 'chats' | null>(null);
+  const [options, setOptions] = useState(false);
+  const question = useRef<HTMLTextAreaElement>(null);
+  const current = exchanges.at(-1);
+  const ready = isReady(state);
+  const busy = exchanges.some(({ answer }) => answer.phase === 'waiting' || answer.phase === 'streaming');
+  const ask = (text: string): boolean => {
+    if (Object.keys(problemsOf(settings)).length > 0) setOptions(true); // they say what is wrong
+    return page.ask(text);
+  };
+  useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
+  useEffect(() => question.current?.focus(), []);
+  useEffect(() => {
+    if (!deleted) return;
+    const timer = setTimeout(() => page.forgetDeleted(), UNDO_MS);
+    return () => clearTimeout(timer);
+  }, [deleted]);
+  return (
+    <>
+      <PageHeader
+        state={state}
+        onModel={(id) => page.choose(id)}
+        onChats={() => setDialog('chats')}
+        onNewChat={() => {
+          page.newChat();
+          question.current?.focus();
+        }}
+        onHelp={() => setDialog('help')}
+      />
+      <Notice state={state} onRetry={() => page.retry()} />
+      <Transcript state={state} ready={ready} onAsk={ask} />
+      <section className="bottom" aria-label="Ask">
+        {options && (
+          <Options
+            settings={settings}
+            model={model}
+            refused={refusedField(state)}
+            onChange={(change) => page.change(change)}
+            onFile={(file) => void page.openFile(file)}
+          />
+        )}
+        <Composer
+          field={question}
+          busy={busy}
+          canAsk={ready}
+          options={options}
+          changed={hasChanges(state)}
+          onOptions={() => setOptions(!options)}
+          onAsk={ask}
+          onStop={() => {
+            page.stop();
+            question.current?.focus();
+          }}
+        />
+      </section>
+      <Announcer exchange={current} />
+      {deleted && (
+        <p className="toast" role="status">
+          “{deleted.title}” is deleted.
+          <button type="button" className="quiet" onClick={() => void page.undo()}>
+            Undo
+          </button>
+        </p>
+      )}
+      {dialog === 'help' && <HelpDialog onClose={() => setDialog(null)} />}
+      {dialog === 'chats' && (
+        <ChatList
+          chats={state.chats}
+          onOpen={(id) => void page.openChat(id)}
+          onDelete={(chat) => void page.deleteChat(chat)}
+          onClose={() => setDialog(null)}
+        />
+      )}
+      {key !== 'none' && (
+        <KeyDialog
+          refused={key === 'refused'}
+          onEnter={(entered) => page.enter(entered)}
+          onClose={() => page.dismissKey()}
+        />
+      )}
+    </>
+  );
+}
+
+/** What keeps the page from its server, or its model from taking questions. */
+function Notice({ state, onRetry }: { readonly state: PageState; readonly onRetry: () => void }): ReactNode {
+  const { lost, problem, model } = state;
+  const unavailable = model?.problem ? `${model.id} takes no questions now: ${model.problem}.` : null;
+  const words = lost ?? problem ?? unavailable;
+  return (
+    <div id="notice" role="alert" hidden={words === null}>
+      <span>{words}</span>
+      {words !== null && (
+        <button type="button" className="quiet" onClick={onRetry}>
+          Try now
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The field of the last question that the server refused, with its reason. */
+function refusedField({ exchanges }: PageState): Readonly<Record<string, string>> {
+  const { param = null, message = '' } = exchanges.at(-1)?.answer.error ?? {};
+  return param === null ? {} : { [param.replace(/^guard\./, '')]: message };
+}
+
+const hasChanges = ({ settings }: PageState): boolean =>
+  [settings.temperature, settings.system, settings.colours, ...Object.values(settings.guard)].some(Boolean);
+
+interface Shortcuts {
+  readonly stop: () => void;
+  readonly help: () => void;
+  readonly question: RefObject<HTMLTextAreaElement | null>;
+}
+
+/** Keys that work wherever the focus is, but in a field that takes text. They are listed in the help. */
+function useShortcuts(shortcuts: Shortcuts): void {
+  const latest = useRef(shortcuts);
+  latest.current = shortcuts;
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      const { key, target } = event;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+      if (key === 'Escape') latest.current.stop();
+      const typing = target instanceof Element && target.matches('input, textarea, select');
+      if (typing) return;
+      if (key === '?') latest.current.help();
+      else if (key === '/') latest.current.question.current?.focus();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', listener);
+    return () => document.removeEventListener('keydown', listener);
+  }, []);
+}

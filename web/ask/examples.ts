@@ -1,0 +1,41 @@
+import type { Model } from '../server/models.js';
+
+export interface Example {
+  readonly name: string;
+  readonly question: string;
+}
+
+/** Questions of the kinds that the embedded model was trained on, and one that it was not. */
+const PROBLEMS: readonly Example[] = [
+  { name: 'Arithmetic', question: 'What is (47 - 12) * 3 + 8?' },
+  {
+    name: 'Story',
+    question:
+      'Leo has 14 stones. Leo loses 11. Leo buys 5 bags of 9 stones. Leo gives 22 to Sue. How many stones does Leo have now?',
+  },
+  { name: 'Percent', question: 'A lamp costs 2800 dollars. The price falls by 10%. What is the price now?' },
+  {
+    name: 'Clock',
+    question:
+      'Kofi starts at 13:45. The first part takes 20 minutes. A break takes 1 hour and 15 minutes. The last part takes 10 minutes. What time is it at the end?',
+  },
+  {
+    name: 'Walk',
+    question:
+      'You stand at (0, 0) facing north. Turn left. Walk 9 steps. Take 12 steps. Turn right. Walk 9 steps. Where are you?',
+  },
+  { name: 'Something else', question: 'What is the capital of France?' },
+];
+
+const QUESTIONS: readonly Example[] = [
+  { name: 'A fact', question: 'What is the capital of France?' },
+  { name: 'A wrong premise', question: 'When did Albert Einstein win the football World Cup?' },
+  {
+    name: 'A sum',
+    question: 'A shirt costs 20 dollars and is reduced by 25 %. What does it cost now? Explain each step.',
+  },
+  { name: 'A story', question: 'Write a short story about a lighthouse keeper.' },
+];
+
+export const examplesFor = ({ embedded }: Pick<Model, 'embedded'>): readonly Example[] =>
+  embedded ? PROBLEMS : QUESTIONS;

@@ -1,0 +1,199 @@
+import type { GenerationRequest, GuardRequest, Message, ResumePlace } from 'flinch-client';
+import { type Answer, answerOf, answerText, FlinchError, isOver } from 'flinch-client';
+import type { GenerationEvent } from 'flinch-client/protocol';
+import { catchError, concat, from, type Observable, Subscription, tap } from 'rxjs';
+import { durationOf, type RecordedEvent, type Recording, Replay } from './recording.js';
+
+export interface Exchange {
+  readonly id: string;
+  readonly question: string;
+  readonly model: string;
+  readonly answer: Answer;
+  /** Events so far; the list grows. */
+  readonly events: readonly RecordedEvent[];
+  /** Earlier exchanges that the model was not told, because its context has no room for them. */
+  readonly leftOut: number;
+  /** The file that it was opened from. */
+  readonly file?: string;
+}
+
+export interface AskOptions {
+  readonly model: string;
+  /** Absent: the model's own. */
+  readonly temperature?: number;
+  readonly guard: GuardRequest;
+  /** Absent: none. */
+  readonly system?: string;
+  /** Most probable tokens to list for each; absent: as many as the card shows, or fewer where there are fewer. */
+  readonly topLogprobs?: number;
+}
+
+export interface SessionOptions {
+  readonly generate: (request: GenerationRequest) => Observable<GenerationEvent>;
+  /** The rest of an answer that was under way when the page was loaded. */
+  readonly resume: (place: ResumePlace) => Observable<GenerationEvent>;
+  readonly nowMs: () => number;
+  readonly changed: (exchange: Exchange) => void;
+}
+
+/** Part of the earlier exchanges that is left out at a time where the context has no room for them. */
+const LEFT_OUT_SHARE = 0.25;
+
+/** Most probable tokens that the card of a token lists. */
+export const ALTERNATIVES = 5;
+
+/** The exchanges of this page. Knows no DOM and no socket. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #exchanges = new Map<string, Exchange>();
+  #count = 0;
+  #running: Subscription | null = null;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  get exchanges(): Exchange[] {
+    return [...this.#exchanges.values()];
+  }
+
+  /** The exchange whose answer is being written; there is at most one. */
+  get current(): Exchange | null {
+    return this.exchanges.find(({ answer }) => !isOver(answer)) ?? null;
+  }
+
+  /** The model is told the earlier questions and answers, too. */
+  ask(question: string, options: AskOptions): void {
+    const { generate, nowMs } = this.#options;
+    const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
+    const earlier = this.exchanges.filter(({ answer }) => answer.phase === 'done');
+    const id = this.#nextId();
+    const events: RecordedEvent[] = [];
+    const start = nowMs();
+    const settings = {
+      model,
+      guard,
+      ...(topLogprobs > 0 && { top_logprobs: topLogprobs }),
+      // An upstream's capabilities may change after the page has asked for them.
+      clamp: true,
+      ...(temperature !== undefined && { temperature }),
+    };
+    let leftOut = 0;
+    const told = (): Observable<GenerationEvent> => {
+      const messages: Message[] = [
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+        ...messagesOf(earlier.slice(leftOut)),
+        { role: 'user', content: question },
+      ];
+      return generate({ ...settings, messages }).pipe(
+        catchError((error: unknown) => {
+          const isFull = error instanceof FlinchError && error.code === 'context_length_exceeded';
+          if (!isFull || leftOut === earlier.length) throw error;
+          leftOut += Math.ceil((earlier.length - leftOut) * LEFT_OUT_SHARE);
+          return told();
+        }),
+      );
+    };
+    this.#write(told().pipe(tap((event) => events.push({ atMs: nowMs() - start, event }))), (answer) => ({
+      id,
+      question,
+      model,
+      answer,
+      events,
+      leftOut,
+    }));
+  }
+
+  /** Goes on with an answer that was being written when the page was left. */
+  resume(recording: Recording): void {
+    const { question, model } = recording;
+    const events = [...recording.events];
+    const place = placeAfter(events);
+    if (!place) return;
+    const id = this.#nextId();
+    const start = this.#options.nowMs() - durationOf(recording);
+    const rest = this.#options
+      .resume(place)
+      .pipe(tap((event) => events.push({ atMs: this.#options.nowMs() - start, event })));
+    this.#write(concat(from(recording.events.map(({ event }) => event)), rest), (answer) => ({
+      ...{ id, question, model, answer, events, leftOut: 0 },
+    }));
+  }
+
+  #write(events: Observable<GenerationEvent>, exchangeOf: (answer: Answer) => Exchange): void {
+    const subscription = new Subscription();
+    this.#running = subscription;
+    subscription.add(events.pipe(answerOf()).subscribe((answer) => this.#set(exchangeOf(answer))));
+  }
+
+  /** Cancels the answer under way, which stays as it stands. */
+  stop(): void {
+    const exchange = this.current;
+    if (!exchange) return;
+    this.#running?.unsubscribe();
+    this.#set({ ...exchange, answer: { ...exchange.answer, phase: 'done', finishReason: 'cancelled' } });
+  }
+
+  /** Shows an answer of another time. @param file where it was read from, if not from this chat */
+  open(recording: Recording, file?: string): void {
+    const { question, model, events } = recording;
+    const answer = new Replay(recording).at(durationOf(recording));
+    const whole = isOver(answer)
+      ? answer
+      : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
+    this.#set({
+      id: this.#nextId(),
+      question,
+      model,
+      answer: whole,
+      events,
+      leftOut: 0,
+      ...(file && { file }),
+    });
+  }
+
+  /** Forgets all exchanges; an answer under way is cancelled. */
+  clear(): void {
+    this.#running?.unsubscribe();
+    this.#running = null;
+    this.#exchanges.clear();
+  }
+
+  /** Never used twice: a view of an earlier chat must not be taken for one of this. */
+  #nextId(): string {
+    return `exchange-${this.#count++}`;
+  }
+
+  #set(exchange: Exchange): void {
+    this.#exchanges.set(exchange.id, exchange);
+    this.#options.changed(exchange);
+  }
+}
+
+/** After the last of these events; `null` for an answer that had not begun. */
+function placeAfter(events: readonly RecordedEvent[]): ResumePlace | null {
+  const created = events.find(({ event }) => event.type === 'generation.created')?.event;
+  const last = events.at(-1)?.event;
+  if (created?.type !== 'generation.created' || !last) return null;
+  return { responseId: created.response_id, epoch: created.epoch, offset: last.offset + 1 };
+}
+
+const messagesOf = (exchanges: readonly Exchange[]): Message[] =>
+  exchanges.flatMap(({ question, answer }) => [
+    { role: 'user', content: question },
+    { role: 'assistant', content: answerText(answer) },
+  ]);
+
+export const recordingOf = ({ question, model, events, answer }: Exchange): Recording => ({
+  question,
+  model,
+  events,
+  error: answer.error,
+});
+
+/** Tokens per second between the first and the last; null until there are two at different times. */
+export function tokensPerSecond(events: readonly RecordedEvent[]): number | null {
+  const times = events.flatMap(({ atMs, event }) => (event.type === 'token.delta' ? [atMs] : []));
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
+  return last > first ? ((times.length - 1) * 1000) / (last - first) : null;
+}

@@ -1,0 +1,100 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import type { PageState } from './page-state.js';
+import { storedTheme, storeTheme, THEMES } from './stored.js';
+
+export interface PageHeaderProps {
+  readonly state: PageState;
+  readonly onModel: (id: string) => void;
+  readonly onChats: () => void;
+  readonly onNewChat: () => void;
+  readonly onHelp: () => void;
+}
+
+export function PageHeader({ state, onModel, onChats, onNewChat, onHelp }: PageHeaderProps): ReactNode {
+  const { models, model, exchanges, chats } = state;
+  return (
+    <header className="page-header">
+      <h1>
+        <svg className="mark" viewBox="0 0 32 32" aria-hidden="true">
+          <path d="M2 21h8l3 3 5-18 4 20 2-5h6" />
+        </svg>
+        <span>flinch</span>
+      </h1>
+      <p id="connection" data-status={statusOf(state)} role="status">
+        <span className="dot" />
+        <span id="connection-words">{connectionWords(state)}</span>
+      </p>
+      <label>
+        <span className="visually-hidden">Model</span>
+        <select
+          id="model"
+          disabled={models.length === 0}
+          value={model?.id ?? ''}
+          onChange={({ currentTarget }) => onModel(currentTarget.value)}
+        >
+          {models.map(({ id, problem }) => (
+            <option key={id} value={id}>
+              {problem === null ? id : `${id} (unavailable)`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="button" id="chats" className="quiet" disabled={chats.length === 0} onClick={onChats}>
+        Chats
+      </button>
+      <button
+        type="button"
+        id="new-chat"
+        className="quiet"
+        disabled={exchanges.length === 0}
+        aria-label="New chat"
+        onClick={onNewChat}
+      >
+        +
+      </button>
+      <ThemeButton />
+      <button type="button" id="help" className="quiet" aria-label="Help" onClick={onHelp}>
+        ?
+      </button>
+    </header>
+  );
+}
+
+/** Light or dark, as the system has it or as the button says; remembered. */
+function ThemeButton(): ReactNode {
+  const [theme, setTheme] = useState(storedTheme);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto';
+  return (
+    <button
+      type="button"
+      id="theme"
+      className="quiet"
+      aria-label={`Colours: ${theme}`}
+      onClick={() => {
+        storeTheme(next);
+        setTheme(next);
+      }}
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <circle cx="8" cy="8" r="6.5" />
+        <path d="M8 1.5a6.5 6.5 0 0 1 0 13z" />
+      </svg>
+    </button>
+  );
+}
+
+const statusOf = ({ connection, model }: PageState): string =>
+  connection.status === 'open' && model?.problem ? 'waiting' : connection.status;
+
+/** What the page can do now: a server that is there helps nobody while its model is not. */
+function connectionWords({ connection, lost, resumed, model }: PageState): string {
+  if (connection.status === 'open') {
+    if (model?.problem) return `${model.id} is unavailable`;
+    return resumed ? 'Resumed' : 'Connected';
+  }
+  if (connection.status === 'connecting') return lost === null ? 'Connecting' : 'Reconnecting';
+  return connection.status === 'waiting' ? 'Reconnecting' : 'Not connected';
+}

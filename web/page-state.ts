@@ -1,0 +1,290 @@
+import { type ConnectionState, isOver } from 'flinch-client';
+import { ChatStore, type ChatSummary, type KeptChat } from './chats/chat-store.js';
+import { durationOf, fromLines, toLines } from './chats/recording.js';
+import { ALTERNATIVES, type Exchange, recordingOf, Session } from './chats/session.js';
+import { Server } from './server/connection.js';
+import type { Model } from './server/models.js';
+import { guardRequest, problemsOf, type Settings } from './settings.js';
+import { storedKey, storedSettings, storeKey, storeSettings, storeWriting, takeWriting } from './stored.js';
+import { sentence } from './words.js';
+
+/** All that the page shows, but for what is opened, pointed at or typed. */
+export interface PageState {
+  readonly connection: ConnectionState;
+  /** Why there is no connection; kept until there is one, so that the notice does not blink with every attempt. */
+  readonly lost: string | null;
+  /** The connection came back while an answer was under way. */
+  readonly resumed: boolean;
+  readonly problem: string | null;
+  /** Whether the server wants a key, and whether it has refused one. */
+  readonly key: 'none' | 'needed' | 'refused';
+  readonly models: readonly Model[];
+  readonly model: Model | null;
+  readonly settings: Settings;
+  readonly exchanges: readonly Exchange[];
+  readonly chats: readonly ChatSummary[];
+  /** The chat that was deleted last, while it can be put back. */
+  readonly deleted: KeptChat | null;
+}
+
+const NOTHING: PageState = {
+  connection: { status: 'connecting' },
+  lost: null,
+  resumed: false,
+  problem: null,
+  key: 'none',
+  models: [],
+  model: null,
+  settings: storedSettings(),
+  exchanges: [],
+  chats: [],
+  deleted: null,
+};
+
+/** The state of the page and what changes it. Listeners are called once a frame, however many events arrive. */
+export class Page {
+  #state = NOTHING;
+  /** The chat on the page; in the store only once it has an answer. */
+  #chat = chatOfUrl() ?? newChatId();
+  readonly #listeners = new Set<() => void>();
+  #frame = 0;
+  readonly #server: Server;
+  readonly #session: Session;
+  readonly #store: ChatStore;
+  /** True while answers of the store are shown: they are not new. */
+  #restoring = false;
+
+  constructor() {
+    this.#server = new Server({
+      state: (connection) => this.#connected(connection),
+      models: (models) => this.#offer(models),
+      problem: (problem) => this.#set({ problem }),
+      keyNeeded: () => {
+        const key = storedKey() === null ? 'needed' : 'refused';
+        storeKey(null);
+        this.#set({ key });
+      },
+    });
+    this.#session = new Session({
+      generate: (request) => this.#server.generate(request),
+      resume: (place) => this.#server.resume(place),
+      nowMs: () => performance.now(),
+      changed: (exchange) => this.#changed(exchange),
+    });
+    this.#store = new ChatStore((id) => void this.#changedElsewhere(id));
+    window.addEventListener('pagehide', () => this.#leave());
+    window.addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) location.reload(); // its connection is gone
+    });
+    window.addEventListener('hashchange', () => {
+      const id = chatOfUrl();
+      if (id !== null && id !== this.#chat) void this.openChat(id);
+    });
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly snapshot = (): PageState => this.#state;
+
+  /** Shows the chat of the URL, and goes on with the answer that was being written. */
+  async start(): Promise<void> {
+    await Promise.all([this.#list(), this.#show()]);
+    await this.#server.enter(storedKey());
+    const writing = takeWriting();
+    if (writing && writing.chat === this.#chat && this.#state.model) {
+      this.#session.resume(fromLines(writing.lines));
+    }
+  }
+
+  enter(key: string): void {
+    storeKey(key);
+    this.#set({ key: 'none', problem: null });
+    void this.#server.enter(key);
+  }
+
+  dismissKey(): void {
+    this.#set({ key: 'none', problem: 'This server asks for an API key.' });
+  }
+
+  retry(): void {
+    this.#set({ problem: null });
+    if (!this.#server.retry()) void this.#server.enter(storedKey());
+  }
+
+  choose(model: string): void {
+    this.#set({ model: this.#state.models.find(({ id }) => id === model) ?? null });
+  }
+
+  change(settings: Partial<Settings>): void {
+    this.#set({ settings: { ...this.#state.settings, ...settings } });
+    storeSettings(this.#state.settings);
+    this.#tell(); // a field shows what was typed in it at once
+  }
+
+  /** Whether a question can be asked. */
+  get ready(): boolean {
+    return isReady(this.#state);
+  }
+
+  /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
+  ask(text: string): boolean {
+    const { model, settings } = this.#state;
+    if (!model || !this.ready || text.trim() === '' || Object.keys(problemsOf(settings)).length > 0)
+      return false;
+    this.#set({ problem: null, resumed: false });
+    history.replaceState(null, '', `#${this.#chat}`);
+    const { topLogprobs } = model;
+    this.#session.ask(text.trim(), {
+      model: model.id,
+      guard: guardRequest(settings, model),
+      ...(settings.system.trim() !== '' && { system: settings.system.trim() }),
+      ...(topLogprobs !== null && { topLogprobs: Math.min(ALTERNATIVES, topLogprobs) }),
+      ...(settings.temperature !== '' && { temperature: Number(settings.temperature) }),
+    });
+    return true;
+  }
+
+  stop(): void {
+    this.#session.stop();
+  }
+
+  newChat(): void {
+    this.#session.stop();
+    this.#session.clear();
+    this.#chat = newChatId();
+    history.replaceState(null, '', location.pathname + location.search);
+    this.#set({ exchanges: [], problem: null });
+  }
+
+  async openChat(id: string): Promise<void> {
+    this.newChat();
+    this.#chat = id;
+    history.replaceState(null, '', `#${id}`);
+    await this.#show();
+  }
+
+  async deleteChat(chat: ChatSummary): Promise<void> {
+    if (chat.id === this.#chat) this.newChat();
+    const deleted = await this.#store.remove(chat);
+    this.#set({ deleted });
+    await this.#list();
+  }
+
+  /** Puts back the chat that was deleted last. */
+  async undo(): Promise<void> {
+    const { deleted } = this.#state;
+    this.#set({ deleted: null });
+    if (deleted) await this.#store.putBack(deleted);
+    await this.#list();
+  }
+
+  forgetDeleted(): void {
+    this.#set({ deleted: null });
+  }
+
+  /** Shows a saved answer, which is not kept in the chat. */
+  async openFile(file: File): Promise<void> {
+    try {
+      const recording = fromLines(await file.text());
+      this.#restoring = true;
+      this.#session.open(recording, file.name);
+    } catch (error) {
+      this.#set({ problem: error instanceof Error ? `${file.name}: ${error.message}.` : String(error) });
+    } finally {
+      this.#restoring = false;
+    }
+  }
+
+  #connected(connection: ConnectionState): void {
+    const { lost } = this.#state;
+    if (connection.status === 'waiting')
+      this.#set({ connection, lost: `${sentence(connection.error.message)} Reconnecting…` });
+    else if (connection.status === 'closed' && connection.error)
+      this.#set({ connection, lost: sentence(connection.error.message) });
+    else if (connection.status === 'open') {
+      this.#set({ connection, resumed: lost !== null && this.#session.current !== null, lost: null });
+      if (lost !== null) void this.#server.refresh();
+    } else this.#set({ connection });
+  }
+
+  #offer(models: readonly Model[]): void {
+    const before = this.#state.model?.id;
+    this.#set({ models, model: models.find(({ id }) => id === before) ?? models[0] ?? null });
+  }
+
+  #changed(exchange: Exchange): void {
+    const chat = this.#chat;
+    this.#set({ exchanges: this.#session.exchanges });
+    if (this.#restoring || !isOver(exchange.answer)) return;
+    if (exchange.answer.phase === 'failed') void this.#server.refresh();
+    const title = this.#session.exchanges[0]?.question ?? exchange.question;
+    void this.#keep({ id: chat, title, atMs: Date.now() }, exchange);
+  }
+
+  async #keep(chat: ChatSummary, exchange: Exchange): Promise<void> {
+    try {
+      await this.#store.add(chat, recordingOf(exchange));
+      await this.#list();
+    } catch (error) {
+      this.#set({ problem: `This browser does not keep the chat: ${String(error)}` });
+    }
+  }
+
+  async #list(): Promise<void> {
+    try {
+      this.#set({ chats: await this.#store.list() });
+    } catch (error) {
+      this.#set({ problem: `This browser keeps no chats: ${String(error)}` });
+    }
+  }
+
+  /** Shows what the store has of the chat. */
+  async #show(): Promise<void> {
+    const chat = this.#chat;
+    const recordings = await this.#store.load(chat).catch(() => []); // `#list` has said why
+    if (chat !== this.#chat) return;
+    this.#restoring = true;
+    this.#session.clear();
+    for (const recording of recordings) this.#session.open(recording);
+    this.#restoring = false;
+    this.#set({ exchanges: this.#session.exchanges });
+  }
+
+  async #changedElsewhere(id: string): Promise<void> {
+    await this.#list();
+    if (id === this.#chat && !this.#session.current) await this.#show();
+  }
+
+  /** The answer under way stays on the server, and goes on when the page is loaded again. */
+  #leave(): void {
+    const { current } = this.#session;
+    if (!current || durationOf(recordingOf(current)) === 0) return;
+    if (storeWriting(this.#chat, toLines(recordingOf(current)))) this.#server.detach();
+  }
+
+  #set(change: Partial<PageState>): void {
+    this.#state = { ...this.#state, ...change };
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => this.#tell());
+  }
+
+  #tell(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const isReady = ({ connection, model, exchanges }: PageState): boolean =>
+  connection.status === 'open' && model !== null && exchanges.every(({ answer }) => isOver(answer));
+
+const chatOfUrl = (): string | null => /^#([\w-]{8,})$/.exec(location.hash)?.[1] ?? null;
+
+/** `crypto.randomUUID` is missing in pages that came by plain HTTP. */
+const newChatId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );

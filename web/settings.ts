@@ -1,0 +1,196 @@
+import type { GuardRequest } from 'flinch-client';
+import { DEFAULT_METHODS, type Method, PROBABILITY_METHODS } from 'flinch-client/protocol';
+import type { Model, Policy } from './server/models.js';
+import { isMethod } from './words.js';
+
+/** What the user has set; an empty text leaves a field to the operator, or to the model. */
+export interface Settings {
+  readonly temperature: string;
+  readonly system: string;
+  /** Method to colour by; by default the one that judges. */
+  readonly colours: string;
+  readonly view: string;
+  /** Fields of the guard, by their names. */
+  readonly guard: Readonly<Partial<Record<GuardFieldName, string>>>;
+}
+
+export const NO_SETTINGS: Settings = {
+  temperature: '',
+  system: '',
+  colours: '',
+  view: 'formatted',
+  guard: {},
+};
+
+export type GuardFieldName =
+  | 'action'
+  | 'act_on'
+  | 'rate'
+  | 'per'
+  | 'method'
+  | 'schedule'
+  | 'delivery'
+  | 'candidates'
+  | 'choose';
+
+/** A field of the guard as the page offers it: the API's name, values and default. */
+export interface GuardField {
+  readonly name: GuardFieldName;
+  readonly label: string;
+  readonly hint: string;
+  /** Values of a choice; for numbers their bounds. */
+  readonly values?: readonly string[];
+  readonly bounds?: readonly [least: number, most: number];
+  /** In percent of the API's value. */
+  readonly percent?: true;
+  readonly unset: string;
+  /** Whether it has a meaning with this action. */
+  readonly onlyFor?: readonly string[];
+}
+
+export const GUARD_FIELDS: readonly GuardField[] = [
+  {
+    name: 'action',
+    label: 'Action',
+    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again, reflect asks the model to check it.',
+    values: ['annotate', 'stop', 'rollback', 'reflect'],
+    unset: 'annotate',
+  },
+  {
+    name: 'rate',
+    label: 'Rate, %',
+    hint: 'The false-alarm rate: the share of ordinary steps, tokens or answers that are flagged.',
+    bounds: [0.01, 99.9],
+    percent: true,
+    unset: '2',
+  },
+  {
+    name: 'per',
+    label: 'Per',
+    hint: 'What the rate is a share of.',
+    values: ['step', 'token', 'answer'],
+    unset: 'step',
+  },
+  {
+    name: 'method',
+    label: 'Method',
+    hint: 'The score that steps are judged by.',
+    values: [],
+    unset: 'that of the model',
+  },
+  {
+    name: 'act_on',
+    label: 'Act on',
+    hint: 'step: the action is taken at the end of a flagged step. spike: at once, on a token that alone reaches the threshold.',
+    values: ['step', 'spike'],
+    unset: 'step',
+    onlyFor: ['stop', 'rollback'],
+  },
+  {
+    name: 'candidates',
+    label: 'Candidates',
+    hint: 'How many other continuations are sampled.',
+    bounds: [1, 16],
+    unset: '4',
+    onlyFor: ['rollback'],
+  },
+  {
+    name: 'choose',
+    label: 'Choose',
+    hint: 'majority: what most candidates say. uncertainty: the candidate with the lowest mean score.',
+    values: ['majority', 'uncertainty'],
+    unset: 'majority',
+    onlyFor: ['rollback'],
+  },
+  {
+    name: 'schedule',
+    label: 'Schedule',
+    hint: 'windowed: every token is scored. lazy: only doubtful tokens.',
+    values: ['windowed', 'lazy'],
+    unset: 'windowed',
+  },
+  {
+    name: 'delivery',
+    label: 'Delivery',
+    hint: 'immediate: tokens as they are written, which may be taken back. held: whole steps, once they are final.',
+    values: ['immediate', 'held'],
+    unset: 'immediate',
+  },
+];
+
+/** The value that an operator's policy gives a field, as the field shows it; `null` if it gives none. */
+export function policyValue({ name, percent }: GuardField, policy: Policy | null): string | null {
+  const value = policy?.defaults[name];
+  if (value === undefined) return null;
+  return percent ? String(Number(value) * 100) : String(value);
+}
+
+/** The policy that locks a field; `null` if none does. */
+export const lockOf = ({ name }: GuardField, policy: Policy | null): string | null =>
+  policy?.locked[name === 'schedule' ? 'scoring' : name] ?? null;
+
+/** The action in force: what is set, or the operator's, or the usual one. */
+export function actionOf({ guard }: Settings, policy: Policy | null): string {
+  const [field] = GUARD_FIELDS;
+  const set = field && lockOf(field, policy) === null ? guard.action : '';
+  return set || (field && policyValue(field, policy)) || 'annotate';
+}
+
+/** Why a value cannot be used; `null` if it can. */
+export function problemOf(value: string, [least, most]: readonly [number, number]): string | null {
+  if (value === '') return null;
+  const number = Number(value);
+  return Number.isFinite(number) && number >= least && number <= most ? null : `${least} to ${most}`;
+}
+
+export const TEMPERATURES = [0, 2] as const;
+
+/** The fields that cannot be used, with why. */
+export function problemsOf(settings: Settings): Readonly<Record<string, string>> {
+  const problems = GUARD_FIELDS.flatMap(({ name, bounds }) => {
+    const problem = bounds ? problemOf(settings.guard[name] ?? '', bounds) : null;
+    return problem ? [[name, problem] as const] : [];
+  });
+  const temperature = problemOf(settings.temperature, TEMPERATURES);
+  return Object.fromEntries([...problems, ...(temperature ? [['temperature', temperature] as const] : [])]);
+}
+
+/** The guard that is asked for: fields that are set, unlocked, and mean something. */
+export function guardRequest(settings: Settings, model: Pick<Model, 'policy'>): GuardRequest {
+  const action = actionOf(settings, model.policy);
+  const set = (name: GuardFieldName): string => {
+    const field = GUARD_FIELDS.find((each) => each.name === name);
+    if (!field || lockOf(field, model.policy) !== null) return '';
+    return field.onlyFor && !field.onlyFor.includes(action) ? '' : (settings.guard[name] ?? '');
+  };
+  const [asked, colours] = [set('method'), settings.colours];
+  const method = isMethod(asked) ? asked : null;
+  const further = [method, isMethod(colours) ? colours : null].flatMap((each) =>
+    each === null || PROBABILITY_METHODS.some((cheap) => cheap === each) ? [] : [each],
+  );
+  const chosen = {
+    action: oneOf(set('action'), 'annotate', 'stop', 'rollback', 'reflect'),
+    act_on: oneOf(set('act_on'), 'step', 'spike'),
+    per: oneOf(set('per'), 'step', 'token', 'answer'),
+    choose: oneOf(set('choose'), 'majority', 'uncertainty'),
+    delivery: oneOf(set('delivery'), 'immediate', 'held'),
+  };
+  const schedule = oneOf(set('schedule'), 'windowed', 'lazy');
+  return {
+    ...(chosen.action && { action: chosen.action }),
+    ...(chosen.act_on && { act_on: chosen.act_on }),
+    ...(chosen.per && { per: chosen.per }),
+    ...(chosen.choose && { choose: chosen.choose }),
+    ...(chosen.delivery && { delivery: chosen.delivery }),
+    ...(method && { method }),
+    ...(set('rate') !== '' && { rate: Number(set('rate')) / 100 }),
+    ...(set('candidates') !== '' && { candidates: Number(set('candidates')) }),
+    ...(schedule && { scoring: { schedule } }),
+    // An operator may have left out those that take passes.
+    ...(further.length > 0 &&
+      !model.policy?.locked.methods && { methods: [...new Set<Method>([...DEFAULT_METHODS, ...further])] }),
+  };
+}
+
+const oneOf = <Value extends string>(value: string, ...values: readonly Value[]): Value | undefined =>
+  values.find((each) => each === value);

@@ -1,0 +1,80 @@
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ExchangeView } from './answer/exchange.js';
+import { Introduction } from './ask/introduction.js';
+import type { PageState } from './page-state.js';
+import { storeChart, storedChart } from './stored.js';
+import { ALWAYS_THERE, isMethod } from './words.js';
+
+/** Distance to the end of the text at which the view still follows it. */
+const NEAR_END_PX = 48;
+/** From this width on the chart is beside the text, and open. */
+const WIDE = '(min-width: 64rem)';
+
+export interface TranscriptProps {
+  readonly state: PageState;
+  /** Whether a question can be asked. */
+  readonly ready: boolean;
+  readonly onAsk: (question: string) => boolean;
+}
+
+/** The questions and answers, or what to ask first. It follows the text until it is scrolled away from its end. */
+export function Transcript({ state, ready, onAsk }: TranscriptProps): ReactNode {
+  const { exchanges, model, settings, connection } = state;
+  const last = exchanges.at(-1)?.id ?? null;
+  const scroller = useFollowing(exchanges, last);
+  const [openChart, setOpenChart] = useState<string | null>(null);
+  useEffect(() => {
+    // It is open where there is room for it, unless the user has folded the last one.
+    setOpenChart((storedChart() ?? matchMedia(WIDE).matches) ? last : null);
+  }, [last]);
+  const toggleChart = useCallback((id: string, open: boolean) => {
+    storeChart(open);
+    setOpenChart(open ? id : null);
+  }, []);
+  const latest = useRef(onAsk);
+  latest.current = onAsk;
+  const ask = useCallback((question: string) => void latest.current(question), []);
+  return (
+    <main ref={scroller.ref} onScroll={scroller.onScroll}>
+      {exchanges.length === 0 && model && <Introduction model={model} canAsk={ready} onAsk={ask} />}
+      {exchanges.map((exchange) => (
+        <ExchangeView
+          key={exchange.id}
+          exchange={exchange}
+          chosen={isMethod(settings.colours) ? settings.colours : (model?.method ?? ALWAYS_THERE)}
+          formatted={settings.view !== 'plain'}
+          connected={connection.status === 'open'}
+          canAsk={ready}
+          chartOpen={openChart === exchange.id}
+          onChart={toggleChart}
+          onAsk={ask}
+        />
+      ))}
+    </main>
+  );
+}
+
+/** Keeps the end of the last answer in view whenever `drawn` changes. */
+function useFollowing(drawn: unknown, last: string | null) {
+  const ref = useRef<HTMLElement>(null);
+  const follows = useRef(true);
+  /** How far the end of the last answer is below the view. */
+  const beyond = (): number => {
+    const end = [...(ref.current?.querySelectorAll('.answer') ?? [])].at(-1);
+    if (!ref.current || !end) return 0;
+    return end.getBoundingClientRect().bottom - ref.current.getBoundingClientRect().bottom;
+  };
+  useLayoutEffect(() => {
+    follows.current = true;
+  }, [last]);
+  useLayoutEffect(() => {
+    const distance = beyond();
+    if (ref.current && follows.current && distance > 0) ref.current.scrollTop += distance;
+  }, [drawn, last]);
+  return {
+    ref,
+    onScroll: () => {
+      follows.current = beyond() < NEAR_END_PX;
+    },
+  };
+}

@@ -2,7 +2,7 @@ import { answerText, isOver } from 'flinch-client';
 import { type ReactNode, useEffect, useState } from 'react';
 import { methodsOf, shownMethod, strongest, unscoredTokens } from './answer/queries.js';
 import type { Exchange } from './chats/session.js';
-import { ALWAYS_THERE, countTokens, finishWords, formatScore, METHOD_WORDS } from './words.js';
+import { countTokens, finishWords, formatScore, METHOD_WORDS } from './words.js';
 
 /** Tells screen readers that writing began, and once at the end the whole answer and its weakest spot. */
 export function Announcer({ exchange }: { readonly exchange: Exchange | undefined }): ReactNode {
@@ -26,7 +26,7 @@ export function Announcer({ exchange }: { readonly exchange: Exchange | undefine
 
 function resultWords({ answer }: Exchange): string {
   if (answer.phase === 'failed') return ''; // the failure is an alert
-  const method = shownMethod(answer, ALWAYS_THERE);
+  const method = shownMethod(answer, null);
   const top = strongest(answer, method);
   const unscored = methodsOf(answer).length > 0 ? unscoredTokens(answer, method) : 0;
   const parts = [

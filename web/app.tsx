@@ -23,7 +23,7 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   const ready = isReady(state);
   const busy = exchanges.some(({ answer }) => answer.phase === 'waiting' || answer.phase === 'streaming');
   const ask = (text: string): boolean => {
-    if (Object.keys(problemsOf(settings)).length > 0) setOptions(true); // they say what is wrong
+    if (Object.keys(problemsOf(settings, model?.policy ?? null)).length > 0) setOptions(true); // they say what is wrong
     return page.ask(text);
   };
   useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
@@ -72,7 +72,7 @@ export function App({ page }: { readonly page: Page }): ReactNode {
         />
       </section>
       <Announcer exchange={current} />
-      {deleted && (
+      {deleted && dialog !== 'chats' && (
         <p className="toast" role="status">
           “{deleted.title}” is deleted.
           <button type="button" className="quiet" onClick={() => void page.undo()}>
@@ -84,15 +84,23 @@ export function App({ page }: { readonly page: Page }): ReactNode {
       {dialog === 'chats' && (
         <ChatList
           chats={state.chats}
-          onOpen={(id) => void page.openChat(id)}
+          deleted={deleted}
+          onOpen={(id) => {
+            void page.openChat(id);
+            question.current?.focus();
+          }}
           onDelete={(chat) => void page.deleteChat(chat)}
+          onUndo={() => void page.undo()}
           onClose={() => setDialog(null)}
         />
       )}
       {key !== 'none' && (
         <KeyDialog
           refused={key === 'refused'}
-          onEnter={(entered) => page.enter(entered)}
+          onEnter={(entered) => {
+            page.enter(entered);
+            question.current?.focus();
+          }}
           onClose={() => page.dismissKey()}
         />
       )}
@@ -139,7 +147,8 @@ function useShortcuts(shortcuts: Shortcuts): void {
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
       const { key, target } = event;
-      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (document.querySelector('dialog[open]')) return;
       if (key === 'Escape') latest.current.stop();
       const typing = target instanceof Element && target.matches('input, textarea, select');
       if (typing) return;

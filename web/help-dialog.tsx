@@ -24,7 +24,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): React
         with the keys, to see its numbers. In the chart, a click goes to a token, and dragging zooms in.
       </p>
       <h3>Words</h3>
-      <dl className="words">
+      <dl>
         {GLOSSARY.map(({ word, meaning }) => (
           <div key={word}>
             <dt>{word}</dt>
@@ -33,7 +33,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): React
         ))}
       </dl>
       <h3>Keys</h3>
-      <dl className="keys">
+      <dl>
         {KEYS.map(([keys, does]) => (
           <div key={does}>
             <dt>

@@ -1,11 +1,21 @@
 import { type ConnectionState, isOver } from 'flinch-client';
 import { ChatStore, type ChatSummary, type KeptChat } from './chats/chat-store.js';
-import { durationOf, fromLines, toLines } from './chats/recording.js';
+import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session } from './chats/session.js';
 import { Server } from './server/connection.js';
 import type { Model } from './server/models.js';
 import { guardRequest, problemsOf, type Settings } from './settings.js';
-import { storedKey, storedSettings, storeKey, storeSettings, storeWriting, takeWriting } from './stored.js';
+import {
+  forgetWriting,
+  storeDraft,
+  storedDraft,
+  storedKey,
+  storedSettings,
+  storedWriting,
+  storeKey,
+  storeSettings,
+  storeWriting,
+} from './stored.js';
 import { sentence } from './words.js';
 
 /** All that the page shows, but for what is opened, pointed at or typed. */
@@ -41,7 +51,7 @@ const NOTHING: PageState = {
   deleted: null,
 };
 
-/** The state of the page and what changes it. Listeners are called once a frame, however many events arrive. */
+/** The state of the page and what changes it. Events are told to listeners once a frame, however many arrive. */
 export class Page {
   #state = NOTHING;
   /** The chat on the page; in the store only once it has an answer. */
@@ -53,6 +63,10 @@ export class Page {
   readonly #store: ChatStore;
   /** True while answers of the store are shown: they are not new. */
   #restoring = false;
+  /** Whether the chat is loaded. */
+  #loaded = false;
+  /** The page is about to go. */
+  #leaving = false;
 
   constructor() {
     this.#server = new Server({
@@ -89,14 +103,9 @@ export class Page {
 
   readonly snapshot = (): PageState => this.#state;
 
-  /** Shows the chat of the URL, and goes on with the answer that was being written. */
+  /** Connects, and shows the chat of the URL. */
   async start(): Promise<void> {
-    await Promise.all([this.#list(), this.#show()]);
-    await this.#server.enter(storedKey());
-    const writing = takeWriting();
-    if (writing && writing.chat === this.#chat && this.#state.model) {
-      this.#session.resume(fromLines(writing.lines));
-    }
+    await Promise.all([this.#list(), this.#show(), this.#server.enter(storedKey())]);
   }
 
   enter(key: string): void {
@@ -124,16 +133,11 @@ export class Page {
     this.#tell(); // a field shows what was typed in it at once
   }
 
-  /** Whether a question can be asked. */
-  get ready(): boolean {
-    return isReady(this.#state);
-  }
-
   /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
   ask(text: string): boolean {
     const { model, settings } = this.#state;
-    if (!model || !this.ready || text.trim() === '' || Object.keys(problemsOf(settings)).length > 0)
-      return false;
+    if (!model || !isReady(this.#state) || text.trim() === '') return false;
+    if (Object.keys(problemsOf(settings, model.policy)).length > 0) return false;
     this.#set({ problem: null, resumed: false });
     history.replaceState(null, '', `#${this.#chat}`);
     const { topLogprobs } = model;
@@ -160,6 +164,7 @@ export class Page {
   }
 
   async openChat(id: string): Promise<void> {
+    if (id === this.#chat) return;
     this.newChat();
     this.#chat = id;
     history.replaceState(null, '', `#${id}`);
@@ -168,16 +173,17 @@ export class Page {
 
   async deleteChat(chat: ChatSummary): Promise<void> {
     if (chat.id === this.#chat) this.newChat();
-    const deleted = await this.#store.remove(chat);
-    this.#set({ deleted });
+    await this.#stored(async () => this.#set({ deleted: await this.#store.remove(chat) }));
     await this.#list();
   }
 
   /** Puts back the chat that was deleted last. */
   async undo(): Promise<void> {
     const { deleted } = this.#state;
-    this.#set({ deleted: null });
-    if (deleted) await this.#store.putBack(deleted);
+    await this.#stored(async () => {
+      if (deleted) await this.#store.putBack(deleted);
+      this.#set({ deleted: null });
+    });
     await this.#list();
   }
 
@@ -213,44 +219,60 @@ export class Page {
   #offer(models: readonly Model[]): void {
     const before = this.#state.model?.id;
     this.#set({ models, model: models.find(({ id }) => id === before) ?? models[0] ?? null });
+    this.#goOn();
   }
 
   #changed(exchange: Exchange): void {
     const chat = this.#chat;
     this.#set({ exchanges: this.#session.exchanges });
-    if (this.#restoring || !isOver(exchange.answer)) return;
+    if (this.#restoring || this.#leaving || !isOver(exchange.answer)) return;
     if (exchange.answer.phase === 'failed') void this.#server.refresh();
     const title = this.#session.exchanges[0]?.question ?? exchange.question;
     void this.#keep({ id: chat, title, atMs: Date.now() }, exchange);
   }
 
   async #keep(chat: ChatSummary, exchange: Exchange): Promise<void> {
-    try {
-      await this.#store.add(chat, recordingOf(exchange));
-      await this.#list();
-    } catch (error) {
-      this.#set({ problem: `This browser does not keep the chat: ${String(error)}` });
-    }
+    await this.#stored(() => this.#store.add(chat, recordingOf(exchange)));
+    await this.#list();
   }
 
-  async #list(): Promise<void> {
-    try {
-      this.#set({ chats: await this.#store.list() });
-    } catch (error) {
-      this.#set({ problem: `This browser keeps no chats: ${String(error)}` });
-    }
+  #list(): Promise<void> {
+    return this.#stored(async () => this.#set({ chats: await this.#store.list() }));
   }
 
   /** Shows what the store has of the chat. */
   async #show(): Promise<void> {
     const chat = this.#chat;
-    const recordings = await this.#store.load(chat).catch(() => []); // `#list` has said why
-    if (chat !== this.#chat) return;
-    this.#restoring = true;
-    this.#session.clear();
-    for (const recording of recordings) this.#session.open(recording);
-    this.#restoring = false;
-    this.#set({ exchanges: this.#session.exchanges });
+    this.#loaded = false;
+    await this.#stored(async () => {
+      const recordings = await this.#store.load(chat);
+      // Meanwhile somebody may have gone elsewhere, or asked.
+      if (chat !== this.#chat || this.#session.current) return;
+      this.#restoring = true;
+      this.#session.clear();
+      for (const recording of recordings) this.#session.open(recording);
+      this.#restoring = false;
+      this.#set({ exchanges: this.#session.exchanges });
+    });
+    this.#loaded = true;
+    this.#goOn();
+  }
+
+  async #stored(use: () => Promise<void>): Promise<void> {
+    try {
+      await use();
+    } catch (error) {
+      this.#set({ problem: `This browser does not keep chats: ${String(error)}` });
+    }
+  }
+
+  /** Goes on with the answer of this chat that was being written when the page was left. */
+  #goOn(): void {
+    const writing = storedWriting();
+    if (!writing || writing.chat !== this.#chat) return;
+    if (!this.#loaded || this.#state.model === null || this.#session.current) return;
+    forgetWriting();
+    this.#session.resume(fromLines(writing.lines));
   }
 
   async #changedElsewhere(id: string): Promise<void> {
@@ -261,8 +283,16 @@ export class Page {
   /** The answer under way stays on the server, and goes on when the page is loaded again. */
   #leave(): void {
     const { current } = this.#session;
-    if (!current || durationOf(recordingOf(current)) === 0) return;
-    if (storeWriting(this.#chat, toLines(recordingOf(current)))) this.#server.detach();
+    if (!current) return;
+    this.#leaving = true;
+    const recording = recordingOf(current);
+    if (recording.events.length === 0) {
+      if (storedDraft() === '') storeDraft(current.question);
+      return;
+    }
+    // What the server tells again need not be kept.
+    const short = { ...recording, events: recording.events.slice(0, 1) };
+    if ([recording, short].some((each) => storeWriting(this.#chat, toLines(each)))) this.#server.detach();
   }
 
   #set(change: Partial<PageState>): void {

@@ -122,7 +122,7 @@ export const GUARD_FIELDS: readonly GuardField[] = [
 export function policyValue({ name, percent }: GuardField, policy: Policy | null): string | null {
   const value = policy?.defaults[name];
   if (value === undefined) return null;
-  return percent ? String(Number(value) * 100) : String(value);
+  return percent ? String(Number((Number(value) * 100).toPrecision(6))) : String(value);
 }
 
 /** The policy that locks a field; `null` if none does. */
@@ -136,61 +136,66 @@ export function actionOf({ guard }: Settings, policy: Policy | null): string {
   return set || (field && policyValue(field, policy)) || 'annotate';
 }
 
+/** Whether a field can be set: it is not locked, and has a meaning with the action. */
+export const isOpen = (field: GuardField, settings: Settings, policy: Policy | null): boolean =>
+  lockOf(field, policy) === null && (field.onlyFor?.includes(actionOf(settings, policy)) ?? true);
+
 /** Why a value cannot be used; `null` if it can. */
-export function problemOf(value: string, [least, most]: readonly [number, number]): string | null {
+function problemOf(value: string, [least, most]: readonly [number, number]): string | null {
   if (value === '') return null;
   const number = Number(value);
   return Number.isFinite(number) && number >= least && number <= most ? null : `${least} to ${most}`;
 }
 
-export const TEMPERATURES = [0, 2] as const;
+const TEMPERATURES = [0, 2] as const;
 
-/** The fields that cannot be used, with why. */
-export function problemsOf(settings: Settings): Readonly<Record<string, string>> {
-  const problems = GUARD_FIELDS.flatMap(({ name, bounds }) => {
-    const problem = bounds ? problemOf(settings.guard[name] ?? '', bounds) : null;
+/** The values that cannot be used, by the names of their fields, with why. */
+export function problemsOf(settings: Settings, policy: Policy | null): Readonly<Record<string, string>> {
+  const problems = GUARD_FIELDS.flatMap((field) => {
+    const { name, bounds } = field;
+    if (!bounds || !isOpen(field, settings, policy)) return [];
+    const problem = problemOf(settings.guard[name] ?? '', bounds);
     return problem ? [[name, problem] as const] : [];
   });
   const temperature = problemOf(settings.temperature, TEMPERATURES);
   return Object.fromEntries([...problems, ...(temperature ? [['temperature', temperature] as const] : [])]);
 }
 
-/** The guard that is asked for: fields that are set, unlocked, and mean something. */
-export function guardRequest(settings: Settings, model: Pick<Model, 'policy'>): GuardRequest {
-  const action = actionOf(settings, model.policy);
+/** The guard that is asked for: what is set and open, of what the model has. */
+export function guardRequest(settings: Settings, { policy, methods }: GuardedModel): GuardRequest {
   const set = (name: GuardFieldName): string => {
     const field = GUARD_FIELDS.find((each) => each.name === name);
-    if (!field || lockOf(field, model.policy) !== null) return '';
-    return field.onlyFor && !field.onlyFor.includes(action) ? '' : (settings.guard[name] ?? '');
+    return field && isOpen(field, settings, policy) ? (settings.guard[name] ?? '') : '';
   };
-  const [asked, colours] = [set('method'), settings.colours];
-  const method = isMethod(asked) ? asked : null;
-  const further = [method, isMethod(colours) ? colours : null].flatMap((each) =>
+  const had = (name: string): Method | null =>
+    isMethod(name) && (methods?.includes(name) ?? true) ? name : null;
+  const method = had(set('method'));
+  const further = [method, had(settings.colours)].flatMap((each) =>
     each === null || PROBABILITY_METHODS.some((cheap) => cheap === each) ? [] : [each],
   );
-  const chosen = {
-    action: oneOf(set('action'), 'annotate', 'stop', 'rollback', 'reflect'),
-    act_on: oneOf(set('act_on'), 'step', 'spike'),
-    per: oneOf(set('per'), 'step', 'token', 'answer'),
-    choose: oneOf(set('choose'), 'majority', 'uncertainty'),
-    delivery: oneOf(set('delivery'), 'immediate', 'held'),
-  };
+  const action = oneOf(set('action'), 'annotate', 'stop', 'rollback', 'reflect');
+  const actOn = oneOf(set('act_on'), 'step', 'spike');
+  const per = oneOf(set('per'), 'step', 'token', 'answer');
+  const choose = oneOf(set('choose'), 'majority', 'uncertainty');
+  const delivery = oneOf(set('delivery'), 'immediate', 'held');
   const schedule = oneOf(set('schedule'), 'windowed', 'lazy');
   return {
-    ...(chosen.action && { action: chosen.action }),
-    ...(chosen.act_on && { act_on: chosen.act_on }),
-    ...(chosen.per && { per: chosen.per }),
-    ...(chosen.choose && { choose: chosen.choose }),
-    ...(chosen.delivery && { delivery: chosen.delivery }),
+    ...(action && { action }),
+    ...(actOn && { act_on: actOn }),
+    ...(per && { per }),
+    ...(choose && { choose }),
+    ...(delivery && { delivery }),
     ...(method && { method }),
     ...(set('rate') !== '' && { rate: Number(set('rate')) / 100 }),
     ...(set('candidates') !== '' && { candidates: Number(set('candidates')) }),
     ...(schedule && { scoring: { schedule } }),
     // An operator may have left out those that take passes.
     ...(further.length > 0 &&
-      !model.policy?.locked.methods && { methods: [...new Set<Method>([...DEFAULT_METHODS, ...further])] }),
+      !policy?.locked.methods && { methods: [...new Set<Method>([...DEFAULT_METHODS, ...further])] }),
   };
 }
+
+type GuardedModel = Pick<Model, 'policy' | 'methods'>;
 
 const oneOf = <Value extends string>(value: string, ...values: readonly Value[]): Value | undefined =>
   values.find((each) => each === value);

@@ -34,15 +34,16 @@ export const storeKey = (key: string | null): void => put(sessionStorage, KEY, k
 export const storedDraft = (): string => sessionStorage.getItem(DRAFT) ?? '';
 export const storeDraft = (text: string): void => put(sessionStorage, DRAFT, text === '' ? null : text);
 
-/** The answer that was being written when the page was left, with its chat; taken out by the first call. */
-export function takeWriting(): { readonly chat: string; readonly lines: string } | null {
-  const stored = sessionStorage.getItem(WRITING);
-  sessionStorage.removeItem(WRITING);
-  const end = stored?.indexOf('\n') ?? -1;
-  return stored === null || end < 0 ? null : { chat: stored.slice(0, end), lines: stored.slice(end + 1) };
+/** The answer that was being written when the page was left, with its chat. */
+export function storedWriting(): { readonly chat: string; readonly lines: string } | null {
+  const stored = sessionStorage.getItem(WRITING) ?? '';
+  const end = stored.indexOf('\n');
+  return end < 0 ? null : { chat: stored.slice(0, end), lines: stored.slice(end + 1) };
 }
 
-/** Synchronous: a page that is left is given no time. An answer beyond the browser's limit is not kept. */
+export const forgetWriting = (): void => sessionStorage.removeItem(WRITING);
+
+/** Synchronous: a page that is left is given no time. @returns false for an answer beyond the browser's limit */
 export function storeWriting(chat: string, lines: string): boolean {
   try {
     sessionStorage.setItem(WRITING, `${chat}\n${lines}`);

@@ -1,9 +1,9 @@
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { ExchangeView } from './answer/exchange.js';
+import { ExchangeView, type Pointed } from './answer/exchange.js';
 import { Introduction } from './ask/introduction.js';
 import type { PageState } from './page-state.js';
 import { storeChart, storedChart } from './stored.js';
-import { ALWAYS_THERE, isMethod } from './words.js';
+import { isMethod } from './words.js';
 
 /** Distance to the end of the text at which the view still follows it. */
 const NEAR_END_PX = 48;
@@ -21,7 +21,8 @@ export interface TranscriptProps {
 export function Transcript({ state, ready, onAsk }: TranscriptProps): ReactNode {
   const { exchanges, model, settings, connection } = state;
   const last = exchanges.at(-1)?.id ?? null;
-  const scroller = useFollowing(exchanges, last);
+  const scroller = useFollowing(last);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
   const [openChart, setOpenChart] = useState<string | null>(null);
   useEffect(() => {
     // It is open where there is room for it, unless the user has folded the last one.
@@ -41,11 +42,13 @@ export function Transcript({ state, ready, onAsk }: TranscriptProps): ReactNode 
         <ExchangeView
           key={exchange.id}
           exchange={exchange}
-          chosen={isMethod(settings.colours) ? settings.colours : (model?.method ?? ALWAYS_THERE)}
+          chosen={isMethod(settings.colours) ? settings.colours : null}
           formatted={settings.view !== 'plain'}
           connected={connection.status === 'open'}
           canAsk={ready}
           chartOpen={openChart === exchange.id}
+          pointed={pointed?.exchange === exchange.id ? pointed : null}
+          onPoint={setPointed}
           onChart={toggleChart}
           onAsk={ask}
         />
@@ -54,10 +57,11 @@ export function Transcript({ state, ready, onAsk }: TranscriptProps): ReactNode 
   );
 }
 
-/** Keeps the end of the last answer in view whenever `drawn` changes. */
-function useFollowing(drawn: unknown, last: string | null) {
+/** Keeps the end of the last answer in view while it grows, unless somebody scrolls up. */
+function useFollowing(last: string | null) {
   const ref = useRef<HTMLElement>(null);
   const follows = useRef(true);
+  const top = useRef(0);
   /** How far the end of the last answer is below the view. */
   const beyond = (): number => {
     const end = [...(ref.current?.querySelectorAll('.answer') ?? [])].at(-1);
@@ -66,15 +70,20 @@ function useFollowing(drawn: unknown, last: string | null) {
   };
   useLayoutEffect(() => {
     follows.current = true;
+    const end = [...(ref.current?.querySelectorAll('.answer') ?? [])].at(-1);
+    if (!end) return;
+    const observer = new ResizeObserver(() => {
+      const distance = beyond();
+      if (ref.current && follows.current && distance > 0) ref.current.scrollTop += distance;
+    });
+    observer.observe(end);
+    return () => observer.disconnect();
   }, [last]);
-  useLayoutEffect(() => {
-    const distance = beyond();
-    if (ref.current && follows.current && distance > 0) ref.current.scrollTop += distance;
-  }, [drawn, last]);
-  return {
-    ref,
-    onScroll: () => {
-      follows.current = beyond() < NEAR_END_PX;
-    },
+  const onScroll = () => {
+    const { scrollTop = 0 } = ref.current ?? {};
+    if (beyond() < NEAR_END_PX) follows.current = true;
+    else if (scrollTop < top.current) follows.current = false;
+    top.current = scrollTop;
   };
+  return { ref, onScroll };
 }

@@ -85,12 +85,13 @@ export const created = (requestId = 'request-0', changes: object = {}): EventDra
   ...changes,
 });
 
-export const token = (index: number, text: string): EventDraft => ({
+export const token = (index: number, text: string, changes: object = {}): EventDraft => ({
   type: 'token.delta',
   index,
   id: 100 + index,
   text,
   logprob: -0.5,
+  ...changes,
 });
 
 export const score = (index: number, nll: number, changes: object = {}): EventDraft => ({

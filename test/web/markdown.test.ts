@@ -37,7 +37,7 @@ describe('an answer as Markdown', () => {
   it('marks each range where it is, with what was struck out before it, where the same text comes again', () => {
     const source = 'No. Yes. No. Yes.';
     const html = toHtml(source, [
-      { from: 4, to: 8, attributes: { 'data-index': '1', title: 'a "b"' }, struck: 'No & no' },
+      { from: 4, to: 8, attributes: { 'data-index': '1', title: 'a "b"' }, struck: ['No & no'] },
       { from: 13, to: 17, attributes: { 'data-index': '3', 'data-first': '' } },
     ]);
     expect(html).toBe(
@@ -63,6 +63,14 @@ describe('an answer as Markdown', () => {
       expect(toHtml(source, [])).not.toContain('data-tex');
     },
   );
+
+  it('gives white space an element only where something is to be seen at it', () => {
+    const blank = { from: 1, to: 2, attributes: { 'data-index': '1' } };
+    expect(toHtml('a b', [blank])).toBe('<p>a b</p>\n');
+    expect(toHtml('a b', [{ ...blank, struck: ['x'] }])).toContain('aria-hidden="true">x</del><span');
+    const first = { ...blank, attributes: { ...blank.attributes, 'data-first': '' } };
+    expect(toHtml('a b', [first])).toContain('data-first');
+  });
 
   it('marks the tokens of a formula', () => {
     const source = 'a \\(x + 1\\)';

@@ -339,6 +339,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     );
     await formula.locator('.katex-html').hover();
     await shared.page.locator('#token-card').waitFor();
+    expect(await shared.page.locator('#token-card').count()).toBe(1);
     await shared.picture('formulas');
   });
 });

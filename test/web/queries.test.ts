@@ -2,16 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import {
-  flagWords,
   isCharted,
   methodsOf,
-  rollbackAt,
   shownMethod,
   skippedTokens,
   strongest,
   unscoredTokens,
 } from '#web/answer/queries.js';
-import { created, numbered, rolledBack, score, token } from '../client/fake-server.js';
+import { created, numbered, score, token } from '../client/fake-server.js';
 
 const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
 
@@ -48,25 +46,12 @@ describe('what the page asks of an answer', () => {
   it('colours by what was chosen, or else by the method that judges', () => {
     const answer = play(scored);
     expect(shownMethod(answer, 'adversarial')).toBe('adversarial');
-    expect(shownMethod(answer, 'margin')).toBe(answer.guard?.method);
+    for (const other of ['margin', null] as const)
+      expect(shownMethod(answer, other)).toBe(answer.guard?.method);
   });
 
   it('charts nothing where there is nothing', () => {
     expect(isCharted(EMPTY_ANSWER)).toBe(false);
     expect(isCharted(play(scored))).toBe(true);
-  });
-
-  it('says what a flag means', () => {
-    expect(flagWords(play(scored), 0.98)).toBe('Flagged step: higher than 98.0 % of ordinary steps');
-    expect(flagWords(play(scored), null)).toBe('Flagged step');
-  });
-
-  it('finds the rollback that a token came out of', () => {
-    const answer = play(rolledBack());
-    expect(answer.tokens.map(({ index }) => rollbackAt(answer, index)?.rollback)).toEqual([
-      undefined,
-      0,
-      undefined,
-    ]);
   });
 });

@@ -5,10 +5,10 @@ import { GUARD_FIELDS, guardRequest, lockOf, NO_SETTINGS, policyValue, problemsO
 const field = (name: string) => GUARD_FIELDS.find((each) => each.name === name)!;
 const policy: Policy = {
   name: 'house',
-  defaults: { action: 'rollback', rate: 0.05 },
+  defaults: { action: 'rollback', rate: 0.07, schedule: 'lazy' },
   locked: { action: 'house', scoring: 'all' },
 };
-const free = { policy: null };
+const free = { policy: null, methods: null };
 
 describe('the settings of the page', () => {
   it('ask for nothing that nobody has set', () => {
@@ -46,21 +46,30 @@ describe('the settings of the page', () => {
   });
 
   it('show what the operator has set and locked, and do not ask for it', () => {
-    expect(policyValue(field('rate'), policy)).toBe('5');
+    expect(policyValue(field('rate'), policy)).toBe('7');
+    expect(policyValue(field('schedule'), policy)).toBe('lazy');
     expect(lockOf(field('action'), policy)).toBe('house');
     expect(lockOf(field('schedule'), policy)).toBe('all');
     expect(lockOf(field('rate'), policy)).toBeNull();
     const guard = { action: 'annotate', schedule: 'lazy', rate: '1', candidates: '2' };
-    expect(guardRequest({ ...NO_SETTINGS, guard }, { policy })).toEqual({ rate: 0.01, candidates: 2 });
+    expect(guardRequest({ ...NO_SETTINGS, guard }, { policy, methods: null })).toEqual({
+      rate: 0.01,
+      candidates: 2,
+    });
   });
 
-  it('say what is wrong beside the field', () => {
-    const settings = { ...NO_SETTINGS, temperature: '9', guard: { rate: '0', candidates: 'two' } };
-    expect(problemsOf(settings)).toEqual({
-      temperature: '0 to 2',
-      rate: '0.01 to 99.9',
-      candidates: '1 to 16',
-    });
-    expect(problemsOf(NO_SETTINGS)).toEqual({});
+  it('ask for no score that the model does not have', () => {
+    const settings = { ...NO_SETTINGS, colours: 'random', guard: { method: 'tokur_eu' } };
+    expect(guardRequest(settings, { policy: null, methods: ['nll'] })).toEqual({});
+  });
+
+  it('say what is wrong beside the field, unless it is not asked for', () => {
+    const guard = { rate: '0', candidates: 'two' };
+    const problems = { temperature: '0 to 2', rate: '0.01 to 99.9' };
+    expect(problemsOf({ ...NO_SETTINGS, temperature: '9', guard }, null)).toEqual(problems);
+    const rollback = { ...NO_SETTINGS, guard: { ...guard, action: 'rollback' } };
+    expect(problemsOf(rollback, null)).toEqual({ rate: '0.01 to 99.9', candidates: '1 to 16' });
+    expect(problemsOf(rollback, { ...policy, locked: { rate: 'house', candidates: 'house' } })).toEqual({});
+    expect(problemsOf(NO_SETTINGS, null)).toEqual({});
   });
 });

@@ -37,6 +37,8 @@ export function Chart({ answer, method, active, onPoint, onPick }: ChartProps): 
   const data = useMemo(() => chartData(answer, method, hidden), [answer, method, hidden]);
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  /** Whether the pointer is in the plot. */
+  const inside = useRef(false);
   const now = useRef({ data, onPoint, onPick });
   now.current = { data, onPoint, onPick };
   // Colours and series are fixed once a plot is made.
@@ -46,7 +48,7 @@ export function Chart({ answer, method, active, onPoint, onPick }: ChartProps): 
   useEffect(() => {
     if (!host.current) return;
     const made = new uPlot(
-      optionsOf(host.current, method, () => now.current, setZoomed),
+      optionsOf(host.current, method, () => now.current, inside, setZoomed),
       columns(now.current.data),
       host.current,
     );
@@ -62,10 +64,13 @@ export function Chart({ answer, method, active, onPoint, onPick }: ChartProps): 
       plot.current = null;
     };
   }, [kind]);
-  useEffect(() => plot.current?.setData(columns(data), !zoomed), [data]);
+  useEffect(() => {
+    plot.current?.setData(columns(data), !zoomed);
+    if (zoomed) plot.current?.redraw();
+  }, [data]);
   useEffect(() => {
     const made = plot.current;
-    if (!made) return;
+    if (!made || inside.current) return; // there it is the pointer's
     const left = active === null ? -10 : made.valToPos(active, 'x');
     made.setCursor({ left, top: 0 }, false);
   }, [active, kind]);
@@ -87,7 +92,7 @@ export function Chart({ answer, method, active, onPoint, onPick }: ChartProps): 
               disabled={each === method}
               onChange={() => setHidden(toggled(hidden, each))}
             />
-            <Sample method={each} bar={each === method} />
+            <Swatch method={each} bar={each === method} />
             {METHOD_WORDS[each].name}
             {data.top === null && !data.rated.includes(each) ? ' (own scale)' : ''}
           </label>
@@ -106,7 +111,7 @@ export function Chart({ answer, method, active, onPoint, onPick }: ChartProps): 
   );
 }
 
-function Sample({ method, bar }: { readonly method: Method; readonly bar: boolean }): ReactNode {
+function Swatch({ method, bar }: { readonly method: Method; readonly bar: boolean }): ReactNode {
   const colour = { color: `var(--line-${method})` };
   return (
     <svg viewBox="0 0 24 8" className="curve-sample" aria-hidden="true" style={colour}>
@@ -144,16 +149,12 @@ function optionsOf(
   host: HTMLElement,
   method: Method,
   now: () => Now,
+  inside: { current: boolean },
   zoomed: (zoomed: boolean) => void,
 ): uPlot.Options {
   const style = getComputedStyle(host);
   const colour = (name: string): string => resolved(host, style.getPropertyValue(name));
-  const [line, muted, alarm, faint] = ['--line', '--muted', '--flinch-alarm', '--faint'].map(colour) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [line, muted] = [colour('--line'), colour('--muted')];
   const byRisk = now().data.top === null;
   const bars = (stroke: string): Partial<uPlot.Series> => ({
     stroke,
@@ -182,7 +183,7 @@ function optionsOf(
     series: [
       {},
       bars(`color-mix(in srgb, ${colour(`--line-${method}`)} 60%, transparent)`),
-      bars(faint),
+      bars(colour('--faint')),
       ...now().data.lines.map(({ method: each }) => ({
         stroke: colour(`--line-${each}`),
         width: 1.5,
@@ -217,14 +218,20 @@ function optionsOf(
             const index = now().data.tokens[plot.cursor.idx ?? -1];
             if (index !== undefined) now().onPick(index);
           });
-          plot.over.addEventListener('mouseleave', () => now().onPoint(null));
+          plot.over.addEventListener('mouseenter', () => {
+            inside.current = true;
+          });
+          plot.over.addEventListener('mouseleave', () => {
+            inside.current = false;
+            now().onPoint(null);
+          });
         },
       ],
-      draw: [(plot) => drawSteps(plot, now().data, { alarm, muted })],
+      draw: [(plot) => drawSteps(plot, now().data, { alarm: colour('--flinch-alarm'), muted })],
       setCursor: [
         (plot) => {
-          // What the page sets itself has no event.
-          if (plot.cursor.event) now().onPoint(now().data.tokens[plot.cursor.idx ?? -1] ?? null);
+          // The page sets it, too.
+          if (inside.current) now().onPoint(now().data.tokens[plot.cursor.idx ?? -1] ?? null);
         },
       ],
       setScale: [

@@ -1,13 +1,13 @@
 import { type Answer, answerText, isOver, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerText, placeOf } from 'flinch-react';
-import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
-import { toLines } from '../chats/recording.js';
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type Recording, toLines } from '../chats/recording.js';
 import { type Exchange, recordingOf } from '../chats/session.js';
 import { describeError, formatScore, METHOD_WORDS, PART_WORDS, visibleText } from '../words.js';
 import { Chart } from './chart.js';
 import { CopyButton } from './copy-button.js';
-import { FormattedText } from './formatted-text.js';
+import { elementsOf, FormattedText } from './formatted-text.js';
 import { Legend } from './legend.js';
 import { Notes } from './notes.js';
 import { isCharted, riskOf, scoreOf, shownMethod } from './queries.js';
@@ -16,38 +16,54 @@ import { Rollbacks } from './rollbacks.js';
 import { statusWords } from './status-words.js';
 import { TOKEN_CARD_ID, TokenCard } from './token-card.js';
 
+/** The token that the pointer or the keyboard is on. */
+export interface Pointed {
+  readonly exchange: string;
+  readonly index: number;
+  readonly from: 'text' | 'chart';
+}
+
 export interface ExchangeViewProps {
   readonly exchange: Exchange;
-  /** Method to colour by, if the answer has it. */
-  readonly chosen: Method;
+  /** Method to colour by, if the answer has it; `null`: the one that judges. */
+  readonly chosen: Method | null;
   readonly formatted: boolean;
   readonly connected: boolean;
   /** Whether another question can be asked now. */
   readonly canAsk: boolean;
   readonly chartOpen: boolean;
+  /** `null` if it is not a token of this answer. */
+  readonly pointed: Pointed | null;
+  /** @param update of what is pointed to on the page */
+  readonly onPoint: (update: (before: Pointed | null) => Pointed | null) => void;
   readonly onChart: (id: string, open: boolean) => void;
   readonly onAsk: (question: string) => void;
 }
 
 /** A question and its answer: the text, beside or below it the chart, and what can be done with it. */
 export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
-  const { exchange, chosen, formatted, connected, canAsk, chartOpen, onChart, onAsk } = props;
+  const { exchange, chosen, formatted, connected, canAsk, chartOpen, pointed, onPoint, onChart, onAsk } =
+    props;
   const root = useRef<HTMLElement>(null);
   const [past, setPast] = useState<Answer | null>(null);
-  const [pointed, setPointed] = useState<{ index: number; from: 'text' | 'chart' } | null>(null);
   useEffect(() => setPast(null), [exchange]);
-  const answer = past ?? exchange.answer;
   const over = isOver(exchange.answer);
+  const recording = useMemo(() => (over ? recordingOf(exchange) : null), [exchange, over]);
+  const answer = past ?? exchange.answer;
   const method = shownMethod(answer, chosen);
   const active = pointed?.index ?? null;
   const token = active === null ? undefined : answer.tokens[active];
-  const pointFrom = (from: 'text' | 'chart') => (index: number | null) =>
-    setPointed((before) => {
-      if (index === null) return before?.from === from ? null : before;
-      return before?.index === index && before.from === from ? before : { index, from };
+  const pointFrom = (from: Pointed['from']) => (index: number | null) =>
+    onPoint((before) => {
+      if (index !== null) return { exchange: exchange.id, index, from };
+      return before?.exchange === exchange.id && before.from === from ? null : before;
     });
-  const find = (index: number) => root.current?.querySelector(`.text [data-index="${index}"]`) ?? null;
-  const text = { answer, method, active, onPoint: pointFrom('text') };
+  const find = (index: number): Element | undefined => {
+    const text = root.current?.querySelector('.text');
+    return text ? elementsOf(text, index)[0] : undefined;
+  };
+  const label = (each: Token): string => labelOf(each, method);
+  const text = { answer, method, active, onPoint: pointFrom('text'), labelOf: label };
   return (
     <section className="exchange" ref={root}>
       <p className="question">{exchange.question}</p>
@@ -60,29 +76,25 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         {exchange.file && <p className="notes">A saved answer, opened from {exchange.file}.</p>}
         <Notes answer={answer} />
         <div className="text">
-          {formatted ? (
-            <FormattedText {...text} describedBy={TOKEN_CARD_ID} />
-          ) : (
-            <AnswerText {...text} describedBy={TOKEN_CARD_ID} labelOf={(each) => labelOf(each, method)} />
-          )}
+          {formatted ? <FormattedText {...text} /> : <AnswerText {...text} describedBy={TOKEN_CARD_ID} />}
         </div>
         {answer.error && (
           <p className="failure" role="alert">
             {describeError(answer.error)}
           </p>
         )}
-        <p className="status">{statusWords(exchange, answer, method, connected)}</p>
+        <p className="status">{statusWords(exchange, answer, method, connected || past !== null)}</p>
         <Rollbacks answer={answer} />
-        {over && (
+        {recording && (
           <div className="foot">
-            {exchange.events.length > 0 && answer.tokens.length + exchange.answer.tokens.length > 0 && (
-              <ReplayBar key={exchange.id} recording={recordingOf(exchange)} onShow={setPast} />
-            )}
-            {exchange.answer.tokens.length > 0 && <CopyButton text={() => answerText(answer)} />}
             {exchange.answer.tokens.length > 0 && (
-              <button type="button" className="quiet" onClick={() => save(exchange)}>
-                Save
-              </button>
+              <>
+                <ReplayBar key={exchange.id} recording={recording} onShow={setPast} />
+                <CopyButton text={() => answerText(answer)} />
+                <button type="button" className="quiet" onClick={() => save(recording)}>
+                  Save
+                </button>
+              </>
             )}
             <button
               type="button"
@@ -114,8 +126,8 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
                 active={active}
                 onPoint={pointFrom('chart')}
                 onPick={(index) => {
-                  find(index)?.scrollIntoView({ block: 'center' });
-                  setPointed({ index, from: 'text' });
+                  find(index)?.scrollIntoView({ block: 'nearest' });
+                  pointFrom('text')(index);
                 }}
               />
               <Legend answer={answer} method={method} />
@@ -129,8 +141,9 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
           token={token}
           method={method}
           anchor={() => {
-            const at = find(token.index);
-            return at && { token: placeOf(at), beside: besideOf(root.current) };
+            // A token without an element, such as a line break, is somewhere in the answer.
+            const at = find(token.index) ?? root.current?.querySelector('.answer');
+            return at ? { token: placeOf(at), beside: besideOf(root.current) } : null;
           }}
         />
       )}
@@ -159,8 +172,8 @@ function labelOf(token: Token, method: Method): string {
   ].join(', ');
 }
 
-function save(exchange: Exchange): void {
-  const url = URL.createObjectURL(new Blob([toLines(recordingOf(exchange))], { type: 'application/jsonl' }));
+function save(recording: Recording): void {
+  const url = URL.createObjectURL(new Blob([toLines(recording)], { type: 'application/jsonl' }));
   const link = document.createElement('a');
   Object.assign(link, { href: url, download: 'flinch-answer.jsonl' });
   link.click();

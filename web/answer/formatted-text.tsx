@@ -1,10 +1,10 @@
 import DOMPurify from 'dompurify';
-import { type Answer, answerText, isOver } from 'flinch-client';
+import { type Answer, isOver, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { useTokenNavigation } from 'flinch-react';
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { toHtml } from './markdown.js';
-import { tokenRanges } from './token-ranges.js';
+import { answerHtml } from './answer-html.js';
+import { drawFormula, type Katex, useKatex } from './formulas.js';
 
 /** Allowed elements. Images and forms are not: text of a model must not make the browser send requests. */
 const ALLOWED_TAGS = [
@@ -27,92 +27,97 @@ const ALLOWED_TAGS = [
   ],
   ...['span', 'ul', 'ol', 'li', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ];
-const ALLOWED_ATTR = ['href', 'title', 'start', 'align', 'class'];
+const ALLOWED_ATTR = ['href', 'title', 'start', 'align', 'class', 'aria-hidden'];
 const ALLOWED_URI_REGEXP = /^(https?|mailto):/i;
 
-/** How often a growing answer is laid out anew. */
+/** Minimum time between two layouts of a growing answer, also as a multiple of what one takes. */
 const REDRAW_MS = 150;
-
-type Katex = typeof import('katex').default;
+const REDRAW_SHARE = 8;
 
 export interface FormattedTextProps {
   readonly answer: Answer;
   readonly method: Method;
   readonly active: number | null;
   readonly onPoint: (index: number | null) => void;
-  readonly describedBy: string;
+  readonly labelOf: (token: Token) => string;
 }
 
 /** The answer as Markdown with formulas, its tokens coloured and its steps underlined as in the text. */
-export function FormattedText({
-  answer,
-  method,
-  active,
-  onPoint,
-  describedBy,
-}: FormattedTextProps): ReactNode {
+export function FormattedText({ answer, method, active, onPoint, labelOf }: FormattedTextProps): ReactNode {
   const root = useRef<HTMLDivElement>(null);
   const html = useHtml(answer, method);
-  const katex = useKatex(html);
+  const katex = useKatex(html.includes('data-tex='));
   const handlers = useTokenNavigation(root, active, onPoint);
   useLayoutEffect(() => {
     if (root.current) draw(root.current, html, katex);
   }, [html, katex]);
   useLayoutEffect(() => {
-    for (const token of root.current?.querySelectorAll('[data-active]') ?? [])
+    const { current } = root;
+    for (const token of current?.querySelectorAll('[data-active]') ?? [])
       token.removeAttribute('data-active');
-    for (const token of root.current?.querySelectorAll(`[data-index="${active}"]`) ?? [])
-      token.setAttribute('data-active', '');
+    if (current && active !== null)
+      for (const token of elementsOf(current, active)) token.setAttribute('data-active', '');
   }, [active, html, katex]);
+  const token = active === null ? undefined : answer.tokens[active];
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
-    <div
-      ref={root}
-      className="formatted"
-      role="group"
-      aria-label="Answer. The arrow keys move between tokens."
-      aria-describedby={active === null ? undefined : describedBy}
-      data-over={isOver(answer)}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between its tokens
-      tabIndex={0}
-      {...handlers}
-    />
+    <>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms */}
+      <div
+        ref={root}
+        className="formatted"
+        role="group"
+        aria-label="Answer. The arrow keys move between tokens."
+        data-over={isOver(answer)}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between its tokens
+        tabIndex={0}
+        {...handlers}
+      />
+      <span className="visually-hidden" aria-live="polite">
+        {token && document.activeElement === root.current ? labelOf(token) : ''}
+      </span>
+    </>
   );
 }
 
-/** The HTML of an answer, made anew at most every {@link REDRAW_MS} while it grows. */
+/** The elements of a token; a formula is one of all its tokens. */
+export function elementsOf(root: Element, index: number): readonly Element[] {
+  const own = [...root.querySelectorAll(`[data-index="${index}"]`)];
+  if (own.length > 0) return own;
+  return [...root.querySelectorAll<HTMLElement>('[data-tokens]')].filter(({ dataset }) =>
+    dataset.tokens?.split(' ').includes(String(index)),
+  );
+}
+
+/** The HTML of an answer, made anew now and then while it grows. */
 function useHtml(answer: Answer, method: Method): string {
-  const make = () => toHtml(answerText(answer), tokenRanges(answer, method));
+  const make = () => answerHtml(answer, method);
   const latest = useRef(make);
   latest.current = make;
   const [html, setHtml] = useState(make);
   const timer = useRef(0);
+  const cost = useRef(0);
   useEffect(() => {
     if (isOver(answer)) setHtml(make());
     else if (timer.current === 0) {
-      timer.current = window.setTimeout(() => {
-        timer.current = 0;
-        setHtml(latest.current());
-      }, REDRAW_MS);
+      timer.current = window.setTimeout(
+        () => {
+          timer.current = 0;
+          const start = performance.now();
+          setHtml(latest.current());
+          requestAnimationFrame(() => {
+            cost.current = performance.now() - start;
+          });
+        },
+        Math.max(REDRAW_MS, REDRAW_SHARE * cost.current),
+      );
     }
   }, [answer, method]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return html;
 }
 
-/** Draws formulas; loaded once there is one. */
-function useKatex(html: string): Katex | null {
-  const [katex, setKatex] = useState<Katex | null>(null);
-  const wanted = html.includes('data-tex=');
-  useEffect(() => {
-    if (!wanted) return;
-    const style = document.createElement('link');
-    Object.assign(style, { rel: 'stylesheet', href: './formulas.css' });
-    if (!document.querySelector('link[href="./formulas.css"]')) document.head.append(style);
-    void import('katex').then((loaded) => setKatex(() => loaded.default));
-  }, [wanted]);
-  return katex;
-}
+/** What each block was drawn from: an unchanged one stays, with its formulas and what is selected in it. */
+const drawnFrom = new WeakMap<Element, string>();
 
 function draw(root: HTMLElement, html: string, katex: Katex | null): void {
   const fragment = DOMPurify.sanitize(html, {
@@ -121,32 +126,29 @@ function draw(root: HTMLElement, html: string, katex: Katex | null): void {
     ALLOWED_URI_REGEXP,
     RETURN_DOM_FRAGMENT: true,
   });
-  for (const link of fragment.querySelectorAll('a')) {
+  const blocks = [...fragment.children];
+  for (const [at, block] of blocks.entries()) {
+    const source = `${katex !== null} ${block.outerHTML}`;
+    const old = root.children[at];
+    if (old && drawnFrom.get(old) === source) continue;
+    decorate(block, katex);
+    drawnFrom.set(block, source);
+    if (old) old.replaceWith(block);
+    else root.append(block);
+  }
+  for (const old of [...root.children].slice(blocks.length)) old.remove();
+}
+
+/** Adds what cannot be written into HTML. */
+function decorate(block: Element, katex: Katex | null): void {
+  for (const link of block.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';
   }
   if (katex) {
-    for (const formula of fragment.querySelectorAll<HTMLElement>('[data-tex]')) drawFormula(formula, katex);
+    for (const formula of block.querySelectorAll<HTMLElement>('[data-tex]')) drawFormula(formula, katex);
   }
-  for (const token of fragment.querySelectorAll<HTMLElement>('[data-strength]')) {
+  for (const token of block.querySelectorAll<HTMLElement>('[data-strength]')) {
     token.style.setProperty('--flinch-strength', token.dataset.strength ?? '0');
   }
-  root.replaceChildren(fragment);
-}
-
-/** Draws a formula in the colour of its riskiest token; one that is broken stays text. */
-function drawFormula(formula: HTMLElement, katex: Katex): void {
-  const { tex = '', display } = formula.dataset;
-  const tokens = [...formula.querySelectorAll<HTMLElement>('[data-strength]')];
-  const riskiest = tokens.toSorted((a, b) => Number(b.dataset.strength) - Number(a.dataset.strength))[0];
-  const drawn = document.createElement('span');
-  try {
-    katex.render(tex, drawn, { displayMode: display !== undefined, throwOnError: true, maxExpand: 100 });
-  } catch (error) {
-    if (error instanceof katex.ParseError || error instanceof RangeError) return;
-    throw error;
-  }
-  for (const { name, value } of riskiest?.attributes ?? []) formula.setAttribute(name, value);
-  if (tokens.some(({ dataset }) => dataset.level === 'flagged')) formula.dataset.level = 'flagged';
-  formula.replaceChildren(...drawn.childNodes);
 }

@@ -7,8 +7,8 @@ export interface TextRange {
   readonly to: number;
   /** Attributes of its elements; `data-first` is that of the first alone. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** Text that was struck out right before it. */
-  readonly struck?: string;
+  /** Texts that were struck out right before it. */
+  readonly struck?: readonly string[];
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -30,9 +30,19 @@ export function toHtml(source: string, ranges: readonly TextRange[]): string {
   } catch (error) {
     // Two thousand quotes within each other are more than a parser bears.
     if (!(error instanceof RangeError)) throw error;
-    return `<p class="verbatim">${new Marks(source, ranges).mark(source, escaped)}</p>`;
+    return verbatimHtml(source, ranges);
   }
 }
+
+/** A text as it was written. @param part what it is a part of, if not of the answer */
+export function verbatimHtml(source: string, ranges: readonly TextRange[], part?: string): string {
+  const of = part === undefined ? '' : ` data-part="${escaped(part)}"`;
+  return `<p class="verbatim"${of}>${new Marks(source, ranges).mark(source, escaped)}</p>`;
+}
+
+/** Text that was struck out; screen readers read the final answer. */
+export const struckHtml = (text: string): string =>
+  `<del class="flinch-struck" aria-hidden="true">${escaped(text)}</del>`;
 
 function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
   const marks = new Marks(source, ranges);
@@ -118,7 +128,7 @@ class Marks {
       if (range.to <= start) this.#next = i + 1;
       if (range.from >= this.#at) break;
       const [from, to] = [Math.max(range.from, done), Math.min(range.to, this.#at)];
-      if (to <= from || raw.slice(from - start, to - start).trim() === '') continue;
+      if (to <= from || this.#isIdle(range, raw.slice(from - start, to - start))) continue;
       html += write(raw.slice(done - start, from - start));
       html += `${this.#open(range)}${write(raw.slice(from - start, to - start))}</span>`;
       done = to;
@@ -126,12 +136,18 @@ class Marks {
     return html + write(raw.slice(done - start));
   }
 
+  /** White space is not worth an element, unless something is to be seen at it. */
+  #isIdle(range: TextRange, text: string): boolean {
+    if (text.trim() !== '') return false;
+    const { struck = [], attributes } = range;
+    return this.#begun.has(range) || (struck.length === 0 && attributes['data-first'] === undefined);
+  }
+
   #open(range: TextRange): string {
-    const { attributes, struck } = range;
+    const { attributes, struck = [] } = range;
     const first = !this.#begun.has(range);
     this.#begun.add(range);
-    const gone =
-      first && struck ? `<del class="flinch-struck" aria-hidden="true">${escaped(struck)}</del>` : '';
+    const gone = first ? struck.map(struckHtml).join('') : '';
     const written = Object.entries(attributes)
       .filter(([name]) => first || name !== 'data-first')
       .map(([name, value]) => ` ${name}="${escaped(value)}"`);

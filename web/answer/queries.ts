@@ -1,13 +1,6 @@
-import {
-  type Answer,
-  answerText,
-  type Rollback,
-  rankWords,
-  ratedPer,
-  scoreState,
-  type Token,
-} from 'flinch-client';
+import { type Answer, scoreState, type Token } from 'flinch-client';
 import { DEFAULT_METHODS, type Method } from 'flinch-client/protocol';
+import { ALWAYS_THERE } from '../words.js';
 
 /** Queries of the page on an answer. */
 
@@ -44,24 +37,12 @@ export const methodsOf = ({ guard }: Pick<Answer, 'guard'>): readonly Method[] =
   guard?.methods ?? DEFAULT_METHODS;
 
 /** The method that colours an answer: the one that was chosen if it has it, else the one that judges it. */
-export function shownMethod(answer: Answer, chosen: Method): Method {
+export function shownMethod(answer: Answer, chosen: Method | null): Method {
   const methods = methodsOf(answer);
-  if (methods.includes(chosen)) return chosen;
-  return answer.guard?.method ?? methods[0] ?? chosen;
+  if (chosen !== null && methods.includes(chosen)) return chosen;
+  return answer.guard?.method ?? methods[0] ?? ALWAYS_THERE;
 }
 
 /** Whether an answer has anything to chart. */
 export const isCharted = (answer: Answer): boolean =>
   answer.tokens.length > 0 && methodsOf(answer).length > 0;
-
-/** A flagged step, in words. */
-export const flagWords = ({ guard }: Answer, risk: number | null): string =>
-  `Flagged step${risk === null ? '' : `: ${rankWords(risk, ratedPer(guard?.per))}`}`;
-
-/** The text before a token: steps of other parts have none there. */
-export const textBefore = ({ tokens }: Answer, index: number): string =>
-  answerText({ tokens: tokens.slice(0, index) });
-
-/** The rollback that a token came out of. */
-export const rollbackAt = ({ rollbacks }: Answer, index: number): Rollback | null =>
-  rollbacks.find(({ from, to }) => index >= from && index < to) ?? null;

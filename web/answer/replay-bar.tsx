@@ -7,8 +7,8 @@ const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
 export interface ReplayBarProps {
   readonly recording: Recording;
-  /** Draws the answer as it was at a moment. */
-  readonly onShow: (answer: Answer) => void;
+  /** Draws the answer as it was at a moment; `null`: as it is. */
+  readonly onShow: (answer: Answer | null) => void;
 }
 
 /** Plays a finished answer again: as it came, faster or slower, or at any moment of it. */
@@ -20,7 +20,7 @@ export function ReplayBar({ recording, onShow }: ReplayBarProps): ReactNode {
   const [speed, setSpeed] = useState(1);
   const seek = (to: number) => {
     setMs(to);
-    onShow(replay.at(to));
+    onShow(to >= end ? null : replay.at(to));
     if (to >= end) setPlaying(false);
   };
   useEffect(() => {
@@ -58,7 +58,7 @@ export function ReplayBar({ recording, onShow }: ReplayBarProps): ReactNode {
           seek(currentTarget.valueAsNumber >= Math.ceil(end) ? end : currentTarget.valueAsNumber);
         }}
       />
-      <output className="replay-time">{`${formatTime(ms)} / ${formatTime(end)}`}</output>
+      <output>{`${formatTime(ms)} / ${formatTime(end)}`}</output>
       <select
         aria-label="Speed"
         value={speed}

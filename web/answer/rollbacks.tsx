@@ -38,7 +38,7 @@ function Item({ step, drawn, outcome, chosen, candidates }: Rollback): ReactNode
             const words = [...(index === 0 ? ['as it was'] : []), ...(taken ? ['chosen'] : [])];
             return (
               <tr key={index} className={taken ? 'candidate-chosen' : undefined}>
-                <td className="candidate-mark">{taken ? '✓' : ''}</td>
+                <td>{taken ? '✓' : ''}</td>
                 <td className="candidate-text">
                   {index === 0 && outcome === 'replaced' ? <del>{text.trim()}</del> : text.trim()}
                   {/* Nothing may be said by the mark or the line through the text alone. */}

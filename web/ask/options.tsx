@@ -1,16 +1,15 @@
-import type { Method } from 'flinch-client/protocol';
 import type { ReactNode } from 'react';
 import type { Model } from '../server/models.js';
 import {
-  actionOf,
   GUARD_FIELDS,
   type GuardField,
+  isOpen,
   lockOf,
   policyValue,
   problemsOf,
   type Settings,
 } from '../settings.js';
-import { METHOD_WORDS, METHODS } from '../words.js';
+import { isMethod, METHOD_WORDS, METHODS } from '../words.js';
 
 export interface OptionsProps {
   readonly settings: Settings;
@@ -24,7 +23,7 @@ export interface OptionsProps {
 /** Everything that can be set for a question, and how answers are shown. */
 export function Options({ settings, model, refused, onChange, onFile }: OptionsProps): ReactNode {
   const methods = model?.methods ?? METHODS;
-  const problems = { ...refused, ...problemsOf(settings) };
+  const problems = { ...refused, ...problemsOf(settings, model?.policy ?? null) };
   return (
     <div id="options" className="options">
       <fieldset>
@@ -75,7 +74,7 @@ export function Options({ settings, model, refused, onChange, onFile }: OptionsP
         <Field
           id="colours"
           label="Colour by"
-          hint={settings.colours ? METHOD_WORDS[settings.colours as Method].meaning : ''}
+          hint={isMethod(settings.colours) ? METHOD_WORDS[settings.colours].meaning : ''}
         >
           {(control) => (
             <select
@@ -133,15 +132,14 @@ interface GuardOptionProps extends Pick<OptionsProps, 'settings' | 'model' | 'on
 
 /** A field of the guard; one that the operator locks shows its value and who locks it. */
 function GuardOption({ field, settings, model, problem, onChange }: GuardOptionProps): ReactNode {
-  const { name, label, hint, values, onlyFor } = field;
+  const { name, label, hint, values } = field;
   const policy = model?.policy ?? null;
   const lock = lockOf(field, policy);
   const judge = name === 'method' && model?.method ? METHOD_WORDS[model.method].name : null;
   const unset = policyValue(field, policy) ?? judge ?? field.unset;
-  const idle = onlyFor !== undefined && !onlyFor.includes(actionOf(settings, policy));
   const common = {
     value: lock === null ? (settings.guard[name] ?? '') : '',
-    disabled: lock !== null || idle,
+    disabled: !isOpen(field, settings, policy),
     'aria-invalid': problem !== undefined,
     onChange: ({ currentTarget }: { currentTarget: { value: string } }) =>
       onChange({ guard: { ...settings.guard, [name]: currentTarget.value.trim() } }),
@@ -159,7 +157,7 @@ function GuardOption({ field, settings, model, problem, onChange }: GuardOptionP
             <option value="">{lock === null ? `default: ${unset}` : unset}</option>
             {values.map((value) => (
               <option key={value} value={value}>
-                {name === 'method' ? METHOD_WORDS[value as Method].name : value}
+                {name === 'method' && isMethod(value) ? METHOD_WORDS[value].name : value}
               </option>
             ))}
           </select>

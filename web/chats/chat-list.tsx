@@ -4,6 +4,9 @@ import type { ChatSummary } from './chat-store.js';
 
 export interface ChatListProps {
   readonly chats: readonly ChatSummary[];
+  /** The chat that was deleted last, while it can be put back. */
+  readonly deleted: ChatSummary | null;
+  readonly onUndo: () => void;
   readonly onOpen: (id: string) => void;
   readonly onDelete: (chat: ChatSummary) => void;
   readonly onClose: () => void;
@@ -12,10 +15,18 @@ export interface ChatListProps {
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The chats that this browser keeps. */
-export function ChatList({ chats, onOpen, onDelete, onClose }: ChatListProps): ReactNode {
+export function ChatList({ chats, deleted, onUndo, onOpen, onDelete, onClose }: ChatListProps): ReactNode {
   return (
     <Dialog title="Chats" onClose={onClose}>
-      {chats.length === 0 && <p>There is no chat yet.</p>}
+      {deleted && (
+        <p role="status">
+          “{deleted.title}” is deleted.{' '}
+          <button type="button" className="quiet" onClick={onUndo}>
+            Undo
+          </button>
+        </p>
+      )}
+      {chats.length === 0 && <p>There is no chat.</p>}
       <ul className="chats">
         {chats.map((chat) => (
           <li key={chat.id}>
@@ -23,8 +34,8 @@ export function ChatList({ chats, onOpen, onDelete, onClose }: ChatListProps): R
               type="button"
               className="chat"
               onClick={() => {
-                onOpen(chat.id);
                 onClose();
+                onOpen(chat.id);
               }}
             >
               <span>{chat.title}</span>

@@ -16,7 +16,7 @@ export interface KeptChat extends ChatSummary {
 }
 
 /** The oldest are deleted first. */
-const MOST_CHATS = 200;
+const MAX_CHATS = 200;
 
 /**
  * Chats in the browser's database. Each is kept for itself, and each answer is added in a transaction of its own, so
@@ -61,7 +61,7 @@ export class ChatStore {
       (before) => ({ title: before?.title ?? title, atMs }),
       this.#summaries,
     );
-    for (const old of (await this.list()).slice(MOST_CHATS)) await this.remove(old);
+    for (const old of (await this.list()).slice(MAX_CHATS)) await this.remove(old);
     this.#channel.postMessage(id);
   }
 

@@ -66,7 +66,8 @@ export class Session {
   ask(question: string, options: AskOptions): void {
     const { generate, nowMs } = this.#options;
     const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
-    const earlier = this.exchanges.filter(({ answer }) => answer.phase === 'done');
+    // A saved answer that was opened is no part of the chat.
+    const earlier = this.exchanges.filter(({ answer, file }) => answer.phase === 'done' && !file);
     const id = this.#nextId();
     const events: RecordedEvent[] = [];
     const start = nowMs();

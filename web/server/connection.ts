@@ -34,8 +34,9 @@ export class Server {
   async enter(key: string | null): Promise<void> {
     this.#key = key;
     this.#listener.state({ status: 'connecting' });
+    let models: readonly Model[];
     try {
-      this.#listener.models(await this.#list());
+      models = await this.#list();
     } catch (error) {
       this.#listener.state({ status: 'idle' });
       if (error instanceof KeyNeeded) this.#listener.keyNeeded();
@@ -43,6 +44,7 @@ export class Server {
       return;
     }
     this.#connect();
+    this.#listener.models(models);
   }
 
   /** Asks for the models again. */

@@ -27,6 +27,7 @@ export function KeyDialog({ refused, onEnter, onClose }: KeyDialogProps): ReactN
         <input
           id="key"
           type="password"
+          autoFocus
           autoComplete="off"
           spellCheck={false}
           value={key}

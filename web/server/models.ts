@@ -89,10 +89,10 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
   }));
 }
 
-/** The values that a form shows. */
-const plain = (defaults: Readonly<Record<string, unknown>>): Policy['defaults'] =>
+/** The values that a form shows; those of `scoring` by their own names. */
+const plain = ({ scoring, ...defaults }: Readonly<Record<string, unknown>>): Policy['defaults'] =>
   Object.fromEntries(
-    Object.entries(defaults).flatMap(([name, value]) => {
+    Object.entries({ ...defaults, ...Object(scoring) }).flatMap(([name, value]) => {
       const { success, data } = field.safeParse(value);
       return success ? [[name, data] as const] : [];
     }),

@@ -1,16 +1,6 @@
-import {
-  type Answer,
-  heatOf,
-  isOver,
-  type Method,
-  type Rollback,
-  rankWords,
-  riskLevel,
-  scoreState,
-  stepsOfTokens,
-  type Token,
-} from 'flinch-client';
-import { memo, type ReactNode, useId, useRef } from 'react';
+import { type Answer, isOver, type Method, rankWords, type Token } from 'flinch-client';
+import { Fragment, memo, type ReactNode, useId, useRef } from 'react';
+import { struckBefore, type TokenLook, tokenLooks } from './token-looks.js';
 import { useTokenNavigation } from './token-navigation.js';
 
 export interface AnswerTextProps {
@@ -38,7 +28,7 @@ export function AnswerText({
   method,
   active = null,
   onPoint = () => {},
-  labelOf,
+  labelOf = (token) => defaultLabel(token, method),
   describedBy,
 }: AnswerTextProps): ReactNode {
   const root = useRef<HTMLDivElement>(null);
@@ -57,89 +47,46 @@ export function AnswerText({
       tabIndex={0}
       {...handlers}
     >
-      {piecesOf(answer, method).map((piece) =>
-        'struck' in piece ? (
-          // Screen readers read the final answer.
-          <del key={`struck ${piece.rollback}`} className="flinch-struck" aria-hidden="true">
-            {piece.struck}
-          </del>
-        ) : (
-          <TokenText
-            key={piece.index}
-            {...piece}
-            id={`${id}${piece.index}`}
-            active={piece.index === active}
-            label={labelOf?.(piece.token) ?? defaultLabel(piece.token, method)}
-          />
-        ),
-      )}
+      {tokenLooks(answer, method).map((look) => {
+        const { index } = look.token;
+        return (
+          <Fragment key={index}>
+            <Struck texts={look.struck} />
+            <TokenText
+              id={`${id}${index}`}
+              text={look.text}
+              strength={look.strength.toFixed(3)}
+              active={index === active}
+              label={labelOf(look.token)}
+              attributes={JSON.stringify(look.attributes)}
+            />
+          </Fragment>
+        );
+      })}
+      <Struck texts={struckBefore(answer, answer.tokens.length)} />
     </div>
   );
 }
 
-/** All that a token shows. */
-interface Look {
-  readonly token: Token;
-  readonly index: number;
-  readonly text: string;
-  readonly score: string;
-  readonly strength: string;
-  readonly level: string;
-  readonly flagged: boolean;
-  /** It begins a flagged step. */
-  readonly first: boolean;
-  readonly goes: boolean;
-  readonly replaced: boolean;
-}
+/** Screen readers read the final answer. */
+const Struck = ({ texts }: { readonly texts: readonly string[] }): ReactNode =>
+  texts.map((text, at) => (
+    // Struck out text never changes its place.
+    <del key={at} className="flinch-struck" aria-hidden="true">
+      {text}
+    </del>
+  ));
 
-interface Struck {
-  readonly rollback: number;
-  readonly struck: string;
-}
-
-/** The tokens in their order, and text that was struck out where it stood. */
-function piecesOf(answer: Answer, method: Method): readonly (Look | Struck)[] {
-  const { tokens, rollbacks } = answer;
-  const heat = heatOf(answer, method);
-  const steps = stepsOfTokens(answer);
-  const last = rollbacks.at(-1);
-  const drawing = last?.outcome === null && !isOver(answer) ? last : null;
-  const pieces: (Look | Struck)[] = [];
-  for (const token of tokens) {
-    const { index, text, partText } = token;
-    const step = steps[index] ?? null;
-    pieces.push(...struckAt(rollbacks, index), {
-      token,
-      index,
-      text: partText ?? text,
-      score: scoreState(token, method),
-      strength: heat.of(token).toFixed(3),
-      level: step ? riskLevel(step.risk, step.flagged === true) : '',
-      flagged: step?.flagged === true,
-      first: step?.flagged === true && step.from === index,
-      goes: drawing !== null && index >= drawing.from && step?.step === drawing.step,
-      replaced: rollbacks.some(({ from, to }) => index >= from && index < to),
-    });
-  }
-  return [...pieces, ...struckAt(rollbacks, tokens.length)];
-}
-
-/** A line break that was struck out must not separate text on one line. */
-const struckAt = (rollbacks: readonly Rollback[], index: number): readonly Struck[] =>
-  rollbacks
-    .filter(({ outcome, from }) => outcome === 'replaced' && from === index)
-    .map(({ rollback, struck }) => ({ rollback, struck: struck.trim() }));
-
-interface TokenTextProps extends Look {
+interface TokenTextProps extends Pick<TokenLook, 'text'> {
   readonly id: string;
+  readonly strength: string;
   readonly active: boolean;
   readonly label: string;
+  /** As JSON, so that an unchanged token is not drawn again. */
+  readonly attributes: string;
 }
 
-/** A token may become another one, where the first was retracted; else it seldom changes. */
-const TokenText = memo((props: TokenTextProps): ReactNode => {
-  const { token, index, id, text, score, strength, level, flagged, first, goes, replaced, active, label } =
-    props;
+const TokenText = memo(({ id, text, strength, active, label, attributes }: TokenTextProps): ReactNode => {
   const style: Record<string, string> = { '--flinch-strength': strength };
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the listbox has the focus, and names the active option
@@ -150,28 +97,13 @@ const TokenText = memo((props: TokenTextProps): ReactNode => {
       aria-selected={active}
       aria-label={label}
       style={style}
-      data-index={index}
-      data-score={score}
-      data-level={level || undefined}
-      data-mark={markOf(text)}
-      data-part={token.part}
-      data-flagged={flagged || undefined}
-      data-first={first || undefined}
-      data-spike={token.spike || undefined}
-      data-inserted={token.inserted || undefined}
-      data-replaced={replaced || undefined}
-      data-goes={goes || undefined}
       data-active={active || undefined}
+      {...JSON.parse(attributes)}
     >
       {text}
     </span>
   );
 });
-
-function markOf(text: string): string | undefined {
-  if (text === '') return 'part';
-  return text.startsWith('\n') ? 'newline' : undefined;
-}
 
 function defaultLabel({ text, partText, risk }: Token, method: Method): string {
   const rank = risk[method] ?? null;

@@ -2,45 +2,62 @@ import type { FocusEvent, KeyboardEvent, PointerEvent, RefObject } from 'react';
 
 export interface TokenHandlers {
   readonly onPointerOver: (event: PointerEvent) => void;
-  readonly onPointerLeave: () => void;
+  readonly onPointerLeave: (event: PointerEvent) => void;
   readonly onFocus: (event: FocusEvent) => void;
-  readonly onBlur: () => void;
+  readonly onBlur: (event: FocusEvent) => void;
   readonly onKeyDown: (event: KeyboardEvent) => void;
 }
 
 /**
  * Handlers for an element with tokens in it, elements with `data-index`: the pointer points to the token under it, the
- * keyboard to the next one. The element itself has the focus, so that Tab leaves the text at once.
+ * keyboard to the next one. The element itself has the focus, so that Tab leaves the text at once; while it has, as
+ * after a tap, its token stays.
  */
 export function useTokenNavigation(
   root: RefObject<HTMLElement | null>,
   active: number | null,
   point: (index: number | null) => void,
 ): TokenHandlers {
-  const tokens = () => [...(root.current?.querySelectorAll<HTMLElement>('[data-index]') ?? [])];
+  const hasFocus = () => root.current !== null && root.current === document.activeElement;
   return {
     onPointerOver: ({ target }) => {
       const index = indexOf(target);
       if (index !== null) point(index);
     },
-    onPointerLeave: () => point(null),
-    onFocus: ({ target }) => {
-      if (active === null && target.matches(':focus-visible')) point(indexOf(tokens()[0] ?? null));
+    onPointerLeave: ({ pointerType }) => {
+      if (pointerType !== 'touch' && !hasFocus()) point(null);
     },
-    onBlur: () => point(null),
+    onFocus: ({ target }) => {
+      if (target !== root.current || active !== null || !target.matches(':focus-visible')) return;
+      point(indexOf(target.querySelector('[data-index]')));
+    },
+    onBlur: ({ target }) => {
+      if (target === root.current) point(null);
+    },
     onKeyDown: (event) => {
-      if (event.key === 'Escape' && active !== null) {
+      const { key, altKey, ctrlKey, metaKey, currentTarget } = event;
+      if (altKey || ctrlKey || metaKey) return;
+      if (key === 'Escape' && active !== null) {
         point(null);
         event.stopPropagation(); // what is meant is the token, not the answer
       }
-      const all = tokens();
-      const goal = goalOf(event.key, all, active);
+      const goal = goalOf(key, firstElements(currentTarget), active);
       if (!goal) return;
       event.preventDefault();
       goal.scrollIntoView({ block: 'nearest' });
       point(indexOf(goal));
     },
   };
+}
+
+/** The tokens in their order, each by the first of its elements. */
+function firstElements(root: Element): readonly HTMLElement[] {
+  const first = new Map<number | null, HTMLElement>();
+  for (const element of root.querySelectorAll<HTMLElement>('[data-index]')) {
+    const index = indexOf(element);
+    if (!first.has(index)) first.set(index, element);
+  }
+  return [...first.values()];
 }
 
 function goalOf(key: string, all: readonly HTMLElement[], active: number | null): HTMLElement | undefined {

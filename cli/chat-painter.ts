@@ -158,7 +158,7 @@ function noteLines(
     );
     return `⚑ step ${step.step + 1}${risk}${deed}`;
   });
-  return [...notes, `ranks of ${method} scores, not probabilities of an error; ${meaning}`];
+  return [...notes, `risks by ${method}, not probabilities of an error; ${meaning}`];
 }
 
 function deedOf({ action, text }: FlaggedEvent, rollback: RollbackDoneEvent | undefined): string {

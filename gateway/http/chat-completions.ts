@@ -1,11 +1,11 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
-import type { Prepared } from '../models/served-model.js';
 import { chatSchema, parse } from '../requests/generation-request.js';
 import { CHAT_FORM, type ChoiceForm } from './choice-form.js';
 import { Completion } from './completion.js';
 import type { Answer, GenerationApi } from './generations.js';
+import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
 import { VerbatimEncoding, wholeVerbatim } from './verbatim.js';
 import { WholeCompletion } from './whole-completion.js';
@@ -42,7 +42,7 @@ interface Asked {
 /** Completions, of a chat or of a prompt. */
 export function choicesEncoding(
   { stream, ...asked }: Asked,
-  { model, vocabulary, guard, scoredAtOnce, verbatim }: Prepared,
+  { model, vocabulary, guard, scoredAtOnce, verbatim }: Answered,
   { id, place, tell }: Answer,
 ): Encoding {
   const options = { id, model, guard, ...asked };

@@ -6,7 +6,7 @@ import type {
   UpstreamEvent,
 } from '../../src/stream/events.js';
 import { eventFields, usageFields, verdictFields } from '../../src/stream/wire.js';
-import type { GuardInForce } from '../models/served-model.js';
+import type { SaidGuard } from '../models/served-model.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { ToldGuard } from './told-guard.js';
@@ -181,7 +181,7 @@ export class Completion {
 
   #chunk(
     choice: { delta?: object; logprobs?: object | null; finishReason?: string },
-    flinch: { guard?: GuardInForce; tokens: object[]; events?: object[]; verdict?: object },
+    flinch: { guard?: SaidGuard; tokens: object[]; events?: object[]; verdict?: object },
   ): CompletionChunk {
     const { delta = this.#form.delta(), logprobs = null, finishReason = null } = choice;
     return {

@@ -10,11 +10,12 @@ import type { Encoding, LiveGeneration, Sink } from '../generations/live-generat
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
-import type { AskedAnswer, Prepared } from '../models/served-model.js';
+import type { AskedAnswer } from '../models/served-model.js';
 import { EVENT_ID } from '../requests/event-id.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { readTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
+import { type Answered, answered } from './said-guard.js';
 import { SseSink } from './sse.js';
 
 export interface GenerationsOptions {
@@ -43,7 +44,7 @@ export interface ApiRequest {
   readonly kept: boolean;
   /** Names of this API for the fields of a chat. */
   readonly names?: FieldNames;
-  encode(prepared: Prepared, answer: Answer): Encoding;
+  encode(prepared: Answered, answer: Answer): Encoding;
 }
 
 /** The answer that is to be encoded. */
@@ -73,6 +74,7 @@ export function createGeneration(
     const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
     const principal = principalOf(res);
+    const policyOf = (model: string) => models.policies.of(model, principal.name)?.defaults ?? {};
     const { context: trace, ignored } = readTrace(req.headers);
     metrics.traceContext(ignored);
     const generation = await live.open({
@@ -89,7 +91,7 @@ export function createGeneration(
         return names ? renamedPrepared(names, prepare) : prepare();
       },
       encode: (prepared) =>
-        request.encode(prepared, {
+        request.encode(answered(prepared, fields.guard, policyOf(prepared.model)), {
           id,
           place: `${live.epoch}/${id}`,
           tell: (verdict) => res.set(verdictHeaders(verdict)),

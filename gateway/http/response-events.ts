@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { DoneEvent, GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import { usageFields } from '../../src/stream/wire.js';
 import type { ApiError } from '../errors/api-error.js';
-import type { Prepared } from '../models/served-model.js';
 import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js';
 import { UpstreamError } from '../upstream/errors.js';
 import { asObject, type Json, listOf, MAX_ENTRIES } from '../upstream/wire/json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
 import { jsonParts, WrittenJson, written } from './joined-parts.js';
+import type { Answered } from './said-guard.js';
 import { WholeCompletion } from './whole-completion.js';
 
 /** Parts of it may be written JSON. */
@@ -29,7 +29,7 @@ const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.inco
  * the deltas of the text, all of it in the last response.
  */
 export class ResponseEvents {
-  readonly #prepared: Prepared;
+  readonly #prepared: Answered;
   readonly #completion: Completion;
   /** `null` without log-probabilities. */
   readonly #topLogprobs: number | null;
@@ -49,7 +49,7 @@ export class ResponseEvents {
   /** Tokens and events that came after the text ended. */
   #late: { readonly tokens: WrittenJson[]; readonly events: WrittenJson[] } | null = null;
 
-  constructor(id: string, request: ResponseRequest, prepared: Prepared) {
+  constructor(id: string, request: ResponseRequest, prepared: Answered) {
     const { model, vocabulary, guard, scoredAtOnce } = prepared;
     this.#prepared = prepared;
     const logprobs = request.include?.includes(LOGPROBS) === true;
@@ -274,7 +274,7 @@ const INCOMPLETE: Readonly<Record<string, string>> = {
   content_filter: 'content_filter',
 };
 
-function openingResponse(id: string, request: ResponseRequest, { model, guard }: Prepared): Json {
+function openingResponse(id: string, request: ResponseRequest, { model, guard }: Answered): Json {
   const { instructions, max_output_tokens, metadata, temperature, top_p, top_logprobs } = request;
   return {
     ...{ id, object: 'response', created_at: Math.floor(Date.now() / 1000), status: 'in_progress' },

@@ -1,11 +1,11 @@
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
-import type { Prepared } from '../models/served-model.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
 import type { Answer, GenerationApi } from './generations.js';
 import { jsonOf, jsonParts } from './joined-parts.js';
 import { type ResponseEvent, ResponseEvents } from './response-events.js';
+import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
 
 /** Names of a chat's fields in a response. */
@@ -29,7 +29,7 @@ export const RESPONSES: GenerationApi = {
   },
 };
 
-function streamed(request: ResponseRequest, prepared: Prepared, { id, place }: Answer): Encoding {
+function streamed(request: ResponseRequest, prepared: Answered, { id, place }: Answer): Encoding {
   const response = new ResponseEvents(id, request, prepared);
   const frames = (events: readonly ResponseEvent[], offset: number): string[] =>
     events.map(
@@ -48,7 +48,7 @@ const jsonOfEvent = (event: ResponseEvent): string =>
   event.type === 'response.output_text.delta' ? JSON.stringify(event) : jsonOf(event);
 
 /** Encodes the response as in the last event of its stream. */
-function whole(request: ResponseRequest, prepared: Prepared, { id, tell }: Answer): Encoding {
+function whole(request: ResponseRequest, prepared: Answered, { id, tell }: Answer): Encoding {
   const response = new ResponseEvents(id, request, prepared);
   return {
     opening: () => [],

@@ -8,10 +8,11 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { GivenText } from '../models/given-text.js';
 import type { GovernedModels } from '../models/governed-models.js';
-import type { GuardInForce, Prepared } from '../models/served-model.js';
+import type { SaidGuard } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { readTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
+import { type Answered, answered } from './said-guard.js';
 
 export interface ScoringOptions {
   readonly models: GovernedModels;
@@ -31,7 +32,7 @@ export interface TextRequest extends ScoringOptions {
 /** Result for one text. */
 export interface ScoredText {
   readonly model: string;
-  readonly guard: GuardInForce;
+  readonly guard: SaidGuard;
   readonly verdict: ReturnType<typeof verdictFields>;
   /** The `step.flagged` of its steps. */
   readonly flagged: readonly object[];
@@ -49,6 +50,7 @@ export async function scoreText(
 ): Promise<ScoredText | null> {
   const principal: Principal = res.locals.principal ?? ANONYMOUS;
   const { name, client } = principal;
+  const policyOf = (model: string) => models.policies.of(model, name)?.defaults ?? {};
   const id = `score-${randomUUID()}`;
   res.locals.model = models.named(request.model);
   res.locals.responseId = id;
@@ -71,7 +73,8 @@ export async function scoreText(
         resumable: false,
         logger: logger.child({ request_id: res.locals.requestId, principal: name }),
         prepare: () => renamedPrepared(names, () => models.prepare(request, options)),
-        encode: (prepared) => scoredEncoding(prepared, resolve),
+        encode: (prepared) =>
+          scoredEncoding(answered(prepared, request.guard, policyOf(prepared.model)), resolve),
       });
       opened.then((own) => {
         generation = own;
@@ -86,7 +89,7 @@ export async function scoreText(
 
 /** Encoding that sends nothing: the result is reported at the end. */
 function scoredEncoding(
-  { model, guard, vocabulary }: Prepared,
+  { model, guard, vocabulary }: Answered,
   tell: (scored: ScoredText) => void,
 ): Encoding {
   const flagged: object[] = [];

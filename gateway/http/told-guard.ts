@@ -1,12 +1,12 @@
 import type { Unscored } from '../../src/stream/events.js';
-import type { GuardInForce } from '../models/served-model.js';
+import type { SaidGuard } from '../models/served-model.js';
 
 /** The guard in force. Of what turns out to have no scores its warnings tell. */
 export class ToldGuard {
-  readonly #guard: GuardInForce;
+  readonly #guard: SaidGuard;
   readonly #unscored = new Set<Unscored>();
 
-  constructor(guard: GuardInForce) {
+  constructor(guard: SaidGuard) {
     this.#guard = guard;
   }
 
@@ -17,7 +17,7 @@ export class ToldGuard {
     return this.#guard.enabled && this.#unscored.size > before;
   }
 
-  get inForce(): GuardInForce {
+  get inForce(): SaidGuard {
     if (!this.#guard.enabled || this.#unscored.size === 0) return this.#guard;
     const warning = `unscored: ${[...this.#unscored].join(', ')}`;
     return { ...this.#guard, warnings: [...(this.#guard.warnings ?? []), warning] };

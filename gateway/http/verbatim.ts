@@ -1,13 +1,13 @@
 import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
-import type { GuardInForce } from '../models/served-model.js';
+import type { SaidGuard } from '../models/served-model.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
   readonly id: string;
   readonly model: string;
-  readonly guard: GuardInForce;
+  readonly guard: SaidGuard;
   /** Whether the client asked for the chunk with the usage. */
   readonly includeUsage: boolean;
 }

@@ -6,7 +6,7 @@ import type {
   UpstreamEvent,
 } from '../../src/stream/events.js';
 import { eventFields, usageFields, type Vocabulary, verdictFields } from '../../src/stream/wire.js';
-import type { GuardInForce } from '../models/served-model.js';
+import type { SaidGuard } from '../models/served-model.js';
 import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
@@ -18,7 +18,7 @@ export interface WholeOptions {
   readonly id: string;
   readonly model: string;
   readonly vocabulary: Vocabulary;
-  readonly guard: GuardInForce;
+  readonly guard: SaidGuard;
   readonly form: ChoiceForm;
   /** Whether the client asked for OpenAI's `logprobs`. */
   readonly logprobs: boolean;

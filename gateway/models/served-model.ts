@@ -29,6 +29,13 @@ export interface GuardInForce extends CompleteGuardFields {
   readonly policy?: string | null;
 }
 
+/** What an answer says of the guard: how it judges and acts, and what the client or a policy has set. */
+export type SaidGuard = Pick<
+  GuardInForce,
+  'enabled' | 'methods' | 'method' | 'per' | 'rate' | 'delivery' | 'action'
+> &
+  Partial<Omit<GuardInForce, 'scoring'>> & { readonly scoring?: Partial<GuardInForce['scoring']> };
+
 /** A generation that is ready to start. */
 export interface Prepared {
   readonly model: string;

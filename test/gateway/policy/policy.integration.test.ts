@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import { configSchema } from '#gateway/config/config.js';
 import { Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { post, useGateway } from '../../support/gateway.js';
 import { Scrape } from '../../support/metrics.js';
 import { scriptedUpstream } from '../../support/scripted-upstream.js';
@@ -98,6 +99,16 @@ describe('an unmodified client', () => {
       expect(error).toMatchObject({ code: 'policy_violation', param });
       expect(String(error)).toContain(`by the policy key:${name}`);
     }
+  });
+
+  it('is told of the guard how it judges, and what itself or the policy has set', async () => {
+    const { flinch } = await answer('watching', { guard: { statistic: 'max', scoring: { block: 4 } } });
+    expect(Object(flinch).guard).toEqual({
+      ...{ enabled: true, methods: DEFAULT_METHODS, method: 'nll', per: 'step', rate: 0.02 },
+      ...{ delivery: 'immediate', action: 'annotate', lag: 'wait', calibrated: true, policy: 'watch' },
+      warnings: expect.any(Array),
+      ...{ statistic: 'max', scoring: { block: 4 } },
+    });
   });
 
   it('is told what is locked, by which policy, and to what', async () => {

@@ -81,10 +81,7 @@ describe('a scorer that is slower than the upstream', () => {
     const { url } = await serving();
     const wait = await answer(url, { lag: 'wait' });
     const skip = await answer(url, {});
-    expect([wait.guard, skip.guard]).toMatchObject([
-      { lag: 'wait', lag_tokens: LAG },
-      { lag: 'skip', lag_tokens: LAG },
-    ]);
+    expect([wait.guard, skip.guard]).toMatchObject([{ lag: 'wait' }, { lag: 'skip', lag_tokens: LAG }]);
     const text = (tokens: readonly Token[]): string =>
       tokens.flatMap((token) => (token.scores ? [] : [token.text])).join('');
     expect(text(skip.told)).toBe(text(wait.told));

@@ -27,16 +27,19 @@ const requestSchema = z.object({
 
 type Request = z.output<typeof requestSchema>;
 
+/** Files of the page, and what pages, monitors and Prometheus ask for again and again. */
+const UNSEEN = new Set(['page', '/v1/models', '/livez', '/readyz', '/healthz', '/metrics']);
+
 /**
  * A record of the log as people read it, with its line break: a request as one short line, everything else with all
- * its fields, errors with their stack. Files of the page have no line.
+ * its fields, errors with their stack. What is asked for by itself has no line, unless it fails.
  * @param json as pino writes it
  * @param chalk colours of the terminal
  */
 export function logLine(json: string, chalk: ChalkInstance): string {
   const record: unknown = JSON.parse(json);
   const request = requestSchema.safeParse(record).data;
-  if (request?.route === 'page') return '';
+  if (request && UNSEEN.has(request.route) && (request.status ?? 500) < 400) return '';
   const { level, time, msg, pid: _, err, ...fields } = recordSchema.parse(record);
   const error = errorSchema.safeParse(err).data;
   const about = pairs(error ? fields : { ...fields, err });

@@ -38,8 +38,12 @@ describe('a line of the log for people', () => {
     ]);
   });
 
-  it('is not there for a file of the page', () => {
-    expect(lines((logger) => logger.info({ ...asked, route: 'page' }, 'request'))).toEqual(['']);
+  it('is not there for what pages and monitors ask by themselves, unless it fails', () => {
+    const all = lines((logger) => {
+      for (const route of ['page', '/v1/models', '/readyz', '/metrics'])
+        for (const status of [200, 304, 503]) logger.info({ ...asked, route, status }, 'request');
+    });
+    expect(all.map((line) => line !== '')).toEqual(Array(4).fill([false, false, true]).flat());
   });
 
   it('has all that warnings and errors say', () => {

@@ -1,12 +1,15 @@
-import { type Answer, formatRisk, riskHeight } from 'flinch-client';
+import { type Answer, formatRisk, isOver, riskHeight } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import { formatScore, METHOD_WORDS } from '../words.js';
 import { type ChartData, chartData } from './chart-data.js';
 import { methodsOf } from './queries.js';
+import { useThrottled } from './use-throttled.js';
 
 const HEIGHT_PX = 180;
+/** How often the chart of a growing answer is drawn anew. */
+const REDRAW_MS = 150;
 const RISK_TICKS = [0, 0.9, 0.99, 0.999];
 
 /** Dashes tell the lines apart without colours, which are custom properties of the page. */
@@ -31,7 +34,8 @@ export interface ChartProps {
  * The scores along the answer: bars for the method that colours the text, a line for each of the others, the threshold,
  * and the risk of each step. Dragging over it zooms in.
  */
-export function Chart({ answer, method, active, onPoint, onPick }: ChartProps): ReactNode {
+export function Chart({ answer: latest, method, active, onPoint, onPick }: ChartProps): ReactNode {
+  const answer = useThrottled(latest, isOver(latest) ? 0 : REDRAW_MS);
   const [hidden, setHidden] = useState<ReadonlySet<Method>>(new Set());
   const [zoomed, setZoomed] = useState(false);
   const data = useMemo(() => chartData(answer, method, hidden), [answer, method, hidden]);

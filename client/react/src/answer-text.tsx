@@ -1,5 +1,5 @@
 import { type Answer, isOver, type Method, rankWords, type Token } from 'flinch-client';
-import { Fragment, memo, type ReactNode, useId, useRef } from 'react';
+import { memo, type ReactNode, useId, useRef } from 'react';
 import { struckBefore, type TokenLook, tokenLooks } from './token-looks.js';
 import { useTokenNavigation } from './token-navigation.js';
 
@@ -47,46 +47,47 @@ export function AnswerText({
       tabIndex={0}
       {...handlers}
     >
-      {tokenLooks(answer, method).map((look) => {
+      {tokenLooks(answer, method).flatMap((look) => {
         const { index } = look.token;
-        return (
-          <Fragment key={index}>
-            <Struck texts={look.struck} />
-            <TokenText
-              id={`${id}${index}`}
-              text={look.text}
-              strength={look.strength.toFixed(3)}
-              active={index === active}
-              label={labelOf(look.token)}
-              attributes={JSON.stringify(look.attributes)}
-            />
-          </Fragment>
-        );
+        const isActive = index === active;
+        return [
+          ...look.struck.map((text, at) => <Struck key={`${index} ${at}`} text={text} />),
+          <TokenText
+            key={index}
+            id={`${id}${index}`}
+            text={look.text}
+            strength={look.strength.toFixed(3)}
+            // Screen readers hear of the active one alone.
+            label={isActive ? labelOf(look.token) : undefined}
+            attributes={JSON.stringify(look.attributes)}
+          />,
+        ];
       })}
-      <Struck texts={struckBefore(answer, answer.tokens.length)} />
+      {struckBefore(answer, answer.tokens.length).map((text, at) => (
+        // Struck out text never changes its place.
+        <Struck key={`end ${at}`} text={text} />
+      ))}
     </div>
   );
 }
 
 /** Screen readers read the final answer. */
-const Struck = ({ texts }: { readonly texts: readonly string[] }): ReactNode =>
-  texts.map((text, at) => (
-    // Struck out text never changes its place.
-    <del key={at} className="flinch-struck" aria-hidden="true">
-      {text}
-    </del>
-  ));
+const Struck = ({ text }: { readonly text: string }): ReactNode => (
+  <del className="flinch-struck" aria-hidden="true">
+    {text}
+  </del>
+);
 
 interface TokenTextProps extends Pick<TokenLook, 'text'> {
   readonly id: string;
   readonly strength: string;
-  readonly active: boolean;
-  readonly label: string;
+  /** What screen readers say of it while it is active. */
+  readonly label: string | undefined;
   /** As JSON, so that an unchanged token is not drawn again. */
   readonly attributes: string;
 }
 
-const TokenText = memo(({ id, text, strength, active, label, attributes }: TokenTextProps): ReactNode => {
+const TokenText = memo(({ id, text, strength, label, attributes }: TokenTextProps): ReactNode => {
   const style: Record<string, string> = { '--flinch-strength': strength };
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the listbox has the focus, and names the active option
@@ -94,10 +95,10 @@ const TokenText = memo(({ id, text, strength, active, label, attributes }: Token
       id={id}
       className="flinch-token"
       role="option"
-      aria-selected={active}
+      aria-selected={label !== undefined}
       aria-label={label}
       style={style}
-      data-active={active || undefined}
+      data-active={label === undefined ? undefined : ''}
       {...JSON.parse(attributes)}
     >
       {text}

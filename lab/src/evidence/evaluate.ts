@@ -113,7 +113,8 @@ export function choose(sets: readonly Evaluated[]): Choice {
   return { chosen: chosen.name, best: best!.name, second: second!.name, difference };
 }
 
-function meanOver(sets: readonly Evaluated[], name: string): Resampled {
+/** Average precision of a detector in the mean over sets. */
+export function meanOver(sets: readonly Evaluated[], name: string): Resampled {
   const all = sets.map(({ detections }) => detections.find((one) => one.name === name)!.averagePrecision);
   const mean = (of: (one: Resampled) => number): number =>
     all.reduce((sum, one) => sum + of(one), 0) / all.length;

@@ -1,11 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { table } from '#bench/markdown-table.js';
 import { measureLabel } from '#bench/report/measure-label.js';
-import { bootstrapDifference } from '#bench/statistics/bootstrap.js';
+import { bootstrapDifference, percentileInterval } from '#bench/statistics/bootstrap.js';
 import { formatEstimate } from '#bench/statistics/estimate.js';
 import { UsageError } from '#src/files/errors.js';
 import { type AnswerSet, casesOf, labelledSteps } from './answer-set.js';
-import { type Choice, choose, type Detection, type Evaluated, evaluate, RATES, written } from './evaluate.js';
+import {
+  type Choice,
+  choose,
+  type Detection,
+  type Evaluated,
+  evaluate,
+  meanOver,
+  RATES,
+  written,
+} from './evaluate.js';
 import { differenceTable, hitRows, hitTable, shown } from './hit-tables.js';
 import { paperTable } from './paper-table.js';
 
@@ -13,6 +22,8 @@ export interface Evidence {
   readonly choice: Choice;
   /** In the order of the sets. */
   readonly evaluated: readonly Evaluated[];
+  /** Names of the sets that had no part in the choice. */
+  readonly test: readonly string[];
 }
 
 /**
@@ -34,7 +45,7 @@ export function evidenceOf(sets: readonly AnswerSet[], test: readonly string[]):
   const evaluated = sets.map((set) =>
     evaluate(labelledSteps(set), test.includes(set.name) ? labelled : undefined),
   );
-  return { evaluated, choice: choose(evaluated.filter(({ name }) => !test.includes(name))) };
+  return { evaluated, test, choice: choose(evaluated.filter(({ name }) => !test.includes(name))) };
 }
 
 const names = (sets: readonly AnswerSet[]): string => sets.map(({ name }) => name).join('; ');
@@ -42,11 +53,13 @@ const names = (sets: readonly AnswerSet[]): string => sets.map(({ name }) => nam
 /** Tables by their names: of each set what measures hit, how they differ, and how detectors tell its steps apart. */
 export function evidenceTables(
   sets: readonly AnswerSet[],
-  { choice, evaluated }: Evidence,
+  { choice, evaluated, test }: Evidence,
 ): ReadonlyMap<string, string> {
+  const tested = evaluated.filter(({ name }) => test.includes(name));
   return new Map([
     ['sets', setTable(sets, evaluated)],
     ['the paper', paperTable(sets)],
+    ...(tested.length > 0 ? [['the test', testTable(tested, choice)] satisfies [string, string]] : []),
     ...sets.flatMap((set, i): [string, string][] => {
       const [cases, of] = [casesOf(set), evaluated[i]!];
       const differences = differenceTable(cases, set.measures);
@@ -106,6 +119,27 @@ function writerTable(set: AnswerSet): string {
 /** Sums, combinations of them, and controls. */
 const isShort = ({ name, needs }: Detection): boolean =>
   needs === 'no score' || needs === 'labels' || name.endsWith(', sum');
+
+/** Average precision on sets that had no part in the choice, in the order of its mean, with the lead over the chosen one. */
+function testTable(tested: readonly Evaluated[], { chosen }: Choice): string {
+  const detections = tested[0]!.detections.filter((one) => isShort(one) || one.name === chosen);
+  const ours = meanOver(tested, chosen);
+  const rows = detections
+    .map(({ name, needs }) => ({ name, needs, mean: meanOver(tested, name) }))
+    .sort((a, b) => b.mean.value - a.mean.value)
+    .map(({ name, needs, mean }) => [
+      name === chosen ? `**${name}**` : name,
+      needs,
+      formatEstimate(percentileInterval(mean)),
+      name === chosen ? '' : formatEstimate(bootstrapDifference(mean, ours).difference),
+      ...tested.map((set) => {
+        const own = set.detections.find((one) => one.name === name)!;
+        return formatEstimate(percentileInterval(own.averagePrecision), 2);
+      }),
+    ]);
+  const heads = ['score of a step', 'needs', 'mean of the sets', 'less the chosen'];
+  return table([...heads, ...tested.map(({ name }) => name)], rows);
+}
 
 /** In the order of average precision, with the lead over the chosen one. */
 function detectionTable(

@@ -108,6 +108,20 @@ describe('the tables of npm run lab -- evidence', () => {
     expect(evidenceOf([sets[0]!, setOf('two', -5)], ['two']).choice.chosen).toBe(chosen);
   });
 
+  it('show what the choice is worth on the sets to test on, where there are some', () => {
+    const { chosen } = evidence.choice;
+    const steps = new Map(of('two, steps').map(([name, , precision, lead]) => [name, { precision, lead }]));
+    const rows = of('the test');
+    expect(rows.length).toBe(steps.size);
+    for (const [name = '', , mean, lead, own] of rows) {
+      expect(mean, name).toBe(steps.get(name)?.precision); // the mean of one set
+      expect(lead, name).toBe(steps.get(name)?.lead);
+      expect(Number(own?.slice(0, 4)), name).toBeCloseTo(Number(mean?.slice(0, 5)), 1);
+    }
+    expect(rows.map(([name]) => name)).toContain(`**${chosen}**`);
+    expect(evidenceTables(sets, evidenceOf(sets, [])).has('the test')).toBe(false);
+  });
+
   it('cannot be made of sets that have nothing in common', () => {
     expect(() => evidenceOf(sets, ['three'])).toThrow('there is no set three: one; two');
     expect(() => evidenceOf(sets, ['one', 'two'])).toThrow('there is none to choose on');

@@ -52,6 +52,7 @@ interface ChatOptions {
   readonly model: string;
   readonly device: DeviceChoice;
   readonly precision?: Precision;
+  readonly calibration?: string;
   readonly system?: string;
   readonly temperature?: number;
   readonly topP?: number;
@@ -84,6 +85,10 @@ export function chatCommand(): Command {
     .addOption(modelOption())
     .addOption(deviceOption())
     .addOption(precisionOption())
+    .option(
+      '--calibration <file>',
+      'calibration of the model (default: the one beside it, or else the one that comes with flinch)',
+    )
     .option('--system <text>', 'system message')
     .option('--json', 'print events as JSON Lines')
     .optionsGroup('Sampling:')
@@ -148,9 +153,9 @@ Examples:
 async function chat(question: string | undefined, given: GivenOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
   scoringFor(withColor(given)); // options that do not fit together are found before the model is opened
-  const { device, precision } = given;
+  const { device, precision, calibration } = given;
   const engine = await Engine.open(given.model, {
-    ...{ device, onConversion: reportConversion() },
+    ...{ device, onConversion: reportConversion(), calibrationFile: calibration },
     ...(precision && { precision }),
   });
   try {

@@ -32,6 +32,7 @@ export interface ServeFlags {
   readonly scorerModel?: string;
   readonly device?: string;
   readonly precision?: string;
+  readonly calibration?: string;
   readonly maxStreams?: number;
   readonly memory?: number;
 }
@@ -98,9 +99,10 @@ function fieldFlags(flags: ServeFlags): ConfigLayer[] {
 
 type Setting = readonly [flag: string, field: string, value: unknown];
 
-const settingsOf = ({ device, precision, maxStreams, memory }: ServeFlags): Setting[] => [
+const settingsOf = ({ device, precision, calibration, maxStreams, memory }: ServeFlags): Setting[] => [
   ['--device', 'device', device],
   ['--precision', 'precision', precision],
+  ['--calibration', 'calibration', calibration],
   ['--max-streams', 'max_streams', maxStreams],
   ['--memory', 'memory', memory],
 ];

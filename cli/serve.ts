@@ -75,6 +75,10 @@ export function serveCommand(): Command {
       ).choices(PRECISIONS),
     )
     .option(
+      '--calibration <file>',
+      'calibration of --model or --scorer (default: the one beside it, or else the one that comes with flinch)',
+    )
+    .option(
       '--max-streams <number>',
       'maximum concurrent responses (default: 16, or 64 with --upstream)',
       integer(1, 4096),

@@ -119,10 +119,10 @@ export async function openEngine(
   config: CheckpointConfig | (UpstreamModelConfig & { readonly scorer: string }),
   { logger, engine: settings, shared }: Pick<OpenOptions, 'logger' | 'engine' | 'shared'>,
 ): Promise<Engine> {
-  const { device, max_streams: most, memory } = config;
+  const { device, max_streams: most, memory, calibration } = config;
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
-    ...{ device, onConversion: logConversion(name, logger) },
+    ...{ device, onConversion: logConversion(name, logger), calibrationFile: calibration },
     // Places bound the responses of clients; one more is measured at the start (measureWriting).
     maxStreams: most + 1,
     ...('precision' in config && config.precision && { precision: config.precision }),

@@ -51,6 +51,14 @@ const memory = z
   );
 const guard = policySchema.optional();
 
+const calibration = z
+  .string()
+  .min(1)
+  .optional()
+  .describe(
+    'Calibration file of `flinch calibrate`; default: the one beside the checkpoint, or else the one that comes with flinch for these weights.',
+  );
+
 const checkpointSchema = z
   .strictObject({
     checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
@@ -63,6 +71,7 @@ const checkpointSchema = z
       ),
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
+    calibration,
     guard: guard.describe('Policy for requests for this model.'),
   })
   .refine(({ device, precision }) => precision !== 'int8' || device === 'cpu' || device === 'auto', {
@@ -130,6 +139,7 @@ export const upstreamModelSchema = z
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, { error: 'is not a name that `flinch export triton` gives' })
       .optional()
       .describe('Name of the exported model on these servers.'),
+    calibration: calibration.describe('Calibration file of `scorer`; default as for a checkpoint.'),
     device: device.describe('Execution device of `scorer`.'),
     max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
     strict: z

@@ -33,6 +33,8 @@ export interface Checkpoint {
   readonly eosTokenIds: readonly number[];
   /** Bytes of the weights that the decoder reads, as stored. */
   readonly weightBytes: number;
+  /** The calibration to use; absent: the one beside it, or else the one that comes with flinch for it. */
+  readonly calibrationFile?: string;
   /** Root mean square of the embeddings as they enter the first layer, read when first asked for. Throws ModelError. */
   readonly embeddingRms: () => Promise<number>;
 }
@@ -40,6 +42,8 @@ export interface Checkpoint {
 export interface OpenCheckpointOptions {
   /** Called while a GGUF file or a quantised checkpoint that is opened for the first time is unpacked. */
   readonly onConversion?: (progress: Conversion) => void;
+  /** Calibration to use in place of the one beside it ({@link Checkpoint.calibrationFile}). */
+  readonly calibrationFile?: string | undefined;
 }
 
 /**
@@ -50,9 +54,16 @@ export interface OpenCheckpointOptions {
  */
 export async function openCheckpoint(
   path: string,
-  { onConversion }: OpenCheckpointOptions = {},
+  { onConversion, calibrationFile }: OpenCheckpointOptions = {},
 ): Promise<Checkpoint> {
-  const source = resolve(path);
+  const checkpoint = await openSource(resolve(path), onConversion);
+  return { ...checkpoint, ...(calibrationFile && { calibrationFile: resolve(calibrationFile) }) };
+}
+
+async function openSource(
+  source: string,
+  onConversion: OpenCheckpointOptions['onConversion'],
+): Promise<Checkpoint> {
   if (await isGgufFile(source)) {
     const { name, dir, facts, tensors, config, tokenizer, chatTemplate } = await openGguf(
       source,

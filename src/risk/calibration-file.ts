@@ -2,6 +2,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
+import { ModelError } from '../files/errors.js';
 import { readOptionalJson } from '../files/json.js';
 import { calibrationsPath } from '../package-root.js';
 import type { Method } from '../uncertainty/method-names.js';
@@ -10,7 +11,7 @@ import { type CalibrationFile, parseCalibration, withoutOtherRules } from './cal
 /** Its name beside the weights of a model. */
 export const CALIBRATION_FILE = 'calibration.json';
 
-type CalibratedModel = Pick<Checkpoint, 'dir' | 'gguf' | 'tensors'>;
+type CalibratedModel = Pick<Checkpoint, 'dir' | 'gguf' | 'tensors' | 'calibrationFile'>;
 
 /** Path of a model's calibration: of `model.gguf`, it is `model.calibration.json` beside it. */
 export const calibrationFileOf = ({ dir, gguf }: Pick<Checkpoint, 'dir' | 'gguf'>): string =>
@@ -32,11 +33,17 @@ export interface FoundCalibration {
 }
 
 /**
- * The file beside a model always wins, even if it is of another one: somebody put it there.
+ * The file that was given for a model wins, else the one beside it, even if it is of another one: somebody put it there.
  * @returns `null` where there is none
  * @throws ModelError that names file and field; for a model's file that cannot be read
  */
 export async function findCalibration(model: CalibratedModel): Promise<FoundCalibration | null> {
+  const { calibrationFile } = model;
+  if (calibrationFile !== undefined) {
+    const calibration = await readCalibration(calibrationFile);
+    if (calibration === null) throw new ModelError(calibrationFile, '', 'no such file');
+    return { calibration, shipped: false };
+  }
   const own = await readCalibration(calibrationFileOf(model));
   if (own) return { calibration: own, shipped: false };
   const shipped = await readCalibration(join(calibrationsPath, `${await fingerprint(model)}.json`));

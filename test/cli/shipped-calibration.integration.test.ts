@@ -74,6 +74,18 @@ describe('a calibration that comes with flinch', () => {
     });
   });
 
+  it('gives way to one that is given, which must be there', async () => {
+    const [shipped] = readdirSync(calibrationsPath);
+    const own = folder.path('mine.json');
+    const file = await readCalibration(join(calibrationsPath, shipped!));
+    await writeCalibration(own, { ...file!, method: 'margin' });
+    expect(await flagOf('--calibration', own)).toMatchObject({ calibrated: true, method: 'margin' });
+    const checkpoint = await openCheckpoint(model, { calibrationFile: own });
+    expect((await RiskModels.open(checkpoint, pino({ level: 'silent' }))).judge).toBe('margin');
+    const missing = await flinch(['chat', '--model', model, '--calibration', 'no.json', QUESTION]);
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/no\.json: no such file/) });
+  });
+
   it('is named by flinch inspect', async () => {
     expect(await placeOf(model)).toBe('shipped');
     expect((await flinch(['inspect', model])).stdout).toMatch(/calibration +shipped for this model\n/);

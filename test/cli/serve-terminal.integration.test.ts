@@ -54,12 +54,12 @@ describe.runIf(HAS_TERMINAL)('flinch serve on a terminal', () => {
 
 it('flinch serve logs JSON in a pipe, or short lines where these are asked for', async () => {
   for (const [args, line] of [
-    [[], /^{.*"route":"\/v1\/models"/m],
-    [['--log-format', 'pretty'], /^\d\d:\d\d:\d\d GET \/v1\/models 200 \d+ ms$/m],
+    [[], /^{.*"route":"\/v1\/models\/\*name"/m],
+    [['--log-format', 'pretty'], /^\d\d:\d\d:\d\d GET \/v1\/models\/\*name 404 \d+ ms model_not_found$/m],
   ] as const) {
     const serving = await Serving.start([...args], { FORCE_COLOR: '0' });
     running.push(serving.process);
-    await serving.get('/v1/models');
+    expect((await fetch(`${serving.url}/v1/models/none`)).status).toBe(404);
     await expect.poll(serving.process.stderr).toMatch(line);
     serving.kill();
   }

@@ -1,5 +1,6 @@
 import { VirtualTimeScheduler } from 'rxjs';
 import { expect } from 'vitest';
+import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import type { GenerationEvent, ServerEvent } from '#client/protocol.js';
 import type { OpenSocket, SocketHandlers } from '#client/socket.js';
 
@@ -161,3 +162,16 @@ export const rolledBack = (): GenerationEvent[] =>
     token(2, '!'),
     done,
   ]);
+
+/** The answer after these events. */
+export const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
+
+/** Three tokens: the first scored but for a method that was skipped, the second scored, the third not yet. */
+export const SCORED = numbered([
+  created(),
+  token(0, 'So'),
+  token(1, ' 4'),
+  token(2, '.\n'),
+  score(0, 0.1, { skipped: ['adversarial'] }),
+  score(1, 2),
+]);

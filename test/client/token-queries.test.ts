@@ -1,20 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import { DEFAULT_METHODS } from '#client/method-names.js';
-import type { GenerationEvent } from '#client/protocol.js';
 import { fullScore, heatOf, scoreState, stepsOfTokens } from '#client/token-queries.js';
-import { created, numbered, rolledBack, score, settled, token } from './fake-server.js';
-
-const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
-
-const scored = numbered([
-  created(),
-  token(0, 'So'),
-  token(1, ' 4'),
-  token(2, '.\n'),
-  score(0, 0.1, { skipped: ['adversarial'] }),
-  score(1, 2),
-]);
+import { numbered, play, rolledBack, score, SCORED as scored, settled } from './fake-server.js';
 
 describe('what front ends ask of an answer', () => {
   it('tells a skipped score from one that is missing', () => {

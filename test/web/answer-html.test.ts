@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
-import type { GenerationEvent } from '#client/protocol.js';
 import { answerHtml } from '#web/answer/answer-html.js';
-import { created, numbered, rolledBack, score, token } from '../client/fake-server.js';
-
-const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
+import { created, numbered, play, rolledBack, score, token } from '../client/fake-server.js';
 
 describe('an answer as HTML', () => {
   it('has its tokens, with what is known of each', () => {

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
-import type { GenerationEvent } from '#client/protocol.js';
 import { riskHeight } from '#client/risk-scale.js';
 import { chartData } from '#web/answer/chart-data.js';
-import { created, numbered, score, settled, token } from '../client/fake-server.js';
-
-const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
+import { created, numbered, play, score, settled, token } from '../client/fake-server.js';
 
 const begun = [created(), token(0, 'So'), token(1, ' 4'), token(2, '.')];
 const scores = [score(0, 0.1, { skipped: ['adversarial'] }), score(1, 2)];

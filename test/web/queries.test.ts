@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
-import type { GenerationEvent } from '#client/protocol.js';
+import { EMPTY_ANSWER } from '#client/answer.js';
 import {
   isCharted,
   methodsOf,
@@ -9,18 +8,7 @@ import {
   strongest,
   unscoredTokens,
 } from '#web/answer/queries.js';
-import { created, numbered, score, token } from '../client/fake-server.js';
-
-const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);
-
-const scored = numbered([
-  created(),
-  token(0, 'So'),
-  token(1, ' 4'),
-  token(2, '.\n'),
-  score(0, 0.1, { skipped: ['adversarial'] }),
-  score(1, 2),
-]);
+import { play, SCORED as scored } from '../client/fake-server.js';
 
 describe('what the page asks of an answer', () => {
   it('counts the tokens that are written but not scored, for each method', () => {

@@ -2,9 +2,10 @@ import DOMPurify from 'dompurify';
 import { type Answer, isOver, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { useTokenNavigation } from 'flinch-react';
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, useLayoutEffect, useMemo, useRef } from 'react';
 import { answerHtml } from './answer-html.js';
 import { drawFormula, type Katex, useKatex } from './formulas.js';
+import { useThrottled } from './use-throttled.js';
 
 /** Allowed elements. Images and forms are not: text of a model must not make the browser send requests. */
 const ALLOWED_TAGS = [
@@ -45,11 +46,15 @@ export interface FormattedTextProps {
 /** The answer as Markdown with formulas, its tokens coloured and its steps underlined as in the text. */
 export function FormattedText({ answer, method, active, onPoint, labelOf }: FormattedTextProps): ReactNode {
   const root = useRef<HTMLDivElement>(null);
-  const html = useHtml(answer, method);
+  const cost = useRef(0);
+  const shown = useThrottled(answer, isOver(answer) ? 0 : Math.max(REDRAW_MS, REDRAW_SHARE * cost.current));
+  const html = useMemo(() => answerHtml(shown, method), [shown, method]);
   const katex = useKatex(html.includes('data-tex='));
   const handlers = useTokenNavigation(root, active, onPoint);
   useLayoutEffect(() => {
+    const start = performance.now();
     if (root.current) draw(root.current, html, katex);
+    cost.current = performance.now() - start;
   }, [html, katex]);
   useLayoutEffect(() => {
     const { current } = root;
@@ -86,34 +91,6 @@ export function elementsOf(root: Element, index: number): readonly Element[] {
   return [...root.querySelectorAll<HTMLElement>('[data-tokens]')].filter(({ dataset }) =>
     dataset.tokens?.split(' ').includes(String(index)),
   );
-}
-
-/** The HTML of an answer, made anew now and then while it grows. */
-function useHtml(answer: Answer, method: Method): string {
-  const make = () => answerHtml(answer, method);
-  const latest = useRef(make);
-  latest.current = make;
-  const [html, setHtml] = useState(make);
-  const timer = useRef(0);
-  const cost = useRef(0);
-  useEffect(() => {
-    if (isOver(answer)) setHtml(make());
-    else if (timer.current === 0) {
-      timer.current = window.setTimeout(
-        () => {
-          timer.current = 0;
-          const start = performance.now();
-          setHtml(latest.current());
-          requestAnimationFrame(() => {
-            cost.current = performance.now() - start;
-          });
-        },
-        Math.max(REDRAW_MS, REDRAW_SHARE * cost.current),
-      );
-    }
-  }, [answer, method]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return html;
 }
 
 /** What each block was drawn from: an unchanged one stays, with its formulas and what is selected in it. */

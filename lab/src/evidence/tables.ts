@@ -27,7 +27,7 @@ export interface Evidence {
 }
 
 /**
- * Chooses a detector.
+ * Chooses a detector, on the sets of the first one's model. Sets of other models show what becomes of the choice there.
  * @param test names of the sets that it is only tested on
  * @throws UsageError where sets cannot be compared, or there is nothing to choose on
  */
@@ -45,7 +45,8 @@ export function evidenceOf(sets: readonly AnswerSet[], test: readonly string[]):
   const evaluated = sets.map((set) =>
     evaluate(labelledSteps(set), test.includes(set.name) ? labelled : undefined),
   );
-  return { evaluated, test, choice: choose(evaluated.filter(({ name }) => !test.includes(name))) };
+  const chosenOn = evaluated.filter(({ name }, i) => sets[i]!.model === first.model && !test.includes(name));
+  return { evaluated, test, choice: choose(chosenOn) };
 }
 
 const names = (sets: readonly AnswerSet[]): string => sets.map(({ name }) => name).join('; ');

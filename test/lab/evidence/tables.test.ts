@@ -108,6 +108,19 @@ describe('the tables of npm run lab -- evidence', () => {
     expect(evidenceOf([sets[0]!, setOf('two', -5)], ['two']).choice.chosen).toBe(chosen);
   });
 
+  it('show what becomes of the choice on another model, which has no part in it', () => {
+    const answers = setOf('other', -5).answers.map((answer, i) => ({
+      ...answer,
+      steps: { ...answer.steps, nll: sets[0]!.answers[i]!.steps['adversarial']! },
+    }));
+    const other = { ...setOf('other'), model: 'another', answers };
+    const { choice, evaluated } = evidenceOf([sets[0]!, other], []);
+    expect(choice).toEqual(evidenceOf([sets[0]!], []).choice);
+    expect(evaluated.map(({ name }) => name)).toEqual(['one', 'other']);
+    const ofOneModel = evidenceOf([sets[0]!, { ...other, model: sets[0]!.model }], []);
+    expect(ofOneModel.choice.chosen).toMatch(/^nll/);
+  });
+
   it('show what the choice is worth on the sets to test on, where there are some', () => {
     const { chosen } = evidence.choice;
     const steps = new Map(of('two, steps').map(([name, , precision, lead]) => [name, { precision, lead }]));

@@ -11,7 +11,9 @@ const sets = z
   .parse(JSON.parse(readFileSync('lab/data/pretrained.json', 'utf8')))
   .map(complete);
 /** The choice was made on the others. */
-const test = ['math', 'olympiadbench', 'omnimath'].map((set) => `qwen-0.5b-${set}-read`);
+const test = ['math-read', 'olympiadbench-read', 'omnimath-read', 'math-own'].map(
+  (set) => `qwen-0.5b-${set}`,
+);
 const tables = evidenceTables(sets, evidenceOf(sets, test));
 
 it.each(['pretrained.md', 'pretrained-detectors.md'])(

@@ -50,7 +50,7 @@ export function formatThresholds(rows: readonly Thresholds[]): string {
   const heads = RATES.map((rate) => `at ${percent(rate)}`);
   const show = (threshold: number | 'all' | null): string =>
     typeof threshold === 'number' ? threshold.toPrecision(4) : (threshold ?? 'none');
-  return formatTable([
+  const table = formatTable([
     ['method', 'of', 'scores', 'skipped', ...heads],
     ...rows.map(({ method, of, count, skipped, thresholds }) => [
       method,
@@ -60,6 +60,10 @@ export function formatThresholds(rows: readonly Thresholds[]): string {
       ...thresholds.map(({ threshold }) => show(threshold)),
     ]),
   ]);
+  const lacks = rows.some(({ thresholds }) => thresholds.some(({ threshold }) => threshold === null));
+  return lacks
+    ? `${table}\nnone: too few scores for the rate (1 / rate are needed), so nothing is flagged`
+    : table;
 }
 
 export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {

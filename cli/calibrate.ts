@@ -9,7 +9,12 @@ import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
 import { DEFAULT_GUARD } from '../src/guard/guard.js';
 import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';
-import { type Calibration, type CalibrationFile, withCalibration } from '../src/risk/calibration.js';
+import {
+  type Calibration,
+  type CalibrationFile,
+  isOfMore,
+  withCalibration,
+} from '../src/risk/calibration.js';
 import {
   CALIBRATION_FILE,
   calibrationFileOf,
@@ -25,18 +30,19 @@ import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.js';
 import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
 import { collectScores } from '../src/stream/collect-scores.js';
-import { METHODS, type Method } from '../src/uncertainty/method-names.js';
-import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
+import { writesScores } from '../src/stream/written-scores.js';
+import { METHODS, type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
+import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
 import { chooseByLabels } from './calibrate-choose.js';
 import { compareLabels } from './calibrate-labels.js';
 import { CalibrationLog } from './calibrate-log.js';
+import { AnswerProgress } from './calibrate-progress.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
-import { Progress } from './progress.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from './scoring-options.js';
 import { remark, say } from './terminal.js';
 
@@ -134,8 +140,8 @@ ones from right ones best; where the lead is not clear, a method that needs no p
 --labels with --answers: annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": …}. They
 show how many wrong answers the verdict found, and at which rate.
 
-Ctrl-C keeps the answers so far beside the output. The same command continues with them, also with
-more prompts.
+Ctrl-C calibrates with the answers so far, if they are enough and more than before. The same command
+continues, also with more prompts.
 
 A calibration is valid for one model and for the settings that affect the scores. Entries in the
 file for the same methods and settings are replaced; others are kept, unless they were made by
@@ -236,12 +242,10 @@ async function collect(
   });
   const collector = new ScoreCollector(methods);
   const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
-  if (!(await forEachAnswer(engine, options, scoring, prompts, use, log))) {
-    remark(`the answers so far are in ${log.file}; the same command continues`);
-    return;
-  }
+  const isWhole = await forEachAnswer(engine, options, scoring, prompts, use, log);
   const { counts } = collector;
-  if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS) {
+  const isEnough = counts.tokens >= MIN_TOKENS && counts.steps >= MIN_STEPS;
+  if (isWhole && !isEnough) {
     const needed = `at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`;
     throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
   }
@@ -258,11 +262,17 @@ async function collect(
     },
     ...collector.distributions(),
   };
-  await writeCalibration(
-    file,
-    withCalibration(await readKeptCalibration(file), model, calibration, options.method),
-  );
-  await log.remove();
+  const before = await readKeptCalibration(file);
+  if (!isWhole && (!isEnough || isOfMore(before, model, calibration))) {
+    remark(`the answers so far are in ${log.file}; the same command continues`);
+    return;
+  }
+  await writeCalibration(file, withCalibration(before, model, calibration, options.method));
+  if (isWhole) await log.remove();
+  else
+    remark(
+      `stopped: ${file} is of ${counts.responses} of ${prompts.length} answers; the same command continues`,
+    );
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
   if (options.json) {
@@ -328,17 +338,18 @@ async function forEachAnswer(
     else open.push(i);
   }
   let answered = prompts.length - open.length;
-  const progress = new Progress(prompts.length, undefined, answered);
+  const progress = new AnswerProgress(prompts.length, answered, adviceFor(scoring));
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
   const remaining = open.map((i) => requests[i]!);
-  const answers = collectScores(engine, remaining, scoring).pipe(
+  const onToken = (): void => progress.token();
+  const answers = collectScores(engine, remaining, scoring, { onToken }).pipe(
     tap((answer) => {
       const i = open[answer.request]!;
       const ordinarySteps = prompts[i]!.ordinarySteps(answer);
       use(answer, ordinarySteps);
       log?.add(requests[i]!, answer, ordinarySteps);
       answered += 1;
-      progress.advance();
+      progress.answer(answer.tokens.length);
     }),
     takeUntil(interrupted),
   );
@@ -349,6 +360,10 @@ async function forEachAnswer(
   }
   return answered === prompts.length;
 }
+
+/** What takes less time, if anything does. */
+const adviceFor = (scoring: Scoring): string =>
+  writesScores(scoring) ? '' : `; --methods ${PROBABILITY_METHODS.join()} needs no passes, and less time`;
 
 function samplingOf(engine: Engine, { temperature }: CalibrateOptions) {
   const defaults = samplingDefaults(engine.checkpoint.generation);

@@ -14,6 +14,18 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
+/** Two digits, in the largest unit of which there is one. */
+export function formatDuration(seconds: number): string {
+  const units = [
+    ['days', 86_400],
+    ['h', 3600],
+    ['min', 60],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ['s', 1];
+  const value = seconds / size;
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ${unit}`;
+}
+
 /** Heading of one line, whatever is in the name that it shows. */
 export const heading = (text: string): string => chalk.bold(visibleLine(text));
 

@@ -48,7 +48,7 @@ export {
 export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';
-export { formatBytes, heading } from './format.js';
+export { formatBytes, formatDuration, heading } from './format.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
 export { byteBar, Progress } from './progress.js';

@@ -206,6 +206,16 @@ export function withCalibration(
   return { format: FORMAT, model, ...(judge && { method: judge }), calibrations };
 }
 
+/** Whether something that another calibration would replace is of as many answers, or more. */
+export const isOfMore = (file: CalibrationFile | null, model: string, added: Calibration): boolean =>
+  file?.model === model &&
+  file.calibrations.some(
+    ({ settings, methods, collected }) =>
+      sameSettings(settings, added.settings) &&
+      collected.responses >= added.collected.responses &&
+      entries(methods).some(([method]) => added.methods[method]),
+  );
+
 function without(calibration: Calibration, replaced: Calibration['methods']): Calibration {
   const methods = entries(calibration.methods).filter(([method]) => !replaced[method]);
   return { ...calibration, methods: Object.fromEntries(methods) };

@@ -36,6 +36,13 @@ export interface CollectedAnswer extends ScoredAnswer {
   readonly done: DoneEvent;
 }
 
+export interface CollectOptions {
+  /** Answers at once. */
+  readonly concurrency?: number;
+  /** Is called for each token that is scored, of any answer. */
+  readonly onToken?: () => void;
+}
+
 /** Passes and decoder runs of several texts go together. */
 const CONCURRENCY = 8;
 const RETRY_MS = 50;
@@ -54,12 +61,12 @@ export function collectScores(
   engine: Engine,
   requests: readonly GenerateRequest[],
   scoring: Scoring,
-  concurrency = CONCURRENCY,
+  { concurrency = CONCURRENCY, onToken = () => {} }: CollectOptions = {},
 ): Observable<CollectedAnswer> {
   return from(requests).pipe(
     mergeMap(
       (request, index) =>
-        answer(engine, request, scoring).pipe(
+        answer(engine, request, scoring, onToken).pipe(
           // A request that could never fit fails with another error; one that is overloaded fits once others
           // have ended.
           retry({
@@ -76,6 +83,7 @@ function answer(
   engine: Engine,
   asked: GenerateRequest,
   scoring: Scoring,
+  onToken: () => void,
 ): Observable<Omit<CollectedAnswer, 'request'>> {
   return defer(() => {
     const request = engine.complete(asked);
@@ -97,7 +105,10 @@ function answer(
       segmentSteps(),
       tap((event) => {
         if (event.type === 'token.delta') tokens.push(event);
-        if (event.type === 'score.delta') scores.push(event);
+        if (event.type === 'score.delta') {
+          scores.push(event);
+          onToken();
+        }
         if (event.type === 'step.closed') steps.push(event);
       }),
       filter((event) => event.type === 'generation.done'),

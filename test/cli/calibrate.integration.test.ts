@@ -1,5 +1,4 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { readPrompts, stepsBefore } from '#cli/calibrate-prompts.js';
 import type { Checkpoint } from '#src/checkpoint/checkpoint.js';
@@ -166,14 +165,16 @@ describe('flinch calibrate', () => {
     const logs = (): string[] => readdirSync(folder.path('.')).filter((name) => name.endsWith('.answers'));
     const kept = (): string[] => logs().flatMap((name) => folder.read(name).split('\n'));
     const running = start([...common, '5000']);
-    await expect.poll(() => kept().length, { timeout: 30_000 }).toBeGreaterThan(4);
+    await expect.poll(() => kept().length, { timeout: 30_000 }).toBeGreaterThan(18);
     running.child.kill('SIGINT');
     const { code, stderr } = await running.finished;
     const [log] = logs();
+    const responses = kept().length - 1;
     expect({ code, stderr }).toEqual({
       code: 130,
-      stderr: `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
+      stderr: `flinch: stopped: ${output} is of ${responses} of 5000 answers; the same command continues\n`,
     });
+    expect((await readCalibration(output))?.calibrations[0]?.collected).toMatchObject({ responses });
     // As if it had been killed while it wrote, after a score that no answer has.
     const [first, ...rest] = kept().slice(0, -1);
     const marked = first!.replace(/("adversarial":)[^,]+/, '$1123');
@@ -196,19 +197,27 @@ describe('flinch calibrate', () => {
     expect(logs()).toEqual([]);
   });
 
-  it('keeps the old file at Ctrl-C', async () => {
-    const old = folder.write(
-      'old.json',
-      JSON.stringify({ format: 2, model: 'ab'.repeat(32), calibrations: [] }),
-    );
-    const running = start(['calibrate', '--model', REASONER, '--tasks', '5000', '--output', old]);
-    await setTimeout(1500); // whether it has begun to write or not
+  it('keeps a calibration of more answers at Ctrl-C', async () => {
+    const model = await fingerprint(await openCheckpoint(REASONER));
+    const some = aCalibration();
+    const large = { ...some, collected: { ...some.collected, responses: 1e6 } };
+    const output = folder.path('large.json');
+    await writeCalibration(output, withCalibration(null, model, large));
+    const before = folder.read('large.json');
+    const running = start(['calibrate', '--model', REASONER, '--tasks', '5000', '--output', output]);
+    const logs = (): string[] =>
+      readdirSync(folder.path('.')).filter((name) => name.startsWith('large.json.'));
+    const kept = (): number =>
+      logs().reduce((lines, name) => lines + folder.read(name).split('\n').length, 0);
+    await expect.poll(kept, { timeout: 30_000 }).toBeGreaterThan(18);
     running.child.kill('SIGINT');
-    const { code, stdout } = await running.finished;
-    expect(stdout).toBe('');
-    expect(code === 130 || running.child.signalCode === 'SIGINT').toBe(true);
-    expect((await readCalibration(old))?.calibrations).toEqual([]);
-    expect(readdirSync(folder.path('.')).filter((name) => name.includes('tmp'))).toEqual([]);
+    const [log] = logs();
+    expect(await running.finished).toMatchObject({
+      ...{ code: 130, stdout: '' },
+      stderr: `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
+    });
+    expect(folder.read('large.json')).toBe(before);
+    expect(logs()).toEqual([log]);
   });
 
   it('refuses what it cannot use before it begins', async () => {

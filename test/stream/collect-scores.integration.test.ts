@@ -19,7 +19,7 @@ const requests = [1, 2, 3, 4, 5].map((seed) =>
 
 const collected = async (concurrency: number): Promise<CollectedAnswer[]> => {
   const answers = await lastValueFrom(
-    collectScores(engine, requests, DEFAULT_SCORING, concurrency).pipe(toArray()),
+    collectScores(engine, requests, DEFAULT_SCORING, { concurrency }).pipe(toArray()),
   );
   return answers.toSorted((a, b) => a.request - b.request);
 };

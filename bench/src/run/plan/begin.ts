@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
-import { UsageError, visible } from 'flinch/internals';
+import { formatDuration, UsageError, visible } from 'flinch/internals';
 import type { RunOptions } from '../run-options.js';
-import { formatDuration, formatPlan, type Plan } from './plan.js';
+import { formatPlan, type Plan } from './plan.js';
 
 /** Seconds after which a person is asked first. */
 const LONG = 3600;

@@ -1,4 +1,4 @@
-import { formatBytes, formatDevices } from 'flinch/internals';
+import { formatBytes, formatDevices, formatDuration } from 'flinch/internals';
 import { samplesNeeded } from '../../measures/measure.js';
 import { askedIn } from '../../records/selection.js';
 import { asksJudge } from '../judging.js';
@@ -204,15 +204,3 @@ function timeOf({ seconds, requests, rollouts }: PlannedStage): string {
 }
 
 const perSecond = (rate: number): string => (rate < 10 ? rate.toPrecision(2) : rate.toFixed(0));
-
-/** Two digits, in the largest unit of which there is one. */
-export function formatDuration(seconds: number): string {
-  const units = [
-    ['days', 86_400],
-    ['h', 3600],
-    ['min', 60],
-  ] as const;
-  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ['s', 1];
-  const value = seconds / size;
-  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ${unit}`;
-}

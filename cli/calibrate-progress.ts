@@ -2,10 +2,11 @@ import { SingleBar } from 'cli-progress';
 import { formatDuration } from './format.js';
 import { remark, showsBars } from './terminal.js';
 
-/** What is supposed of the length of an answer before one has ended. */
-const SUPPOSED_TOKENS = 200;
+/** What is supposed of the answers that have ended before any has: the first to end are short ones. */
+const SUPPOSED = { answers: 8, tokens: 1600 };
 const ESTIMATE_MS = 4000;
 const REDRAW_MS = 500;
+const LEAST_TOKENS = 8;
 /** Less is not worth a line. */
 const LONG_SECONDS = 60;
 
@@ -17,13 +18,15 @@ export class AnswerProgress {
     hideCursor: true,
     clearOnComplete: true,
   });
-  readonly #start = performance.now();
   readonly #total: number;
   readonly #timers: NodeJS.Timeout[];
   /** With those of an earlier run. */
   #answered: number;
   #tokens = 0;
-  #ended = { answers: 0, tokens: 0 };
+  /** When the first token came: prompts are read before. */
+  #start = 0;
+  /** With the supposed ones. */
+  #ended = SUPPOSED;
 
   /** @param advice said with an estimate of more than a minute, where nobody sees a bar */
   constructor(total: number, done: number, advice: string) {
@@ -34,14 +37,18 @@ export class AnswerProgress {
       this.#timers = [setInterval(() => this.#bar.update({ estimate: this.#estimate() }), REDRAW_MS)];
       return;
     }
-    const tell = (): void => {
-      if ((this.#secondsLeft() ?? 0) > LONG_SECONDS)
+    const timer = setInterval(() => {
+      const left = this.#secondsLeft();
+      if (left === null) return;
+      clearInterval(timer);
+      if (left > LONG_SECONDS)
         remark(`${total - this.#answered} answers to write: ${this.#estimate()}${advice}`);
-    };
-    this.#timers = [setTimeout(tell, ESTIMATE_MS)];
+    }, ESTIMATE_MS);
+    this.#timers = [timer];
   }
 
   token(): void {
+    if (this.#tokens === 0) this.#start = performance.now();
     this.#tokens += 1;
   }
 
@@ -58,20 +65,20 @@ export class AnswerProgress {
   }
 
   #rate(): number {
-    return (1000 * this.#tokens) / (performance.now() - this.#start);
+    return (1000 * (this.#tokens - 1)) / (performance.now() - this.#start);
   }
 
   #secondsLeft(): number | null {
-    if (this.#tokens === 0) return null;
+    if (this.#tokens < LEAST_TOKENS) return null;
     const { answers, tokens } = this.#ended;
-    const length = answers === 0 ? SUPPOSED_TOKENS : tokens / answers;
-    const begun = this.#tokens - tokens;
-    return Math.max(0, (this.#total - this.#answered) * length - begun) / this.#rate();
+    const begun = this.#tokens - (tokens - SUPPOSED.tokens);
+    return Math.max(0, (this.#total - this.#answered) * (tokens / answers) - begun) / this.#rate();
   }
 
   #estimate(): string {
     const left = this.#secondsLeft();
-    if (left === null) return 'no token yet';
-    return `${this.#rate().toFixed(0)} tokens/s, about ${formatDuration(left)} left`;
+    if (left === null) return 'first tokens …';
+    const rate = this.#rate();
+    return `${rate.toFixed(rate < 10 ? 1 : 0)} tokens/s, about ${formatDuration(left)} left`;
   }
 }

@@ -39,7 +39,7 @@ export interface CollectedAnswer extends ScoredAnswer {
 export interface CollectOptions {
   /** Answers at once. */
   readonly concurrency?: number;
-  /** Is called for each token that is scored, of any answer. */
+  /** Is called for each token of any answer. */
   readonly onToken?: () => void;
 }
 
@@ -104,11 +104,11 @@ function answer(
     return scored.pipe(
       segmentSteps(),
       tap((event) => {
-        if (event.type === 'token.delta') tokens.push(event);
-        if (event.type === 'score.delta') {
-          scores.push(event);
+        if (event.type === 'token.delta') {
+          tokens.push(event);
           onToken();
         }
+        if (event.type === 'score.delta') scores.push(event);
         if (event.type === 'step.closed') steps.push(event);
       }),
       filter((event) => event.type === 'generation.done'),

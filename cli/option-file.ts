@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { UsageError } from '../src/files/errors.js';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist',
-  EISDIR: 'is a folder, not a file',
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'no such file or folder',
+  EISDIR: 'a folder, not a file',
   EEXIST: 'exists already',
-  EACCES: 'may not be used by this user',
-  EPERM: 'may not be used by this user',
+  EACCES: 'this user may not use it',
+  EPERM: 'this user may not use it',
 };
 
 /**
@@ -19,7 +19,7 @@ export async function optionFile<T>(option: string, file: string, opened: Promis
     return await opened;
   } catch (error) {
     const problem = problemOf(error);
-    throw problem === null ? error : new UsageError(`${option}: ${file} ${problem}`, { cause: error });
+    throw problem === null ? error : new UsageError(`${option}: ${file}: ${problem}`, { cause: error });
   }
 }
 

@@ -40,6 +40,7 @@ export async function guardInForce(
   asked: AskedGuard,
   { checkpoint, risks: models, client = '', canRetract, lag }: JudgedBy,
 ): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
+  await models.refresh();
   const fields = completeGuard(guardSchema.parse(asked), METHODS, models.judge);
   const scoring = await absoluteScoring(scoringOf(fields.methods, fields.scoring), checkpoint.embeddingRms);
   const { alpha, random = DEFAULT_RANDOM } = scoring;

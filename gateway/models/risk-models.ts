@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
-import { calibrationOf, judgeOf } from '../../src/risk/calibration-file.js';
+import { calibrationOf, calibrationVersion, judgeOf } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
@@ -12,28 +12,25 @@ import { Estimates } from './estimates.js';
 /** Maximum settings with a risk model that is kept. */
 const REMEMBERED = 32;
 
+/** How often a calibration that was written anew is looked for, at most. */
+const LOOK_MS = 1000;
+
 /** Rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */
 export class RiskModels {
-  /** The method that the model's calibration names to judge by, if any. */
-  readonly judge: Method | undefined;
   readonly #checkpoint: Checkpoint;
-  readonly #file: CalibrationFile | null;
   readonly #logger: Logger;
+  #file: CalibrationFile | null = null;
+  #judge: Method | undefined;
+  #version: string | null = null;
+  #looked = 0;
   /** Warnings that were logged; rates do not count into them, so there are only a few. */
   readonly #warned = new Set<string>();
   /** Risk models by settings, the least recently used first. */
   readonly #known = new Map<string, Promise<RatedBy>>();
   readonly #estimates = new Estimates();
 
-  private constructor(
-    checkpoint: Checkpoint,
-    file: CalibrationFile | null,
-    judge: Method | undefined,
-    logger: Logger,
-  ) {
-    this.judge = judge;
+  private constructor(checkpoint: Checkpoint, logger: Logger) {
     this.#checkpoint = checkpoint;
-    this.#file = file;
     this.#logger = logger;
   }
 
@@ -42,8 +39,32 @@ export class RiskModels {
    * @throws ModelError that names file and field
    */
   static async open(checkpoint: Checkpoint, logger: Logger): Promise<RiskModels> {
-    const file = await calibrationOf(checkpoint);
-    return new RiskModels(checkpoint, file, await judgeOf(checkpoint, file), logger);
+    const models = new RiskModels(checkpoint, logger);
+    models.#version = await calibrationVersion(checkpoint);
+    await models.#read();
+    return models;
+  }
+
+  /** The method that the model's calibration names to judge by, if any. */
+  get judge(): Method | undefined {
+    return this.#judge;
+  }
+
+  /** Takes over a calibration that was written since; for one that cannot be read, the one before holds. */
+  async refresh(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#looked < LOOK_MS) return;
+    this.#looked = now;
+    const version = await calibrationVersion(this.#checkpoint);
+    if (version === this.#version) return;
+    this.#version = version;
+    const about = { model: this.#checkpoint.name };
+    try {
+      await this.#read();
+      this.#logger.info(about, 'calibration taken over');
+    } catch (error) {
+      this.#logger.error({ ...about, err: error }, 'calibration refused; the one before holds');
+    }
   }
 
   /**
@@ -70,6 +91,13 @@ export class RiskModels {
     if (this.#warned.has(warning)) return;
     this.#warned.add(warning);
     this.#logger.warn({ model: this.#checkpoint.name }, warning);
+  }
+
+  async #read(): Promise<void> {
+    const file = await calibrationOf(this.#checkpoint);
+    this.#judge = await judgeOf(this.#checkpoint, file);
+    this.#file = file;
+    this.#known.clear();
   }
 
   async #make(key: string, scoring: AbsoluteScoring): Promise<RatedBy> {

@@ -1,4 +1,4 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
@@ -48,6 +48,13 @@ export async function findCalibration(model: CalibratedModel): Promise<FoundCali
   if (own) return { calibration: own, shipped: false };
   const shipped = await readCalibration(join(calibrationsPath, `${await fingerprint(model)}.json`));
   return shipped && { calibration: shipped, shipped: true };
+}
+
+/** Differs when the file that {@link findCalibration} reads was written anew; `null` while there is none. */
+export async function calibrationVersion(model: CalibratedModel): Promise<string | null> {
+  const file = model.calibrationFile ?? calibrationFileOf(model);
+  const found = await stat(file, { bigint: true }).catch(() => null);
+  return found && `${found.ino} ${found.mtimeNs} ${found.size}`;
 }
 
 /** The calibration of {@link findCalibration} alone. */

@@ -237,7 +237,7 @@ describe('flinch calibrate', () => {
     expect(await bad('--tasks', '3', '--output', broken)).toContain('broken.json: format');
     expect(folder.read('broken.json')).toBe('{}');
     expect(await bad('--tasks', '3', '--output', folder.path('missing/c.json'))).toMatch(
-      /--output: .*missing does not exist/,
+      /--output: .*missing: no such file or folder/,
     );
     const few = folder.path('few.json');
     expect(await bad('--tasks', '1', '--max-tokens', '5', '--output', few)).toContain('too few');
@@ -311,8 +311,8 @@ describe('flinch calibrate --labels', () => {
       ['--labels', labels, '--answers', answers, '--output', 'x.json'],
       "cannot be used with option '--output",
     ],
-    [['--labels', 'none.json', '--answers', answers], '--labels: none.json does not exist'],
-    [['--labels', labels, '--answers', 'none.json'], '--answers: none.json does not exist'],
+    [['--labels', 'none.json', '--answers', answers], '--labels: none.json: no such file or folder'],
+    [['--labels', labels, '--answers', 'none.json'], '--answers: none.json: no such file or folder'],
     [['--labels', labels, '--answers', labels], `${labels}: item 1: `],
     [['--labels', names, '--answers', answers], '--label-name: one of "good", "true" is required'],
     [

@@ -94,7 +94,7 @@ describe('flinch score --noise', () => {
   it('refuses a file that is not there, and one that no measure takes', async () => {
     expect(await run('/nowhere.f32', json({ id: 1, ...text }))).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^flinch: --noise: [^\n]*nowhere.f32 does not exist\n$/),
+      stderr: expect.stringMatching(/^flinch: --noise: [^\n]*nowhere.f32: no such file or folder\n$/),
     });
     expect(await run(noise, json({ id: 1, ...text }), '--methods', 'nll')).toEqual({
       code: 1,

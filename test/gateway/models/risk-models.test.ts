@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { EngineModel } from '#gateway/index.js';
 import { RiskModels } from '#gateway/models/risk-models.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
+import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import {
   type Checkpoint,
   DEFAULT_SCORING,
@@ -11,6 +14,9 @@ import {
   openCheckpoint,
   type RiskModel,
 } from '#src/index.js';
+import { withCalibration } from '#src/risk/calibration.js';
+import { calibrationFileOf, writeCalibration } from '#src/risk/calibration-file.js';
+import { aCalibration } from '../../support/calibration.js';
 import { useFolder } from '../../support/cli.js';
 import { chatBody } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
@@ -60,6 +66,43 @@ describe('RiskModels', () => {
     expect(before).toBeGreaterThan(0.99);
     expect((await risksOf('b')).ofStep('adversarial', 'max', 0.995)).toBeGreaterThan(0.99);
     expect((await risksOf('a')).ofStep('adversarial', 'max', 0.995)).toBe(0);
+  });
+});
+
+describe('a calibration that is written while a model is served', () => {
+  const judgeAfter = async (models: RiskModels) => {
+    await setTimeout(1100);
+    await models.refresh();
+    return models.judge;
+  };
+
+  it('is taken over, and one that cannot be read is not', async () => {
+    const lines: string[] = [];
+    const dir = await calibratedReasoner(folder.path('written-anew'), 1);
+    const own = await openCheckpoint(dir);
+    const models = await RiskModels.open(own, pino({}, { write: (line) => lines.push(line) }));
+    const rankOf = async () =>
+      (await models.of(DEFAULT_SCORING, 'a')).risks.ofStep('adversarial', 'max', 0.5) ?? 0;
+    expect([models.judge, await rankOf()]).toEqual(['nll', expect.closeTo(0.5, 1)]);
+    const file = calibrationFileOf(own);
+    const model = await fingerprint(own);
+    const anew = withCalibration(
+      null,
+      model,
+      aCalibration(DEFAULT_SCORING, ['adversarial'], 1000, 10),
+      'adversarial',
+    );
+    await writeCalibration(file, anew);
+    expect(await judgeAfter(models)).toBe('adversarial');
+    expect(await rankOf()).toBeLessThan(0.1);
+    writeFileSync(file, '{"format": 0}');
+    expect(await judgeAfter(models)).toBe('adversarial');
+    expect(await judgeAfter(models)).toBe('adversarial');
+    const said = lines.map((line) => JSON.parse(line).msg);
+    expect(said.filter((text) => /^calibration (taken|refused)/.test(text))).toEqual([
+      'calibration taken over',
+      'calibration refused; the one before holds',
+    ]);
   });
 });
 

@@ -1,44 +1,33 @@
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
-import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import type { DeviceChoice } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
 import type { Precision } from '../src/engine/precision.js';
-import { samplingDefaults } from '../src/engine/sampler.js';
 import { UsageError } from '../src/files/errors.js';
 import { DEFAULT_GUARD } from '../src/guard/guard.js';
 import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';
-import {
-  type Calibration,
-  type CalibrationFile,
-  isOfMore,
-  withCalibration,
-} from '../src/risk/calibration.js';
+import type { CalibrationFile } from '../src/risk/calibration.js';
 import {
   CALIBRATION_FILE,
   calibrationFileOf,
   calibrationOf,
   readCalibration,
   readKeptCalibration,
-  writeCalibration,
 } from '../src/risk/calibration-file.js';
-import { calibrationSettings } from '../src/risk/calibration-settings.js';
 import { FalseAlarmCheck } from '../src/risk/false-alarms.js';
 import { riskModel } from '../src/risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
-import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.js';
-import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
-import { collectScores } from '../src/stream/collect-scores.js';
+import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
 import { writesScores } from '../src/stream/written-scores.js';
 import { METHODS, type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
 import { chooseByLabels } from './calibrate-choose.js';
 import { compareLabels } from './calibrate-labels.js';
-import { CalibrationLog } from './calibrate-log.js';
 import { AnswerProgress } from './calibrate-progress.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
+import { CalibrationRun, requestsOf } from './calibration-run.js';
 import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
@@ -232,50 +221,27 @@ async function collect(
   prompts: readonly CalibrationPrompt[],
   file: string,
 ): Promise<void> {
-  const { methods, seed } = options;
-  const model = await fingerprint(engine.checkpoint);
-  const { temperature, topK, topP } = samplingOf(engine, options);
-  const log = await CalibrationLog.open(file, {
-    ...{ model, ...calibrationSettings(scoring, methods), methods, temperature, topK, topP },
-    ...{ maxTokens: options.maxTokens, answers: options.tasks === undefined ? 'all' : 'right' },
-    stepRule: STEP_RULE_VERSION,
-  });
-  const collector = new ScoreCollector(methods);
-  const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
-  const isWhole = await forEachAnswer(engine, options, scoring, prompts, use, log);
-  const { counts } = collector;
-  const isEnough = counts.tokens >= MIN_TOKENS && counts.steps >= MIN_STEPS;
-  if (isWhole && !isEnough) {
+  const { method, json, ...answering } = options;
+  const answers = options.tasks === undefined ? 'all' : 'right';
+  const run = await CalibrationRun.open({ ...answering, engine, scoring, prompts, answers, file });
+  const isWhole = await forEachAnswer(engine, scoring, run, (answer, i) => run.add(i, answer));
+  const { counts, model } = run;
+  if (isWhole && !run.isEnough) {
     const needed = `at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`;
     throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
   }
-  const calibration: Calibration = {
-    stepRule: STEP_RULE_VERSION,
-    settings: calibrationSettings(scoring, methods),
-    collected: {
-      answers: options.tasks === undefined ? 'all' : 'right',
-      ...counts,
-      temperature,
-      topK,
-      topP,
-      seed,
-    },
-    ...collector.distributions(),
-  };
-  const before = await readKeptCalibration(file);
-  if (!isWhole && (!isEnough || isOfMore(before, model, calibration))) {
-    remark(`the answers so far are in ${log.file}; the same command continues`);
+  const calibration = run.isEnough ? await run.write(method) : null;
+  if (!calibration) {
+    remark(`the answers so far are in ${run.logFile}; the same command continues`);
     return;
   }
-  await writeCalibration(file, withCalibration(before, model, calibration, options.method));
-  if (isWhole) await log.remove();
-  else
+  if (!isWhole)
     remark(
       `stopped: ${file} is of ${counts.responses} of ${prompts.length} answers; the same command continues`,
     );
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
-  if (options.json) {
+  if (json) {
     say(`${JSON.stringify({ output: file, model, settings, collected, thresholds })}\n`);
     return;
   }
@@ -298,8 +264,11 @@ async function check(
   if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
   for (const warning of warnings) remark(warning);
   const alarms = new FalseAlarmCheck(risks, methods);
-  const whole = await forEachAnswer(engine, options, { ...scoring, methods }, prompts, (answer, steps) =>
-    alarms.add(answer, steps),
+  const seed = firstSeed(options, prompts.length);
+  const requests = requestsOf(engine, prompts, { ...options, seed });
+  const asked = { requests, missing: [...requests.keys()] };
+  const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, (answer, i) =>
+    alarms.add(answer, prompts[i]!.ordinarySteps(answer)),
   );
   if (!whole) return;
   const table = alarms.table();
@@ -311,44 +280,22 @@ async function check(
   say(`${formatFalseAlarms(table)}\n`);
 }
 
-/**
- * @param log has answers that need not be written again, and keeps the others
- * @returns whether all were answered; Ctrl-C ends it before, and is the command's failure
- */
+/** @returns whether all were answered; Ctrl-C ends it before, and is the command's failure */
 async function forEachAnswer(
   engine: Engine,
-  options: CalibrateOptions,
   scoring: AbsoluteScoring,
-  prompts: readonly CalibrationPrompt[],
-  use: (answer: ScoredAnswer, ordinarySteps: number) => void,
-  log?: CalibrationLog,
+  { requests, missing }: Pick<CalibrationRun, 'requests' | 'missing'>,
+  use: (answer: CollectedAnswer, index: number) => void,
 ): Promise<boolean> {
-  const first = firstSeed(options, prompts.length);
-  const requests = prompts.map(({ promptIds }, i) =>
-    engine.complete({
-      promptIds,
-      maxTokens: Math.min(options.maxTokens, engine.contextLength - promptIds.length),
-      sampling: { temperature: options.temperature, seed: (first + i) | 0 },
-    }),
-  );
-  const open: number[] = [];
-  for (const [i, request] of requests.entries()) {
-    const known = log?.get(request);
-    if (known) use(known, known.ordinarySteps);
-    else open.push(i);
-  }
-  let answered = prompts.length - open.length;
-  const progress = new AnswerProgress(prompts.length, answered, adviceFor(scoring));
+  let left = missing.length;
+  const progress = new AnswerProgress(requests.length, requests.length - left, adviceFor(scoring));
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
-  const remaining = open.map((i) => requests[i]!);
+  const remaining = missing.map((i) => requests[i]!);
   const onToken = (): void => progress.token();
   const answers = collectScores(engine, remaining, scoring, { onToken }).pipe(
     tap((answer) => {
-      const i = open[answer.request]!;
-      const ordinarySteps = prompts[i]!.ordinarySteps(answer);
-      use(answer, ordinarySteps);
-      log?.add(requests[i]!, answer, ordinarySteps);
-      answered += 1;
+      use(answer, missing[answer.request]!);
+      left -= 1;
       progress.answer(answer.tokens.length);
     }),
     takeUntil(interrupted),
@@ -358,14 +305,9 @@ async function forEachAnswer(
   } finally {
     progress.stop();
   }
-  return answered === prompts.length;
+  return left === 0;
 }
 
 /** What takes less time, if anything does. */
 const adviceFor = (scoring: Scoring): string =>
   writesScores(scoring) ? '' : `; --methods ${PROBABILITY_METHODS.join()} needs no passes, and less time`;
-
-function samplingOf(engine: Engine, { temperature }: CalibrateOptions) {
-  const defaults = samplingDefaults(engine.checkpoint.generation);
-  return { ...defaults, temperature: temperature ?? defaults.temperature };
-}

@@ -7,11 +7,18 @@ import { priceOf } from './format.js';
 import type { ServeConfig } from './serve-config.js';
 import { uncalibrated } from './uncalibrated.js';
 
-/** A line for each model whose flags use a running estimate. */
-export async function calibrationHints(engines: Workers['engines']): Promise<string[]> {
+/**
+ * A line for each model whose flags use a running estimate.
+ * @param calibrating names of those that are calibrated while idle
+ */
+export async function calibrationHints(
+  engines: Workers['engines'],
+  calibrating: readonly string[],
+): Promise<string[]> {
   const all = [...engines].map(async ([name, { checkpoint }]) => {
+    if (calibrating.includes(name)) return [`${name} is calibrated while no request runs`];
     const hint = await uncalibrated(checkpoint);
-    return hint === null ? [] : [`${name} is ${hint}`];
+    return hint === null ? [] : [`${name} is ${hint}, or serve with --calibrate`];
   });
   return (await Promise.all(all)).flat();
 }
@@ -33,7 +40,8 @@ export const guardWords = (config: ServeConfig): string[] =>
     return `${action}; ${percent} % of ordinary ${per}s are flagged`;
   });
 
-function guardOfModel({ guard, models }: ServeConfig, name: string) {
+/** Defaults of a model's guard. */
+export function guardOfModel({ guard, models }: ServeConfig, name: string) {
   return guardSchema.parse({ ...guard?.defaults, ...models[name]?.guard?.defaults });
 }
 

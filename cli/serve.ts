@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { finalize } from 'rxjs';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../src/engine/device.js';
 import { PRECISIONS } from '../src/engine/precision.js';
@@ -8,6 +9,7 @@ import { formatDevices } from './devices.js';
 import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from './options.js';
 import { hangups } from './reload.js';
+import { calibrateWhenIdle, modelsToCalibrate } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
 import { plainNotices, terminalNotices } from './serve-notices.js';
@@ -15,6 +17,7 @@ import { say } from './terminal.js';
 
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
+  readonly calibrate?: true;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -94,6 +97,10 @@ export function serveCommand(): Command {
       `scores of each token, unless a request, key or model has its own; without adversarial, none takes a pass (default: ${DEFAULT_METHODS.join(',')})`,
       parseMethods,
     )
+    .option(
+      '--calibrate',
+      'calibrate models that have no calibration, while no request runs, with the everyday prompts that come with flinch',
+    )
     .addOption(
       new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices([
         'debug',
@@ -121,6 +128,7 @@ Examples:
   $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
       --scorer ~/models/Qwen2.5-0.5B-Instruct
   $ flinch serve --methods nll,entropy,margin
+  $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --calibrate
   $ flinch serve --config flinch.yaml --check-config
   $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
       "model": "reasoner", "stream": true,
@@ -154,23 +162,29 @@ async function serve(options: ServeOptions): Promise<void> {
   // An uncaught error belongs to a request or to a model, and must not end the others.
   const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
   process.on('unhandledRejection', uncaught);
+  const ending = new AbortController();
   try {
     const { url, engines } = gateway;
     const models = describeModels(config, engines);
     if (logFormat(config.log) === 'json') logger.info({ models, url }, 'serving');
-    const hints = [...scorerHints(config), ...(await calibrationHints(engines))];
+    const calibrating = options.calibrate ? await modelsToCalibrate(config, engines) : [];
+    const names = calibrating.map(({ name }) => name);
+    const hints = [...scorerHints(config), ...(await calibrationHints(engines, names))];
     const about = process.stdout.isTTY ? terminalNotices : plainNotices;
     // Serving goes on if this cannot be printed.
     const output = new LogWriter(1);
     output.paint(about.start({ url, models, guards: guardWords(config), hints }));
-    priceHints(config, engines).subscribe({
-      next: (price) => output.paint(about.price(price)),
-      error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
-    });
+    priceHints(config, engines)
+      .pipe(finalize(() => void calibrateWhenIdle(calibrating, { logger, signal: ending.signal })))
+      .subscribe({
+        next: (price) => output.paint(about.price(price)),
+        error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
+      });
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));
   } finally {
     process.off('unhandledRejection', uncaught);
+    ending.abort();
     signals?.close();
     await gateway.close();
     ends.close();

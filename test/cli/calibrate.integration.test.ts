@@ -172,7 +172,9 @@ describe('flinch calibrate', () => {
     const responses = kept().length - 1;
     expect({ code, stderr }).toEqual({
       code: 130,
-      stderr: `flinch: stopped: ${output} is of ${responses} of 5000 answers; the same command continues\n`,
+      stderr: expect.stringContaining(
+        `flinch: stopped: ${output} is of ${responses} of 5000 answers; the same command continues\n`,
+      ),
     });
     expect((await readCalibration(output))?.calibrations[0]?.collected).toMatchObject({ responses });
     // As if it had been killed while it wrote, after a score that no answer has.
@@ -214,7 +216,9 @@ describe('flinch calibrate', () => {
     const [log] = logs();
     expect(await running.finished).toMatchObject({
       ...{ code: 130, stdout: '' },
-      stderr: `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
+      stderr: expect.stringContaining(
+        `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
+      ),
     });
     expect(folder.read('large.json')).toBe(before);
     expect(logs()).toEqual([log]);

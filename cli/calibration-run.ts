@@ -1,0 +1,146 @@
+import { fingerprint } from '../src/checkpoint/fingerprint.js';
+import type { Engine } from '../src/engine/engine.js';
+import type { CompleteRequest } from '../src/engine/generation.js';
+import { samplingDefaults } from '../src/engine/sampler.js';
+import {
+  type Calibration,
+  type CalibrationFile,
+  isOfMore,
+  withCalibration,
+} from '../src/risk/calibration.js';
+import { readKeptCalibration, writeCalibration } from '../src/risk/calibration-file.js';
+import { calibrationSettings } from '../src/risk/calibration-settings.js';
+import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
+import { ScoreCollector } from '../src/risk/score-collector.js';
+import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
+import type { CollectedAnswer } from '../src/stream/collect-scores.js';
+import type { Method } from '../src/uncertainty/method-names.js';
+import type { AbsoluteScoring } from '../src/uncertainty/settings.js';
+import { CalibrationLog } from './calibrate-log.js';
+import type { CalibrationPrompt } from './calibrate-prompts.js';
+
+export interface Answering {
+  readonly temperature?: number | undefined;
+  /** Of the first answer; each of the others has the next number. */
+  readonly seed: number;
+  readonly maxTokens: number;
+}
+
+/** A request for each prompt. */
+export const requestsOf = (
+  engine: Engine,
+  prompts: readonly CalibrationPrompt[],
+  { temperature, seed, maxTokens }: Answering,
+): CompleteRequest[] =>
+  prompts.map(({ promptIds }, i) =>
+    engine.complete({
+      promptIds,
+      maxTokens: Math.min(maxTokens, engine.contextLength - promptIds.length),
+      sampling: { temperature, seed: (seed + i) | 0 },
+    }),
+  );
+
+export interface RunPlan extends Answering {
+  readonly engine: Engine;
+  readonly scoring: AbsoluteScoring;
+  readonly prompts: readonly CalibrationPrompt[];
+  /** Whether all answers are ordinary, or those that are known to be right. */
+  readonly answers: Calibration['collected']['answers'];
+  /** Place of the calibration. */
+  readonly file: string;
+}
+
+/** A calibration that is collected answer by answer. The next run with the same settings uses what one has left. */
+export class CalibrationRun {
+  readonly requests: readonly CompleteRequest[];
+  readonly model: string;
+  readonly #plan: RunPlan;
+  readonly #log: CalibrationLog;
+  readonly #collector: ScoreCollector;
+  readonly #missing = new Set<number>();
+
+  private constructor(
+    plan: RunPlan,
+    { model, log, requests }: { model: string; log: CalibrationLog; requests: readonly CompleteRequest[] },
+  ) {
+    this.#plan = plan;
+    this.#log = log;
+    this.model = model;
+    this.requests = requests;
+    this.#collector = new ScoreCollector(plan.scoring.methods);
+    for (const [i, request] of requests.entries()) {
+      const known = log.get(request);
+      if (known) this.#collector.add(known, known.ordinarySteps);
+      else this.#missing.add(i);
+    }
+  }
+
+  static async open(plan: RunPlan): Promise<CalibrationRun> {
+    const { engine, scoring, prompts, answers, maxTokens, file } = plan;
+    const { methods } = scoring;
+    const model = await fingerprint(engine.checkpoint);
+    const log = await CalibrationLog.open(file, {
+      ...{ model, ...calibrationSettings(scoring, methods), methods, ...samplingOf(plan) },
+      ...{ maxTokens, answers, stepRule: STEP_RULE_VERSION },
+    });
+    return new CalibrationRun(plan, { model, log, requests: requestsOf(engine, prompts, plan) });
+  }
+
+  /** File of the answers so far. */
+  get logFile(): string {
+    return this.#log.file;
+  }
+
+  /** Requests without an answer, by their indices. */
+  get missing(): number[] {
+    return [...this.#missing];
+  }
+
+  get counts(): ScoreCollector['counts'] {
+    return this.#collector.counts;
+  }
+
+  /** Whether there are enough scores for a calibration. */
+  get isEnough(): boolean {
+    const { tokens, steps } = this.counts;
+    return tokens >= MIN_TOKENS && steps >= MIN_STEPS;
+  }
+
+  add(index: number, answer: CollectedAnswer): void {
+    const ordinarySteps = this.#plan.prompts[index]!.ordinarySteps(answer);
+    this.#collector.add(answer, ordinarySteps);
+    this.#log.add(this.requests[index]!, answer, ordinarySteps);
+    this.#missing.delete(index);
+  }
+
+  /**
+   * Writes the calibration of the answers so far, unless it would replace one of more answers. What else the file has stays.
+   * @param method the one that judges; by default what the file says
+   * @returns `null` if it was not written
+   */
+  async write(method?: Method): Promise<Calibration | null> {
+    const { file } = this.#plan;
+    const calibration = this.#calibration();
+    const before: CalibrationFile | null = await readKeptCalibration(file);
+    const isWhole = this.#missing.size === 0;
+    if (!isWhole && isOfMore(before, this.model, calibration)) return null;
+    await writeCalibration(file, withCalibration(before, this.model, calibration, method));
+    if (isWhole) await this.#log.remove();
+    return calibration;
+  }
+
+  #calibration(): Calibration {
+    const { scoring, answers, seed } = this.#plan;
+    return {
+      stepRule: STEP_RULE_VERSION,
+      settings: calibrationSettings(scoring, scoring.methods),
+      collected: { answers, ...this.counts, ...samplingOf(this.#plan), seed },
+      ...this.#collector.distributions(),
+    };
+  }
+}
+
+function samplingOf({ engine, temperature }: RunPlan) {
+  const { topK, topP, temperature: own } = samplingDefaults(engine.checkpoint.generation);
+  return { temperature: temperature ?? own, topK, topP };
+}

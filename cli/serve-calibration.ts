@@ -1,0 +1,114 @@
+import type { Logger } from 'pino';
+import { filter, firstValueFrom, fromEvent, interval, lastValueFrom, merge, takeUntil } from 'rxjs';
+import type { Workers } from '../gateway/workers/start-workers.js';
+import type { Engine } from '../src/engine/engine.js';
+import { UsageError } from '../src/files/errors.js';
+import { everydayPromptsPath } from '../src/package-root.js';
+import { calibrationFileOf } from '../src/risk/calibration-file.js';
+import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
+import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
+import { scoringOf } from '../src/uncertainty/scoring-fields.js';
+import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
+import { readPrompts } from './calibrate-prompts.js';
+import { CalibrationRun } from './calibration-run.js';
+import { writableFolder } from './option-file.js';
+import type { ServeConfig } from './serve-config.js';
+import { guardOfModel } from './serve-hints.js';
+import { uncalibrated } from './uncalibrated.js';
+
+const MAX_TOKENS = 512;
+const LOOK_MS = 50;
+/** Answers after which the calibration is written, and what there is of it holds. */
+const WRITTEN_EVERY = 40;
+const LOGGED_EVERY = 10;
+
+/** A model that is calibrated while nothing else uses it. */
+interface Uncalibrated {
+  readonly name: string;
+  readonly engine: Engine;
+  readonly scoring: AbsoluteScoring;
+  readonly file: string;
+}
+
+/**
+ * The models that `flinch serve --calibrate` is for: those that the gateway writes with, and that have no calibration.
+ * @throws UsageError for several workers, and for a folder that cannot be written to
+ */
+export async function modelsToCalibrate(
+  config: ServeConfig,
+  engines: Workers['engines'],
+): Promise<Uncalibrated[]> {
+  if (config.workers > 1)
+    throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
+  const found: Uncalibrated[] = [];
+  for (const [name, engine] of engines) {
+    const { checkpoint } = engine;
+    if (!('checkpoint' in config.models[name]!) || (await uncalibrated(checkpoint)) === null) continue;
+    const { methods = DEFAULT_METHODS, scoring: fields } = guardOfModel(config, name);
+    const scoring = await absoluteScoring(scoringOf(methods, fields), checkpoint.embeddingRms);
+    const file = calibrationFileOf(checkpoint);
+    await writableFolder('--calibrate', file);
+    found.push({ name, engine, scoring, file });
+  }
+  return found;
+}
+
+/**
+ * Calibrates one model after the other with the everyday prompts that come with flinch. It writes one answer at a time,
+ * and gives it up when a request comes. The gateway takes over what is written.
+ */
+export async function calibrateWhenIdle(
+  models: readonly Uncalibrated[],
+  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  for (const model of models) {
+    try {
+      await calibrateModel(model, logger.child({ model: model.name }), signal);
+    } catch (error) {
+      if (!signal.aborted) logger.error({ model: model.name, err: error }, 'not calibrated');
+    }
+  }
+}
+
+async function calibrateModel(
+  { engine, scoring, file }: Uncalibrated,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const all = await readPrompts(everydayPromptsPath, engine.checkpoint, Number.POSITIVE_INFINITY);
+  const prompts = all.filter(({ promptIds }) => promptIds.length < engine.contextLength);
+  const plan = { engine, scoring, prompts, answers: 'all', file, seed: 0, maxTokens: MAX_TOKENS } as const;
+  const run = await CalibrationRun.open(plan);
+  const say = (text: string): void =>
+    logger.info({ answers: prompts.length - run.missing.length, of: prompts.length }, text);
+  say('calibrating while idle');
+  for (const index of run.missing) {
+    const answer = await answerWhenIdle(run.requests[index]!, engine, scoring, signal);
+    if (!answer) return;
+    run.add(index, answer);
+    const left = run.missing.length;
+    if (run.isEnough && (left === 0 || left % WRITTEN_EVERY === 0)) await run.write();
+    if (left % LOGGED_EVERY === 0) say(left === 0 ? 'calibrated' : 'calibrating while idle');
+  }
+  if (!run.isEnough) logger.warn({ ...run.counts }, 'not calibrated: too few scores');
+}
+
+/** @returns `null` when the signal is aborted */
+async function answerWhenIdle(
+  request: CalibrationRun['requests'][number],
+  engine: Engine,
+  scoring: AbsoluteScoring,
+  signal: AbortSignal,
+): Promise<CollectedAnswer | null> {
+  const streams = (): number => engine.status().streams;
+  const aborted = fromEvent(signal, 'abort');
+  const looks = interval(LOOK_MS);
+  for (;;) {
+    if (streams() > 0) await firstValueFrom(merge(looks.pipe(filter(() => streams() === 0)), aborted));
+    if (signal.aborted) return null;
+    const busy = looks.pipe(filter(() => streams() > 1));
+    const answer = collectScores(engine, [request], scoring).pipe(takeUntil(merge(busy, aborted)));
+    const collected = await lastValueFrom(answer, { defaultValue: null });
+    if (collected) return collected;
+  }
+}

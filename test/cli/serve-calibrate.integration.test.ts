@@ -1,0 +1,120 @@
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { calibrateWhenIdle } from '#cli/serve-calibration.js';
+import { DEFAULT_SCORING, Engine } from '#src/index.js';
+import { FlowGate } from '#src/stream/flow-gate.js';
+import { generate } from '#src/stream/generate.js';
+import { flinch, useFolder } from '../support/cli.js';
+import { chatBody } from '../support/gateway.js';
+import { REASONER } from '../support/golden.js';
+import { endless } from '../support/requests.js';
+import { Serving } from '../support/serving.js';
+
+const folder = useFolder();
+const running: Serving[] = [];
+afterEach(() => {
+  for (const serving of running.splice(0)) serving.kill();
+});
+
+/** The embedded model without its calibration, which everyday prompts take for another one. */
+const model = folder.path('reasoner');
+const calibration = folder.path('reasoner/calibration.json');
+
+async function serve(): Promise<Serving> {
+  const args = ['--model', model, '--calibrate', '--methods', 'nll', '--log-level', 'info'];
+  const serving = await Serving.start(args);
+  running.push(serving);
+  return serving;
+}
+
+/** Answers that are kept so far. */
+const answers = (): number =>
+  readdirSync(model)
+    .filter((name) => name.endsWith('.answers'))
+    .reduce((lines, name) => lines + folder.read(`reasoner/${name}`).split('\n').length - 1, 0);
+
+const answer = z.object({ flinch: z.object({ guard: z.object({ calibrated: z.boolean() }) }) });
+
+async function isCalibrated(serving: Serving): Promise<boolean> {
+  const body = chatBody({ max_tokens: 4, guard: { action: 'annotate' } });
+  const { text } = await serving.send('POST', '/v1/chat/completions', body);
+  return answer.parse(JSON.parse(text)).flinch.guard.calibrated;
+}
+
+beforeAll(() => {
+  cpSync(REASONER, model, { recursive: true });
+  rmSync(calibration);
+});
+
+it('an answer for a calibration gives way to any other', async () => {
+  const engine = await Engine.open(model);
+  const ending = new AbortController();
+  const scoring = { ...DEFAULT_SCORING, methods: ['nll'] as const };
+  const file = folder.path('elsewhere.json');
+  const kept = (): string[] =>
+    readdirSync(folder.path('.')).flatMap((name) =>
+      name.endsWith('.answers') ? folder.read(name).split('\n').slice(0, -1) : [],
+    );
+  const gate = new FlowGate();
+  const hold = (): (() => void) => {
+    const release = gate.hold();
+    const held = generate(engine, endless(engine), gate).subscribe();
+    return () => {
+      held.unsubscribe();
+      release();
+    };
+  };
+  const silent = pino({ level: 'silent' });
+  const first = hold();
+  await expect.poll(() => engine.status().streams).toBe(1);
+  const done = calibrateWhenIdle([{ name: 'reasoner', engine, scoring, file }], {
+    ...{ logger: silent, signal: ending.signal },
+  });
+  await setTimeout(1000);
+  expect(kept()).toEqual([]);
+  first();
+  let ended = 0;
+  for (let round = 0; round < 8; round++) {
+    const before = kept().length;
+    await expect.poll(() => kept().length, { timeout: 30_000, interval: 10 }).toBeGreaterThan(before);
+    await setTimeout(60); // the next answer is under way
+    const under = kept().length;
+    const release = hold();
+    await setTimeout(500);
+    if (kept().length > under) ended += 1;
+    release();
+  }
+  // Some ended before the other was noticed; all would have within half a second.
+  expect(ended).toBeLessThan(6);
+  ending.abort();
+  await done;
+  await expect.poll(() => engine.status().streams).toBe(0);
+  await engine.close();
+});
+
+it('flinch serve --calibrate calibrates while no request runs, and needs no restart', async () => {
+  const first = await serve();
+  expect(first.process.stdout()).toContain('reasoner is calibrated while no request runs');
+  await expect.poll(answers, { timeout: 30_000 }).toBeGreaterThan(3);
+  expect(await isCalibrated(first)).toBe(false);
+  first.kill();
+  // The next start goes on with what there is.
+  const kept = answers();
+  const second = await serve();
+  await expect.poll(() => existsSync(calibration), { timeout: 60_000 }).toBe(true);
+  expect(kept).toBeGreaterThan(0);
+  await expect.poll(() => isCalibrated(second), { timeout: 10_000, interval: 500 }).toBe(true);
+  second.kill();
+  expect((await serve()).process.stdout()).not.toContain('calibrated');
+});
+
+it('flinch serve --calibrate says what it cannot do', async () => {
+  const { code, stderr } = await flinch(['serve', '--calibrate', '--workers', '2', '--port', '0']);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('--calibrate: needs one worker, which sees all requests, not 2'),
+  });
+});

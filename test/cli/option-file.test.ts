@@ -11,7 +11,9 @@ describe('a file that an option names', () => {
     const opened = optionFile('--input', missing, readFile(missing));
     await expect(opened).rejects.toThrow(new UsageError(`--input: ${missing}: no such file or folder`));
     await expect(optionFile('--input', tmpdir(), readFile(tmpdir()))).rejects.toThrow('a folder, not a file');
-    await expect(writableFolder('--output', missing)).rejects.toThrow(/^--output: .*flinch-nowhere: no such file/);
+    await expect(writableFolder('--output', missing)).rejects.toThrow(
+      /^--output: .*flinch-nowhere: no such file/,
+    );
   });
 
   it('passes on other errors, and what was opened', async () => {

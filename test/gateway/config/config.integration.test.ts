@@ -512,7 +512,9 @@ describe('flinch serve --check-config', () => {
     expect(await check('--host', '0.0.0.0', '--allow-anonymous')).toBe('');
     const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');
     expect(await check('--config', file)).toContain('access.keys: a: the variable FLINCH_KEY_A is not set');
-    expect(await check('--config', '/nowhere.yaml')).toContain('--config: /nowhere.yaml: no such file or folder');
+    expect(await check('--config', '/nowhere.yaml')).toContain(
+      '--config: /nowhere.yaml: no such file or folder',
+    );
     expect(await check('--model', '/nowhere')).toContain('/nowhere: no such file or folder');
   });
 });

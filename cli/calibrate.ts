@@ -221,9 +221,10 @@ async function collect(
   prompts: readonly CalibrationPrompt[],
   file: string,
 ): Promise<void> {
-  const { method, json, ...answering } = options;
+  const { method, json, temperature, seed, maxTokens } = options;
   const answers = options.tasks === undefined ? 'all' : 'right';
-  const run = await CalibrationRun.open({ ...answering, engine, scoring, prompts, answers, file });
+  const answering = { temperature, seed, maxTokens };
+  const run = await CalibrationRun.open({ engine, scoring, prompts, answers, file, ...answering });
   const isWhole = await forEachAnswer(engine, scoring, run, (answer, i) => run.add(i, answer));
   const { counts, model } = run;
   if (isWhole && !run.isEnough) {

@@ -53,17 +53,25 @@ export async function modelsToCalibrate(
   return found;
 }
 
+interface CalibratingOptions {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Answers so far, and of how many. */
+  readonly onProgress?: (model: string, collected: number, planned: number) => void;
+}
+
 /**
  * Calibrates one model after the other with the everyday prompts that come with flinch. It writes one answer at a time,
  * and gives it up when a request comes. The gateway takes over what is written.
  */
 export async function calibrateWhenIdle(
   models: readonly Uncalibrated[],
-  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+  options: CalibratingOptions,
 ): Promise<void> {
+  const { logger, signal } = options;
   for (const model of models) {
     try {
-      await calibrateModel(model, logger.child({ model: model.name }), signal);
+      await calibrateModel(model, options);
     } catch (error) {
       if (!signal.aborted) logger.error({ model: model.name, err: error }, 'not calibrated');
     }
@@ -71,26 +79,28 @@ export async function calibrateWhenIdle(
 }
 
 async function calibrateModel(
-  { engine, scoring, file }: Uncalibrated,
-  logger: Logger,
-  signal: AbortSignal,
+  { name, engine, scoring, file }: Uncalibrated,
+  { logger, signal, onProgress }: CalibratingOptions,
 ): Promise<void> {
   const all = await readPrompts(everydayPromptsPath, engine.checkpoint, Number.POSITIVE_INFINITY);
   const prompts = all.filter(({ promptIds }) => promptIds.length < engine.contextLength);
   const plan = { engine, scoring, prompts, answers: 'all', file, seed: 0, maxTokens: MAX_TOKENS } as const;
   const run = await CalibrationRun.open(plan);
+  const of = prompts.length;
   const say = (text: string): void =>
-    logger.info({ answers: prompts.length - run.missing.length, of: prompts.length }, text);
+    logger.info({ model: name, answers: of - run.missing.length, of }, text);
   say('calibrating while idle');
+  onProgress?.(name, of - run.missing.length, of);
   for (const index of run.missing) {
     const answer = await answerWhenIdle(run.requests[index]!, engine, scoring, signal);
     if (!answer) return;
     run.add(index, answer);
     const left = run.missing.length;
+    onProgress?.(name, of - left, of);
     if (run.isEnough && (left === 0 || left % WRITTEN_EVERY === 0)) await run.write();
     if (left % LOGGED_EVERY === 0) say(left === 0 ? 'calibrated' : 'calibrating while idle');
   }
-  if (!run.isEnough) logger.warn({ ...run.counts }, 'not calibrated: too few scores');
+  if (!run.isEnough) logger.warn({ model: name, ...run.counts }, 'not calibrated: too few scores');
 }
 
 /** @returns `null` when the signal is aborted */

@@ -174,8 +174,11 @@ async function serve(options: ServeOptions): Promise<void> {
     // Serving goes on if this cannot be printed.
     const output = new LogWriter(1);
     output.paint(about.start({ url, models, guards: guardWords(config), hints }));
+    const onProgress: typeof metrics.calibrating = (...progress) => metrics.calibrating(...progress);
     priceHints(config, engines)
-      .pipe(finalize(() => void calibrateWhenIdle(calibrating, { logger, signal: ending.signal })))
+      .pipe(
+        finalize(() => void calibrateWhenIdle(calibrating, { logger, signal: ending.signal, onProgress })),
+      )
       .subscribe({
         next: (price) => output.paint(about.price(price)),
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),

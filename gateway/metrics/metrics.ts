@@ -3,6 +3,7 @@ import type { ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
 import type { CommandFailure } from '../state/state.js';
 import type { UpstreamErrorCode } from '../upstream/errors.js';
+import { CalibrationMetrics } from './calibration.js';
 import { combined } from './combine.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';
 import { EngineMetrics } from './engine.js';
@@ -35,6 +36,7 @@ export class Metrics {
   readonly #guard = new GuardMetrics(this.#families);
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
+  readonly #calibration = new CalibrationMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
   readonly #redis = new RedisMetrics(this.#families);
   readonly #telemetry = new TelemetryMetrics(this.#families);
@@ -102,6 +104,11 @@ export class Metrics {
   /** @param accepted whether the request keeps to the policy */
   policy(name: string | null, accepted: boolean): void {
     this.#policies.request(name, accepted);
+  }
+
+  /** @param planned answers that the calibration of the model will be of */
+  calibrating(model: string, collected: number, planned: number): void {
+    this.#calibration.collected(model, collected, planned);
   }
 
   resumed(recovered: boolean): void {

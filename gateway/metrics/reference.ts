@@ -1,3 +1,4 @@
+import * as calibration from './calibration.js';
 import * as connections from './connections.js';
 import type { Definition, HistogramDefinition, LabelValues } from './definition.js';
 import * as engine from './engine.js';
@@ -46,6 +47,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.VERDICTS,
   ],
   Policies: [policy.POLICY_REQUESTS],
+  Calibration: [calibration.CALIBRATION_ANSWERS],
   Engine: [engine.PASS_DURATION, engine.QUEUE_DEPTH, engine.RESTARTS, engine.ENGINE_UP],
   'Inference servers that score': [
     servers.SERVER_UP,

@@ -100,6 +100,9 @@ it('flinch serve --calibrate calibrates while no request runs, and needs no rest
   expect(first.process.stdout()).toContain('reasoner is calibrated while no request runs');
   await expect.poll(answers, { timeout: 30_000 }).toBeGreaterThan(3);
   expect(await isCalibrated(first)).toBe(false);
+  const { text } = await first.send('GET', '/metrics');
+  expect(text).toMatch(/^flinch_calibration_answers\{model="reasoner",count="collected"\} [1-9]/m);
+  expect(text).toContain('flinch_calibration_answers{model="reasoner",count="planned"} 200');
   first.kill();
   // The next start goes on with what there is.
   const kept = answers();

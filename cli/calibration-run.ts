@@ -96,6 +96,10 @@ export class CalibrationRun {
     return [...this.#missing];
   }
 
+  get answered(): number {
+    return this.requests.length - this.#missing.size;
+  }
+
   get counts(): ScoreCollector['counts'] {
     return this.#collector.counts;
   }

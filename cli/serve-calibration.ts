@@ -27,11 +27,12 @@ interface Uncalibrated {
   readonly name: string;
   readonly engine: Engine;
   readonly scoring: AbsoluteScoring;
-  readonly file: string;
+  readonly run: CalibrationRun;
 }
 
 /**
- * The models that `flinch serve --calibrate` is for: those that the gateway writes with, and that have no calibration.
+ * The models that `flinch serve --calibrate` is for: those that the gateway writes with, and that have no calibration or an
+ * unfinished one.
  * @throws UsageError for several workers, and for a folder that cannot be written to
  */
 export async function modelsToCalibrate(
@@ -43,12 +44,15 @@ export async function modelsToCalibrate(
   const found: Uncalibrated[] = [];
   for (const [name, engine] of engines) {
     const { checkpoint } = engine;
-    if (!('checkpoint' in config.models[name]!) || (await uncalibrated(checkpoint)) === null) continue;
+    if (!('checkpoint' in config.models[name]!)) continue;
+    const isCalibrated = (await uncalibrated(checkpoint)) === null;
     const { methods = DEFAULT_METHODS, scoring: fields } = guardOfModel(config, name);
     const scoring = await absoluteScoring(scoringOf(methods, fields), checkpoint.embeddingRms);
     const file = calibrationFileOf(checkpoint);
+    const run = await openRun(engine, scoring, file);
+    if (isCalibrated && (run.answered === 0 || run.missing.length === 0)) continue;
     await writableFolder('--calibrate', file);
-    found.push({ name, engine, scoring, file });
+    found.push({ name, engine, scoring, run });
   }
   return found;
 }
@@ -78,29 +82,38 @@ export async function calibrateWhenIdle(
   }
 }
 
-async function calibrateModel(
-  { name, engine, scoring, file }: Uncalibrated,
-  { logger, signal, onProgress }: CalibratingOptions,
-): Promise<void> {
+/** With what a server that was stopped has left. */
+export async function openRun(
+  engine: Engine,
+  scoring: AbsoluteScoring,
+  file: string,
+): Promise<CalibrationRun> {
   const all = await readPrompts(everydayPromptsPath, engine.checkpoint, Number.POSITIVE_INFINITY);
   const prompts = all.filter(({ promptIds }) => promptIds.length < engine.contextLength);
   const plan = { engine, scoring, prompts, answers: 'all', file, seed: 0, maxTokens: MAX_TOKENS } as const;
-  const run = await CalibrationRun.open(plan);
-  const of = prompts.length;
-  const say = (text: string): void =>
-    logger.info({ model: name, answers: of - run.missing.length, of }, text);
+  return CalibrationRun.open(plan);
+}
+
+async function calibrateModel(
+  { name, engine, scoring, run }: Uncalibrated,
+  { logger, signal, onProgress }: CalibratingOptions,
+): Promise<void> {
+  const of = run.requests.length;
+  const say = (text: string): void => logger.info({ model: name, answers: run.answered, of }, text);
   say('calibrating while idle');
-  onProgress?.(name, of - run.missing.length, of);
+  onProgress?.(name, run.answered, of);
   for (const index of run.missing) {
     const answer = await answerWhenIdle(run.requests[index]!, engine, scoring, signal);
     if (!answer) return;
     run.add(index, answer);
-    const left = run.missing.length;
-    onProgress?.(name, of - left, of);
-    if (run.isEnough && (left === 0 || left % WRITTEN_EVERY === 0)) await run.write();
-    if (left % LOGGED_EVERY === 0) say(left === 0 ? 'calibrated' : 'calibrating while idle');
+    onProgress?.(name, run.answered, of);
+    if (run.isEnough && run.answered % WRITTEN_EVERY === 0) await run.write();
+    if (run.answered % LOGGED_EVERY === 0) say('calibrating while idle');
   }
-  if (!run.isEnough) logger.warn({ model: name, ...run.counts }, 'not calibrated: too few scores');
+  if (run.isEnough) {
+    await run.write();
+    say('calibrated');
+  } else logger.warn({ model: name, ...run.counts }, 'not calibrated: too few scores');
 }
 
 /** @returns `null` when the signal is aborted */

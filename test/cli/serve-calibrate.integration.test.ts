@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { calibrateWhenIdle } from '#cli/serve-calibration.js';
+import { calibrateWhenIdle, openRun } from '#cli/serve-calibration.js';
 import { DEFAULT_SCORING, Engine } from '#src/index.js';
 import { FlowGate } from '#src/stream/flow-gate.js';
 import { generate } from '#src/stream/generate.js';
@@ -70,7 +70,8 @@ it('an answer for a calibration gives way to any other', async () => {
   const silent = pino({ level: 'silent' });
   const first = hold();
   await expect.poll(() => engine.status().streams).toBe(1);
-  const done = calibrateWhenIdle([{ name: 'reasoner', engine, scoring, file }], {
+  const run = await openRun(engine, scoring, file);
+  const done = calibrateWhenIdle([{ name: 'reasoner', engine, scoring, run }], {
     ...{ logger: silent, signal: ending.signal },
   });
   await setTimeout(1000);
@@ -111,6 +112,11 @@ it('flinch serve --calibrate calibrates while no request runs, and needs no rest
   expect(kept).toBeGreaterThan(0);
   await expect.poll(() => isCalibrated(second), { timeout: 10_000, interval: 500 }).toBe(true);
   second.kill();
+  // It is of the first answers, and the third start goes on.
+  const third = await serve();
+  expect(third.process.stdout()).toContain('reasoner is calibrated while no request runs');
+  await expect.poll(answers, { timeout: 60_000 }).toBe(0);
+  third.kill();
   expect((await serve()).process.stdout()).not.toContain('calibrated');
 });
 

@@ -17,8 +17,8 @@ export async function calibrationHints(
 ): Promise<string[]> {
   const all = [...engines].map(async ([name, { checkpoint }]) => {
     if (calibrating.includes(name)) return [`${name} is calibrated while no request runs`];
-    const hint = await uncalibrated(checkpoint);
-    return hint === null ? [] : [`${name} is ${hint}, or serve with --calibrate`];
+    const hint = await uncalibrated(checkpoint, 'Serve with --calibrate, or calibrate it');
+    return hint === null ? [] : [`${name} is ${hint}`];
   });
   return (await Promise.all(all)).flat();
 }

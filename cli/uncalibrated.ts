@@ -6,13 +6,14 @@ import { shellWord } from './shell-word.js';
 /**
  * Notice for a model without a calibration of its own: what that means, and the command that makes one; else
  * `null`.
+ * @param advice before the command
  * @throws ModelError for a calibration that cannot be read
  */
-export async function uncalibrated(checkpoint: Checkpoint): Promise<string | null> {
+export async function uncalibrated(checkpoint: Checkpoint, advice = 'Calibrate it'): Promise<string | null> {
   const file = await calibrationOf(checkpoint);
   if (file !== null && file.model === (await fingerprint(checkpoint))) return null;
   const place = checkpoint.gguf?.file ?? checkpoint.dir;
   const model = shellWord(place);
   const missing = file === null ? `no ${CALIBRATION_FILE}` : `${CALIBRATION_FILE} is of another model`;
-  return `not calibrated (${missing}): risks are ranks among the scores so far. Calibrate it: flinch calibrate --model ${model}`;
+  return `not calibrated (${missing}): risks are ranks among the scores so far. ${advice}: flinch calibrate --model ${model}`;
 }

@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { real } from '#cli/options.js';
 import { note, say } from '#cli/terminal.js';
 import { readJsonFile } from '#src/files/json-text.js';
 import { withTables } from '../page-tables.js';
 import { type AnswerSet, answerSetSchema, collectAnswers, complete, joinSets } from './answer-set.js';
+import { delayTable } from './delays.js';
 import { written } from './evaluate.js';
 import { choiceText, evidenceOf, evidenceTables } from './tables.js';
 
@@ -16,7 +18,8 @@ export function evidenceCommand(): Command {
   return new Command('evidence')
     .description('Show what measures find in runs of flinch bench run, and choose the score of a step.')
     .addCommand(collectCommand())
-    .addCommand(tablesCommand());
+    .addCommand(tablesCommand())
+    .addCommand(delaysCommand());
 }
 
 const collectCommand = (): Command =>
@@ -50,6 +53,21 @@ const collectCommand = (): Command =>
       );
       await writeFile(output, `[\n${lines.join(',\n')}\n]\n`);
     });
+
+const delaysCommand = (): Command =>
+  new Command('delays')
+    .description(
+      'Print how many first wrong steps spikes and flags find, and after how many of their tokens.',
+    )
+    .argument('<folder>', 'folder of flinch bench run that scored right responses, too')
+    .option(
+      '--rate <share>',
+      'share of the steps of right answers that each of the two may find',
+      real(0, 1),
+      0.05,
+    )
+    .addHelpText('after', '\nExample:\n  $ npm run lab -- evidence delays runs/gsm8k --rate 0.02')
+    .action(async (folder: string, { rate }: { rate: number }) => say(`${await delayTable(folder, rate)}\n`));
 
 const readSets = (file: string): AnswerSet[] => readJsonFile(file, z.array(answerSetSchema));
 

@@ -111,7 +111,7 @@ describe('the tables of npm run lab -- evidence', () => {
   it('show what becomes of the choice on another model, which has no part in it', () => {
     const answers = setOf('other', -5).answers.map((answer, i) => ({
       ...answer,
-      steps: { ...answer.steps, nll: sets[0]!.answers[i]!.steps['adversarial']! },
+      steps: { ...answer.steps, nll: sets[0]!.answers[i]!.steps.adversarial! },
     }));
     const other = { ...setOf('other'), model: 'another', answers };
     const { choice, evaluated } = evidenceOf([sets[0]!, other], []);

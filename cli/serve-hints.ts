@@ -12,12 +12,15 @@ import { uncalibrated } from './uncalibrated.js';
  * @param calibrating names of those that are calibrated while idle
  */
 export async function calibrationHints(
+  { models, workers }: ServeConfig,
   engines: Workers['engines'],
   calibrating: readonly string[],
 ): Promise<string[]> {
   const all = [...engines].map(async ([name, { checkpoint }]) => {
     if (calibrating.includes(name)) return [`${name} is calibrated while no request runs`];
-    const hint = await uncalibrated(checkpoint, 'Serve with --calibrate, or calibrate it');
+    const canServe = 'checkpoint' in models[name]! && workers === 1;
+    const advice = canServe ? 'Serve with --calibrate, or calibrate it' : undefined;
+    const hint = await uncalibrated(checkpoint, advice);
     return hint === null ? [] : [`${name} is ${hint}`];
   });
   return (await Promise.all(all)).flat();

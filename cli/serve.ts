@@ -169,7 +169,7 @@ async function serve(options: ServeOptions): Promise<void> {
     if (logFormat(config.log) === 'json') logger.info({ models, url }, 'serving');
     const calibrating = options.calibrate ? await modelsToCalibrate(config, engines) : [];
     const names = calibrating.map(({ name }) => name);
-    const hints = [...scorerHints(config), ...(await calibrationHints(engines, names))];
+    const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, names))];
     const about = process.stdout.isTTY ? terminalNotices : plainNotices;
     // Serving goes on if this cannot be printed.
     const output = new LogWriter(1);

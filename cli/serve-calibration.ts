@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import { filter, firstValueFrom, fromEvent, interval, lastValueFrom, merge, takeUntil } from 'rxjs';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import type { Engine } from '../src/engine/engine.js';
-import { UsageError } from '../src/files/errors.js';
 import { everydayPromptsPath } from '../src/package-root.js';
-import { calibrationFileOf } from '../src/risk/calibration-file.js';
+import { calibrationFileOf, calibrationOf } from '../src/risk/calibration-file.js';
 import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
 import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
 import { scoringOf } from '../src/uncertainty/scoring-fields.js';
@@ -14,7 +13,6 @@ import { CalibrationRun } from './calibration-run.js';
 import { writableFolder } from './option-file.js';
 import type { ServeConfig } from './serve-config.js';
 import { guardOfModel } from './serve-hints.js';
-import { uncalibrated } from './uncalibrated.js';
 
 const MAX_TOKENS = 512;
 const LOOK_MS = 50;
@@ -33,24 +31,25 @@ interface Uncalibrated {
 /**
  * The models that `flinch serve --calibrate` is for: those that the gateway writes with, and that have no calibration or an
  * unfinished one.
- * @throws UsageError for several workers, and for a folder that cannot be written to
+ * @throws UsageError for a folder that cannot be written to
  */
 export async function modelsToCalibrate(
   config: ServeConfig,
   engines: Workers['engines'],
 ): Promise<Uncalibrated[]> {
-  if (config.workers > 1)
-    throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
   const found: Uncalibrated[] = [];
   for (const [name, engine] of engines) {
     const { checkpoint } = engine;
     if (!('checkpoint' in config.models[name]!)) continue;
-    const isCalibrated = (await uncalibrated(checkpoint)) === null;
+    // A file that somebody named, or put there for another model, is not replaced.
+    if (checkpoint.calibrationFile !== undefined) continue;
+    const kept = await calibrationOf(checkpoint);
     const { methods = DEFAULT_METHODS, scoring: fields } = guardOfModel(config, name);
     const scoring = await absoluteScoring(scoringOf(methods, fields), checkpoint.embeddingRms);
     const file = calibrationFileOf(checkpoint);
     const run = await openRun(engine, scoring, file);
-    if (isCalibrated && (run.answered === 0 || run.missing.length === 0)) continue;
+    const isUnfinished = run.answered > 0 && run.missing.length > 0;
+    if (kept !== null && !(kept.model === run.model && isUnfinished)) continue;
     await writableFolder('--calibrate', file);
     found.push({ name, engine, scoring, run });
   }

@@ -2,6 +2,7 @@ import { concatMap, defer, from, type Observable } from 'rxjs';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import { measureWriting } from '../src/cost/writing-speed.js';
 import { guardSchema } from '../src/guard/guard-fields.js';
+import { calibrationOf } from '../src/risk/calibration-file.js';
 import { DEFAULT_METHODS, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { priceOf } from './format.js';
 import type { ServeConfig } from './serve-config.js';
@@ -18,7 +19,8 @@ export async function calibrationHints(
 ): Promise<string[]> {
   const all = [...engines].map(async ([name, { checkpoint }]) => {
     if (calibrating.includes(name)) return [`${name} is calibrated while no request runs`];
-    const canServe = 'checkpoint' in models[name]! && workers === 1;
+    const isOurs = 'checkpoint' in models[name]! && workers === 1;
+    const canServe = isOurs && (await calibrationOf(checkpoint)) === null;
     const advice = canServe ? 'Serve with --calibrate, or calibrate it' : undefined;
     const hint = await uncalibrated(checkpoint, advice);
     return hint === null ? [] : [`${name} is ${hint}`];

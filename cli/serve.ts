@@ -3,6 +3,7 @@ import { finalize } from 'rxjs';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../src/engine/device.js';
 import { PRECISIONS } from '../src/engine/precision.js';
+import { UsageError } from '../src/files/errors.js';
 import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
 import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
@@ -140,6 +141,8 @@ Examples:
 async function serve(options: ServeOptions): Promise<void> {
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
+  if (options.calibrate && config.workers > 1)
+    throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
   // The gateway is a part of its own: other commands do not load it.
   const { checkAccess, checkWebhooks, loadState, Metrics, readTraceVariables, startWorkers } = await import(
     '../gateway/index.js'

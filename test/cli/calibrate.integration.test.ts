@@ -110,6 +110,7 @@ describe('flinch calibrate', () => {
     const { stdout, stderr } = await calibrate('--input', input, '--limit', '14', ...lazy);
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^14 answers, \d+ ordinary tokens/);
+    expect(stdout).toContain('none: too few scores for the rate');
     expect(stdout).toMatch(/adversarial {2}token +\d+ +\d\d(\.\d)? %/); // some were skipped
     const after = await readCalibration(file);
     expect(after?.calibrations[0]).toEqual(before.calibrations[0]);
@@ -197,6 +198,18 @@ describe('flinch calibrate', () => {
     expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 18 } });
     expect(await largest()).toBe(123);
     expect(logs()).toEqual([]);
+  });
+
+  it('says within seconds how long it takes, and what takes less', async () => {
+    const output = folder.path('long.json');
+    const running = start(['calibrate', '--model', REASONER, '--tasks', '20000', '--output', output]);
+    await expect
+      .poll(running.stderr, { timeout: 30_000 })
+      .toMatch(
+        /: \d+ answers to write: [\d.]+ tokens\/s, about [\d.]+ \w+ left; --methods nll,entropy,margin/,
+      );
+    running.child.kill('SIGINT');
+    await running.finished;
   });
 
   it('keeps a calibration of more answers at Ctrl-C', async () => {

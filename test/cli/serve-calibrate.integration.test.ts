@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeAll, expect, it } from 'vitest';
@@ -118,6 +118,17 @@ it('flinch serve --calibrate calibrates while no request runs, and needs no rest
   await expect.poll(answers, { timeout: 60_000 }).toBe(0);
   third.kill();
   expect((await serve()).process.stdout()).not.toContain('calibrated');
+});
+
+it('flinch serve --calibrate replaces no calibration of another model', async () => {
+  const text = readFileSync('models/reasoner/calibration.json', 'utf8');
+  const others = text.replace(/"model":"\w{8}/, '"model":"00000000');
+  folder.write('reasoner/calibration.json', others);
+  const serving = await serve();
+  const said = serving.process.stdout();
+  expect(said).toContain('calibration.json is of another model');
+  expect(said).not.toMatch(/--calibrate|while no request runs/);
+  expect(folder.read('reasoner/calibration.json')).toBe(others);
 });
 
 it('flinch serve --calibrate says what it cannot do', async () => {

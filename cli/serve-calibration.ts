@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
 import { filter, firstValueFrom, fromEvent, interval, lastValueFrom, merge, takeUntil } from 'rxjs';
+import { isLoopback } from '../gateway/access/addresses.js';
+import type { IdleCalibrations, Metrics } from '../gateway/index.js';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import type { Engine } from '../src/engine/engine.js';
+import { UsageError } from '../src/files/errors.js';
 import { everydayPromptsPath } from '../src/package-root.js';
 import { calibrationFileOf, calibrationOf } from '../src/risk/calibration-file.js';
 import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
@@ -29,55 +32,84 @@ interface Uncalibrated {
 }
 
 /**
- * The models that `flinch serve --calibrate` is for: those that the gateway writes with, and that have no calibration or an
- * unfinished one.
- * @throws UsageError for a folder that cannot be written to
+ * The models that can be calibrated while they are served: those that the gateway writes with, and that have no calibration
+ * or an unfinished one.
+ * @param byOption whether `--calibrate` asks for all of them; else they are those that the page may offer, to whoever is at
+ *   this machine
+ * @throws UsageError for a model that cannot be calibrated, by `--calibrate`
  */
 export async function modelsToCalibrate(
   config: ServeConfig,
   engines: Workers['engines'],
+  byOption: boolean,
 ): Promise<Uncalibrated[]> {
+  const { listen, access, workers } = config;
+  if (workers > 1) return []; // each process would see its own requests alone
+  if (!byOption && !(isLoopback(listen.host) && access.keys.length === 0)) return [];
   const found: Uncalibrated[] = [];
   for (const [name, engine] of engines) {
-    const { checkpoint } = engine;
     if (!('checkpoint' in config.models[name]!)) continue;
-    // A file that somebody named, or put there for another model, is not replaced.
-    if (checkpoint.calibrationFile !== undefined) continue;
-    const kept = await calibrationOf(checkpoint);
-    const { methods = DEFAULT_METHODS, scoring: fields } = guardOfModel(config, name);
-    const scoring = await absoluteScoring(scoringOf(methods, fields), checkpoint.embeddingRms);
-    const file = calibrationFileOf(checkpoint);
-    const run = await openRun(engine, scoring, file);
-    const isUnfinished = run.answered > 0 && run.missing.length > 0;
-    if (kept !== null && !(kept.model === run.model && isUnfinished)) continue;
-    await writableFolder('--calibrate', file);
-    found.push({ name, engine, scoring, run });
+    try {
+      const run = await missingRun(engine, guardOfModel(config, name));
+      if (run) found.push({ name, engine, ...run });
+    } catch (error) {
+      if (byOption || !(error instanceof UsageError)) throw error;
+    }
   }
   return found;
+}
+
+/**
+ * `null` for a model that needs none.
+ * @throws UsageError for a folder that cannot be written to, and for answers of an earlier run that cannot be read
+ */
+async function missingRun(
+  engine: Engine,
+  guard: ReturnType<typeof guardOfModel>,
+): Promise<Pick<Uncalibrated, 'scoring' | 'run'> | null> {
+  const { checkpoint } = engine;
+  const { methods = DEFAULT_METHODS, scoring: fields } = guard;
+  // A file that somebody named, or put there for another model, is not replaced.
+  if (checkpoint.calibrationFile !== undefined) return null;
+  const kept = await calibrationOf(checkpoint);
+  const scoring = await absoluteScoring(scoringOf(methods, fields), checkpoint.embeddingRms);
+  const file = calibrationFileOf(checkpoint);
+  const run = await openRun(engine, scoring, file);
+  const isUnfinished = run.answered > 0 && run.missing.length > 0;
+  if (kept !== null && !(kept.model === run.model && isUnfinished)) return null;
+  await writableFolder('--calibrate', file);
+  return { scoring, run };
 }
 
 interface CalibratingOptions {
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Answers so far, and of how many. */
-  readonly onProgress?: (model: string, collected: number, planned: number) => void;
+  /** Told how far each calibration is, and asked which is to be made. */
+  readonly calibrations: IdleCalibrations;
+  readonly metrics: Pick<Metrics, 'calibrating'>;
 }
 
 /**
- * Calibrates one model after the other with the everyday prompts that come with flinch. It writes one answer at a time,
- * and gives it up when a request comes. The gateway takes over what is written.
+ * Offers to calibrate models with the everyday prompts that come with flinch, one after the other as they are asked for. One
+ * answer is written at a time, and given up when a request comes. The gateway takes over what is written.
  */
-export async function calibrateWhenIdle(
-  models: readonly Uncalibrated[],
-  options: CalibratingOptions,
-): Promise<void> {
-  const { logger, signal } = options;
-  for (const model of models) {
+export function offerCalibrations(models: readonly Uncalibrated[], options: CalibratingOptions): void {
+  const { logger, signal, calibrations } = options;
+  let before = Promise.resolve();
+  const calibrate = async (model: Uncalibrated): Promise<void> => {
+    const { name } = model;
     try {
       await calibrateModel(model, options);
     } catch (error) {
-      if (!signal.aborted) logger.error({ model: model.name, err: error }, 'not calibrated');
+      if (!signal.aborted) logger.error({ model: name, err: error }, 'not calibrated');
     }
+    calibrations.end(name);
+  };
+  for (const model of models) {
+    const { answered, requests } = model.run;
+    calibrations.offer(model.name, { collected: answered, planned: requests.length }, () => {
+      before = before.then(() => calibrate(model));
+    });
   }
 }
 
@@ -95,17 +127,21 @@ export async function openRun(
 
 async function calibrateModel(
   { name, engine, scoring, run }: Uncalibrated,
-  { logger, signal, onProgress }: CalibratingOptions,
+  { logger, signal, calibrations, metrics }: CalibratingOptions,
 ): Promise<void> {
   const of = run.requests.length;
   const say = (text: string): void => logger.info({ model: name, answers: run.answered, of }, text);
+  const count = (): void => {
+    calibrations.collected(name, run.answered);
+    metrics.calibrating(name, run.answered, of);
+  };
   say('calibrating while idle');
-  onProgress?.(name, run.answered, of);
+  count();
   for (const index of run.missing) {
     const answer = await answerWhenIdle(run.requests[index]!, engine, scoring, signal);
     if (!answer) return;
     run.add(index, answer);
-    onProgress?.(name, run.answered, of);
+    count();
     if (run.isEnough && run.answered % WRITTEN_EVERY === 0) await run.write();
     if (run.answered % LOGGED_EVERY === 0) say('calibrating while idle');
   }

@@ -10,7 +10,7 @@ import { formatDevices } from './devices.js';
 import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from './options.js';
 import { hangups } from './reload.js';
-import { calibrateWhenIdle, modelsToCalibrate } from './serve-calibration.js';
+import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
 import { plainNotices, terminalNotices } from './serve-notices.js';
@@ -144,9 +144,15 @@ async function serve(options: ServeOptions): Promise<void> {
   if (options.calibrate && config.workers > 1)
     throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
   // The gateway is a part of its own: other commands do not load it.
-  const { checkAccess, checkWebhooks, loadState, Metrics, readTraceVariables, startWorkers } = await import(
-    '../gateway/index.js'
-  );
+  const {
+    checkAccess,
+    checkWebhooks,
+    IdleCalibrations,
+    loadState,
+    Metrics,
+    readTraceVariables,
+    startWorkers,
+  } = await import('../gateway/index.js');
   const { LogWriter } = await import('../gateway/log-writer.js');
   const { logFormat, openLog } = await import('../gateway/open-log.js');
   const { startAlone } = await import('../gateway/start-alone.js');
@@ -161,7 +167,9 @@ async function serve(options: ServeOptions): Promise<void> {
   const ends = endSignals();
   // If there is no file, there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
-  const gateway = await (config.workers > 1 ? startWorkers : startAlone)({ config, logger, metrics });
+  const calibrations = new IdleCalibrations();
+  const start = config.workers > 1 ? startWorkers : startAlone;
+  const gateway = await start({ config, logger, metrics, calibrations });
   // An uncaught error belongs to a request or to a model, and must not end the others.
   const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
   process.on('unhandledRejection', uncaught);
@@ -170,17 +178,19 @@ async function serve(options: ServeOptions): Promise<void> {
     const { url, engines } = gateway;
     const models = describeModels(config, engines);
     if (logFormat(config.log) === 'json') logger.info({ models, url }, 'serving');
-    const calibrating = options.calibrate ? await modelsToCalibrate(config, engines) : [];
-    const names = calibrating.map(({ name }) => name);
-    const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, names))];
+    const uncalibrated = await modelsToCalibrate(config, engines, options.calibrate === true);
+    offerCalibrations(uncalibrated, { logger, signal: ending.signal, calibrations, metrics });
+    const calibrating = options.calibrate ? uncalibrated.map(({ name }) => name) : [];
+    const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, calibrating))];
     const about = process.stdout.isTTY ? terminalNotices : plainNotices;
     // Serving goes on if this cannot be printed.
     const output = new LogWriter(1);
     output.paint(about.start({ url, models, guards: guardWords(config), hints }));
-    const onProgress: typeof metrics.calibrating = (...progress) => metrics.calibrating(...progress);
     priceHints(config, engines)
       .pipe(
-        finalize(() => void calibrateWhenIdle(calibrating, { logger, signal: ending.signal, onProgress })),
+        finalize(() => {
+          for (const name of calibrating) calibrations.start(name);
+        }),
       )
       .subscribe({
         next: (price) => output.paint(about.price(price)),

@@ -17,6 +17,7 @@ import type { MetricsSnapshot } from './metrics/families.js';
 import { metered } from './metrics/metered-models.js';
 import { Metrics } from './metrics/metrics.js';
 import { GovernedModels } from './models/governed-models.js';
+import type { IdleCalibrations } from './models/idle-calibrations.js';
 import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
@@ -58,6 +59,8 @@ export interface GatewayParts {
   readonly openState?: OpenState;
   /** State shared with the other workers of its port (gateway/workers); by default it is alone. */
   readonly commons?: Commons;
+  /** Calibrations that clients may start; by default there are none. */
+  readonly calibrations?: IdleCalibrations | undefined;
 }
 
 /** State that the workers of one port share, so that limits, tickets, resuming, metrics and health are of all. */
@@ -155,6 +158,7 @@ export function assembleGateway(
     policies: sources,
     openState,
     commons,
+    calibrations,
   }: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
 ): MountedGateway & { readonly access: Access; readonly health: HealthOptions } {
@@ -219,7 +223,7 @@ export function assembleGateway(
   const parts = { models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger };
   const about = { state, workers: commons?.health };
   const health = { models, lifecycle, metrics, ...about };
-  const app = createApp({ ...parts, ...about });
+  const app = createApp({ ...parts, ...about, calibrations });
   const follow = (connection: Duplex): void => {
     // Some begin anew.
     if (connections.has(connection)) return;

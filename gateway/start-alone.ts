@@ -4,13 +4,25 @@ import { exportTraces } from './tracing/export-traces.js';
 import type { Workers, WorkersOptions } from './workers/start-workers.js';
 
 /** The same as `startWorkers`, in this process. */
-export async function startAlone({ config, logger, metrics }: WorkersOptions): Promise<Workers> {
+export async function startAlone({
+  config,
+  logger,
+  metrics,
+  calibrations,
+}: WorkersOptions): Promise<Workers> {
   const { models: modelConfigs, engine, ...rest } = config;
   const { env } = process;
   const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });
   const { models, all, close } = await openModels(modelConfigs, { logger, env, metrics, engine });
   try {
-    const gateway = await startGateway({ models, config: rest, policies: config, logger, metrics });
+    const gateway = await startGateway({
+      models,
+      config: rest,
+      policies: config,
+      logger,
+      metrics,
+      calibrations,
+    });
     const engines = new Map(all.flatMap((one) => (one.engine ? [[one.model.name, one.engine]] : [])));
     return {
       ...gateway,

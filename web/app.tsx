@@ -2,6 +2,7 @@ import { type ReactNode, type RefObject, useEffect, useRef, useState, useSyncExt
 import { Announcer } from './announcer.js';
 import { Composer } from './ask/composer.js';
 import { Options } from './ask/options.js';
+import { CalibrationRow } from './calibration-row.js';
 import { ChatList } from './chats/chat-list.js';
 import { HelpDialog } from './help-dialog.js';
 import { PageHeader } from './page-header.js';
@@ -46,6 +47,7 @@ export function App({ page }: { readonly page: Page }): ReactNode {
         onHelp={() => setDialog('help')}
       />
       <Notice state={state} onRetry={() => page.retry()} />
+      <CalibrationRow model={model} onCalibrate={() => page.calibrate()} />
       <Transcript state={state} ready={ready} onAsk={ask} />
       <section className="bottom" aria-label="Ask">
         {options && (

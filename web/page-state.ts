@@ -151,6 +151,11 @@ export class Page {
     return true;
   }
 
+  /** Has the model calibrated while nobody asks. */
+  calibrate(): void {
+    if (this.#state.model) void this.#server.calibrate(this.#state.model.id);
+  }
+
   stop(): void {
     this.#session.stop();
   }

@@ -13,6 +13,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { formatFor } from '../metrics/exposition.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
+import type { IdleCalibrations } from '../models/idle-calibrations.js';
 import type { ServedModel } from '../models/served-model.js';
 import { describePolicy } from '../policy/policies.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
@@ -57,6 +58,7 @@ export interface AppOptions {
   readonly state: StateHealth | null;
   /** How the workers of the port are, if we are one. */
   readonly workers?: (() => Promise<WorkersHealth>) | undefined;
+  readonly calibrations?: IdleCalibrations | undefined;
 }
 
 export interface StateHealth {
@@ -112,13 +114,21 @@ export function createApp(options: AppOptions): Express {
   };
   for (const [path, api] of APIS) serve(path, api);
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
+  const { calibrations } = options;
+  const described = (model: ServedModel, res: Response) => modelObject(model, { models, calibrations }, res);
   app.get('/v1/models', user, (_req, res) => {
-    res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models, res)) });
+    res.json({ object: 'list', data: models.all.map((model) => described(model, res)) });
   });
   // Names such as `org/model` have a slash.
   const named = '/v1/models/*name';
   app.get(named, user, (req, res) => {
-    res.json(modelObject(models.get([req.params.name].flat().join('/')), models, res));
+    res.json(described(models.get(nameIn(req.params)), res));
+  });
+  const calibration = `${named}/calibration`;
+  app.post(calibration, user, (req, res) => {
+    const { name } = models.get(nameIn(req.params));
+    if (!calibrations) throw new ApiError('not_found', 'this gateway makes no calibrations');
+    res.status(202).json(calibrations.start(name));
   });
   if (models.passes) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
@@ -128,6 +138,7 @@ export function createApp(options: AppOptions): Express {
     app.all(`${path}/:id`, refuseMethod('GET'));
   }
   app.all('/v1/tickets', refuseMethod('POST'));
+  app.all(calibration, refuseMethod('POST'));
   app.all(['/v1/models', named], refuseMethod('GET, HEAD'));
   const scoring = { models, live, logger, metrics, maxCharacters: settings.limits.prompt_characters };
   const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];
@@ -251,8 +262,16 @@ function setHeaders(res: Response, file: string): void {
   if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
 }
 
+/** The model's name in a path, where it may have slashes. */
+const nameIn = ({ name }: { readonly name?: string | string[] }): string => [name ?? ''].flat().join('/');
+
 /** A model, as the key that asks may use it. */
-function modelObject(model: ServedModel, { created, policies }: GovernedModels, { locals }: Response) {
+function modelObject(
+  model: ServedModel,
+  { models, calibrations }: Pick<AppOptions, 'models' | 'calibrations'>,
+  { locals }: Response,
+) {
+  const { created, policies } = models;
   const { name, about } = model;
   const { name: principal }: Principal = locals.principal ?? ANONYMOUS;
   const policy = policies.of(name, principal);
@@ -260,6 +279,7 @@ function modelObject(model: ServedModel, { created, policies }: GovernedModels, 
   const flinch = about && {
     ...about,
     problem: ready ? null : problem,
+    calibration: calibrations?.of(name) ?? null,
     policy: policy && { ...describePolicy(policy), locked: Object.fromEntries(policy.locked) },
   };
   return { id: name, object: 'model', created, owned_by: 'flinch', ...(flinch && { flinch }) };

@@ -4,6 +4,7 @@ import { Tickets } from '../access/tickets.js';
 import { OwnUsage } from '../access/usage.js';
 import type { Config } from '../config/config.js';
 import type { Metrics } from '../metrics/metrics.js';
+import type { IdleCalibrations } from '../models/idle-calibrations.js';
 import { hasEngine, openEngine } from '../open-models.js';
 import type { PolicySources } from '../policy/policies.js';
 import type { Gateway } from '../start-gateway.js';
@@ -14,6 +15,8 @@ export interface WorkersOptions {
   readonly logger: Logger;
   /** Metrics of this process. */
   readonly metrics: Metrics;
+  /** Calibrations that clients may start. Several processes have none: each would see its own requests alone. */
+  readonly calibrations?: IdleCalibrations;
 }
 
 /** A gateway of several processes. */

@@ -3,7 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { calibrateWhenIdle, openRun } from '#cli/serve-calibration.js';
+import { offerCalibrations, openRun } from '#cli/serve-calibration.js';
+import { IdleCalibrations, Metrics } from '#gateway/index.js';
 import { DEFAULT_SCORING, Engine } from '#src/index.js';
 import { FlowGate } from '#src/stream/flow-gate.js';
 import { generate } from '#src/stream/generate.js';
@@ -23,9 +24,8 @@ afterEach(() => {
 const model = folder.path('reasoner');
 const calibration = folder.path('reasoner/calibration.json');
 
-async function serve(): Promise<Serving> {
-  const args = ['--model', model, '--calibrate', '--methods', 'nll', '--log-level', 'info'];
-  const serving = await Serving.start(args);
+async function serve(options: readonly string[] = ['--calibrate', '--methods', 'nll']): Promise<Serving> {
+  const serving = await Serving.start(['--model', model, '--log-level', 'info', ...options]);
   running.push(serving);
   return serving;
 }
@@ -37,6 +37,10 @@ const answers = (): number =>
     .reduce((lines, name) => lines + folder.read(`reasoner/${name}`).split('\n').length - 1, 0);
 
 const answer = z.object({ flinch: z.object({ guard: z.object({ calibrated: z.boolean() }) }) });
+
+const about = z.object({
+  data: z.tuple([z.object({ flinch: z.object({ calibration: z.unknown() }) })]),
+});
 
 async function isCalibrated(serving: Serving): Promise<boolean> {
   const body = chatBody({ max_tokens: 4, guard: { action: 'annotate' } });
@@ -71,9 +75,12 @@ it('an answer for a calibration gives way to any other', async () => {
   const first = hold();
   await expect.poll(() => engine.status().streams).toBe(1);
   const run = await openRun(engine, scoring, file);
-  const done = calibrateWhenIdle([{ name: 'reasoner', engine, scoring, run }], {
-    ...{ logger: silent, signal: ending.signal },
+  const calibrations = new IdleCalibrations();
+  offerCalibrations([{ name: 'reasoner', engine, scoring, run }], {
+    ...{ logger: silent, signal: ending.signal, calibrations, metrics: new Metrics() },
   });
+  expect(calibrations.of('reasoner')).toEqual({ running: false, collected: 0, planned: 200 });
+  calibrations.start('reasoner');
   await setTimeout(1000);
   expect(kept()).toEqual([]);
   first();
@@ -90,8 +97,9 @@ it('an answer for a calibration gives way to any other', async () => {
   }
   // Some ended before the other was noticed; all would have within half a second.
   expect(ended).toBeLessThan(6);
+  expect(calibrations.of('reasoner')?.collected).toBeGreaterThan(0);
   ending.abort();
-  await done;
+  await expect.poll(() => calibrations.of('reasoner')).toBeNull();
   await expect.poll(() => engine.status().streams).toBe(0);
   await engine.close();
 });
@@ -118,6 +126,26 @@ it('flinch serve --calibrate calibrates while no request runs, and needs no rest
   await expect.poll(answers, { timeout: 60_000 }).toBe(0);
   third.kill();
   expect((await serve()).process.stdout()).not.toContain('calibrated');
+});
+
+it('whoever is not at this machine cannot start a calibration', async () => {
+  rmSync(calibration, { force: true });
+  const asked = async (args: readonly string[]) => {
+    const serving = await serve([...args, '--methods', 'nll']);
+    const { text } = await serving.send('GET', '/v1/models');
+    const { status } = await serving.send('POST', '/v1/models/reasoner/calibration', '');
+    const unknown = await serving.send('POST', '/v1/models/org/other/calibration', '');
+    serving.kill();
+    return {
+      offer: about.parse(JSON.parse(text)).data[0].flinch.calibration,
+      status,
+      unknown: unknown.status,
+    };
+  };
+  const offer = { running: false, collected: 0, planned: 200 };
+  expect(await asked([])).toEqual({ offer, status: 202, unknown: 404 });
+  const open = ['--host', '0.0.0.0', '--allow-anonymous'];
+  expect(await asked(open)).toEqual({ offer: null, status: 404, unknown: 404 });
 });
 
 it('flinch serve --calibrate replaces no calibration of another model', async () => {

@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import axe from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { findChromium, launchChromium } from './chromium.js';
@@ -124,3 +125,18 @@ export function usePage(executablePath: string | null, url: () => string): TestP
 
 /** Texts of the tokens of an answer. */
 export const tokensOf = (answer: Locator): Locator => answer.locator('.text .flinch-token');
+
+/** What axe-core finds on the page as it stands. */
+export async function findings(page: Page): Promise<unknown[]> {
+  // The page's policy lets no script in but its own; the devtools may.
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: axe.source });
+  const { result } = await session.send('Runtime.evaluate', {
+    expression:
+      'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))',
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return result.value;
+}

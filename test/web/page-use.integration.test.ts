@@ -1,11 +1,10 @@
 /// <reference lib="dom" />
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../support/cli.js';
 import { useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
-import { chromiumFor, tokensOf, usePage } from '../support/page.js';
+import { chromiumFor, findings, tokensOf, usePage } from '../support/page.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 import { flaggedStep, withoutScorer } from '../support/upstream-events.js';
 
@@ -21,21 +20,6 @@ const model = (id: string, flinch: object = {}) => ({
     ...{ problem: null, policy: null, ...flinch },
   },
 });
-
-/** What axe-core finds on the page as it stands. */
-async function findings(page: Page): Promise<unknown[]> {
-  // The page's policy lets no script in but its own; the devtools may.
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: axe.source });
-  const { result } = await session.send('Runtime.evaluate', {
-    expression:
-      'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))',
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  await session.detach();
-  return result.value;
-}
 
 /** Lines of the last answer's text that are in view. */
 const visibleLines = (page: Page): Promise<number> =>

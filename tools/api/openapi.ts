@@ -5,6 +5,7 @@ import { guardrailSchema } from '../../gateway/requests/guardrail-request.js';
 import { responseSchema as responseApiSchema } from '../../gateway/requests/response-request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 import {
+  calibration,
   chunk,
   completion,
   failure,
@@ -238,6 +239,19 @@ export function openApi(version: string): Json {
           },
         },
       },
+      '/v1/models/{id}/calibration': {
+        post: {
+          operationId: 'calibrateModel',
+          summary:
+            'Calibrate a model while no request runs; `flinch.calibration` of the model says how far that is.',
+          parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+          responses: {
+            '202': json('Calibration', 'It runs.'),
+            '404': refused('The model does not exist, or its `flinch.calibration` is `null`.'),
+            ...COMMON,
+          },
+        },
+      },
       '/v1/tickets': {
         post: {
           operationId: 'createTicket',
@@ -314,6 +328,7 @@ export function openApi(version: string): Json {
         Error: responseSchema(failure),
         Model: responseSchema(model),
         ModelList: responseSchema(models),
+        Calibration: responseSchema(calibration),
         Ticket: responseSchema(ticket),
         Health: responseSchema(health),
         Liveness: responseSchema(liveness),

@@ -136,6 +136,15 @@ const bounds = z.object({
   max_candidates: z.optional(z.int()),
 });
 
+/** `POST /v1/models/{id}/calibration`: a calibration that is made while no request runs. */
+export const calibration = z.object({
+  running: z.boolean(),
+  /** Answers so far. */
+  collected: z.int(),
+  /** Answers that it will be of. */
+  planned: z.int(),
+});
+
 /** `GET /v1/models/{id}`. */
 export const model = z.object({
   id: z.string(),
@@ -151,6 +160,8 @@ export const model = z.object({
       top_logprobs: z.nullable(z.int()),
       /** Why no new generations can be taken on; `null` if they can. */
       problem: z.nullable(z.string()),
+      /** One that can be made here, as there is none; otherwise `null`. */
+      calibration: z.nullable(calibration),
       /** The operator's policy of the guard for this model and key. */
       policy: z.nullable(
         z.object({

@@ -2,7 +2,7 @@ import type { ConnectionState, FlinchError, GenerationRequest, ResumePlace } fro
 import { FlinchClient } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import type { Observable, Subscription } from 'rxjs';
-import { KeyNeeded, listModels, type Model } from './models.js';
+import { calibrate, KeyNeeded, listModels, type Model } from './models.js';
 
 export interface ServerListener {
   state(state: ConnectionState): void;
@@ -14,6 +14,8 @@ export interface ServerListener {
 
 /** How often the models are asked for: an upstream may go, and come back. */
 const REFRESH_MS = 15_000;
+/** The same while one of them is calibrated. */
+const CALIBRATING_REFRESH_MS = 2000;
 
 /** The server that the page came from: its models, and the connection, made once it lets the page in. */
 export class Server {
@@ -21,13 +23,12 @@ export class Server {
   #client: FlinchClient | null = null;
   #subscription: Subscription | null = null;
   #key: string | null = null;
+  #refresh = 0;
 
   constructor(listener: ServerListener) {
     this.#listener = listener;
     window.addEventListener('online', () => this.#client?.connect());
-    setInterval(() => {
-      if (this.#client && document.visibilityState === 'visible') void this.refresh();
-    }, REFRESH_MS);
+    this.#refreshLater(REFRESH_MS);
   }
 
   /** Asks for the models, which tells whether the key will do, and connects. */
@@ -44,16 +45,26 @@ export class Server {
       return;
     }
     this.#connect();
-    this.#listener.models(models);
+    this.#tell(models);
   }
 
   /** Asks for the models again. */
   async refresh(): Promise<void> {
     try {
-      this.#listener.models(await this.#list());
+      this.#tell(await this.#list());
     } catch {
       // Without a server there is no connection either, which the page says.
     }
+  }
+
+  /** Has a model calibrated while no request runs. */
+  async calibrate(model: string): Promise<void> {
+    try {
+      await calibrate(this.#models, model, this.#key);
+    } catch (error) {
+      this.#listener.problem(error instanceof Error ? error.message : String(error));
+    }
+    await this.refresh();
   }
 
   /** Tries now. @returns false where the server has not been entered yet */
@@ -82,8 +93,25 @@ export class Server {
     return this.#client;
   }
 
+  get #models(): URL {
+    return new URL('v1/models', document.baseURI);
+  }
+
   #list(): Promise<Model[]> {
-    return listModels(new URL('v1/models', document.baseURI), this.#key);
+    return listModels(this.#models, this.#key);
+  }
+
+  #tell(models: readonly Model[]): void {
+    this.#listener.models(models);
+    if (models.some(({ calibration }) => calibration?.running)) this.#refreshLater(CALIBRATING_REFRESH_MS);
+  }
+
+  #refreshLater(ms: number): void {
+    window.clearTimeout(this.#refresh);
+    this.#refresh = window.setTimeout(() => {
+      this.#refreshLater(REFRESH_MS);
+      if (this.#client && document.visibilityState === 'visible') void this.refresh();
+    }, ms);
   }
 
   #connect(): void {

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { isMethod } from '../words.js';
 
 const field = z.union([z.string(), z.number(), z.boolean()]);
+const calibration = z.object({ running: z.boolean(), collected: z.number(), planned: z.number() });
 const about = z.object({
   embedded: z.boolean(),
   single_turn: z.boolean(),
@@ -10,6 +11,7 @@ const about = z.object({
   method: z.nullable(z.string()),
   top_logprobs: z.nullable(z.number()),
   problem: z.nullable(z.string()),
+  calibration: z.nullable(calibration),
   policy: z.nullable(
     z.object({
       name: z.string(),
@@ -38,6 +40,9 @@ export interface Policy {
   readonly locked: Readonly<Record<string, string>>;
 }
 
+/** A calibration that is made while no request runs: how far it is. */
+export type Calibration = z.output<typeof calibration>;
+
 export interface Model {
   readonly id: string;
   /** Whether it is the one that comes with flinch. */
@@ -52,6 +57,8 @@ export interface Model {
   readonly topLogprobs: number | null;
   /** Why it takes no questions now; `null` if it does. */
   readonly problem: string | null;
+  /** The one that it lacks and that can be made here; `null` if it has one, or that cannot be. */
+  readonly calibration: Calibration | null;
   readonly policy: Policy | null;
 }
 
@@ -85,8 +92,23 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
     method: flinch.method && isMethod(flinch.method) ? flinch.method : null,
     topLogprobs: flinch.top_logprobs ?? null,
     problem: flinch.problem ?? null,
+    calibration: flinch.calibration ?? null,
     policy: flinch.policy ? { ...flinch.policy, defaults: plain(flinch.policy.defaults) } : null,
   }));
+}
+
+/**
+ * Has a model calibrated while no request runs.
+ * @param models address of the list of models
+ * @throws Error in words that can be shown
+ */
+export async function calibrate(models: URL, model: string, key: string | null): Promise<void> {
+  const url = new URL(`${models.pathname}/${encodeURIComponent(model)}/calibration`, models);
+  const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
+  const response = await fetch(url, { method: 'POST', headers: authorization }).catch(() => null);
+  if (response?.ok) return;
+  const why = response ? `status ${response.status}` : 'the server does not answer';
+  throw new Error(`The model cannot be calibrated: ${why}.`);
 }
 
 /** The values that a form shows; those of `scoring` by their own names. */

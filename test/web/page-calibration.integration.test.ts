@@ -1,0 +1,46 @@
+import { cpSync, existsSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useFolder } from '../support/cli.js';
+import { REASONER } from '../support/golden.js';
+import { chromiumFor, findings, usePage } from '../support/page.js';
+import { QUESTION } from '../support/requests.js';
+import { Serving } from '../support/serving.js';
+
+const executablePath = chromiumFor('page-calibration.integration.test.ts');
+const folder = useFolder();
+const model = folder.path('reasoner');
+
+describe.skipIf(!executablePath)('the page of a model without a calibration', () => {
+  let serving: Serving;
+  beforeAll(async () => {
+    cpSync(REASONER, model, { recursive: true });
+    rmSync(`${model}/calibration.json`);
+    serving = await Serving.start(['--model', model, '--methods', 'nll']);
+  });
+  afterAll(() => serving?.kill());
+  const shared = usePage(executablePath, () => serving.url);
+
+  it('calibrates it while nobody asks', async () => {
+    const { page } = shared;
+    const row = page.locator('.calibration');
+    await row.getByText('Not calibrated').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await shared.picture('not-calibrated');
+    const estimated = await shared.answered(QUESTION);
+    expect(await estimated.locator('.notes').textContent()).toContain('running estimate');
+
+    await row.getByRole('button', { name: 'Calibrate' }).click();
+    await expect.poll(() => row.locator('progress').getAttribute('max')).toBe('200');
+    await expect.poll(() => row.locator('progress').getAttribute('value')).not.toBe('0');
+    expect(await row.textContent()).toMatch(/Calibrating while idle: \d+ of 200/);
+    expect(await findings(page)).toEqual([]);
+    await shared.picture('calibrating');
+    await shared.answered(QUESTION);
+
+    await row.waitFor({ state: 'detached', timeout: 60_000 });
+    expect(existsSync(`${model}/calibration.json`)).toBe(true);
+    await expect
+      .poll(async () => (await shared.answered(QUESTION)).locator('.notes').count(), { timeout: 10_000 })
+      .toBe(0);
+  });
+});

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import type { Model } from './server/models.js';
+
+export interface CalibrationRowProps {
+  readonly model: Model | null;
+  readonly onCalibrate: () => void;
+}
+
+/** What a model without a calibration lacks, and how far the one is that is being made. */
+export function CalibrationRow({ model, onCalibrate }: CalibrationRowProps): ReactNode {
+  const calibration = model?.calibration ?? null;
+  if (!calibration) return null;
+  const { running, collected, planned } = calibration;
+  return (
+    <section className="calibration" aria-label="Calibration">
+      {running ? (
+        <>
+          <label htmlFor="calibrating">
+            Calibrating while idle: {collected} of {planned}
+          </label>
+          <progress id="calibrating" max={planned} value={collected} />
+        </>
+      ) : (
+        <>
+          <span>Not calibrated: flags are estimates.</span>
+          <button type="button" className="quiet" onClick={onCalibrate}>
+            Calibrate
+          </button>
+        </>
+      )}
+    </section>
+  );
+}

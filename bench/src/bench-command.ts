@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
   report: async () => (await import('./report/report-command.js')).reportCommand(),
   judge: async () => (await import('./run/judge-command.js')).judgeCommand(),
+  escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
   rollouts: async () => (await import('./run/rollouts-command.js')).rolloutsCommand(),
 };
 

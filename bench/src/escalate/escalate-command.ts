@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { say, UsageError } from 'flinch/internals';
+import { percent, table } from '../markdown-table.js';
+import { peekRecords, type RunRecords, readRun, readScores } from '../run/run-folder.js';
+import { formatEstimate } from '../statistics/estimate.js';
+import {
+  ANSWER_LENGTH,
+  answerScores,
+  type EscalationCase,
+  type EscalationTable,
+  escalations,
+  QUESTION_LENGTH,
+} from './escalation.js';
+import { escalationPlot } from './escalation-plot.js';
+
+interface EscalateOptions {
+  readonly shares: readonly number[];
+  readonly plot?: string;
+  readonly json?: boolean;
+}
+
+export function escalateCommand(): Command {
+  return new Command('escalate')
+    .description(
+      'Measure what handing on the questions that a small model is unsure of to a large one is worth.',
+    )
+    .argument('<small>', 'folder of `flinch bench run` with the small model, scored with --score all')
+    .argument(
+      '<large>',
+      'folder of `flinch bench run` with the large model and the same questions, up to check',
+    )
+    .option(
+      '--shares <percents>',
+      'shares of the questions to hand on, comma-separated',
+      parseShares,
+      [0.1, 0.25, 0.5, 0.75],
+    )
+    .option('--plot <file>', 'SVG of right answers against the share that is handed on')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Questions count if the answers of both models were checked, which those that were cut off are not. Each score of the small
+model's answer hands on the questions with its highest values. Controls are as many questions at random, the longest answers,
+and the longest questions. No threshold is chosen by the checked answers. Intervals are 95 %, of questions drawn again.
+
+sum and mean are of the tokens' scores; verdict is what the guard judges whole answers by: the mean of the three steps with
+the largest sums.
+
+Examples:
+  $ flinch bench run --suite gsm8k --model ./small.gguf --stages generate,check,score --score all \\
+      --measures nll,entropy,margin --out runs/small
+  $ flinch bench run --suite gsm8k --model ./large.gguf --stages generate,check --out runs/large
+  $ flinch bench escalate runs/small runs/large --plot escalate.svg`,
+    )
+    .action(escalate);
+}
+
+async function escalate(small: string, large: string, options: EscalateOptions): Promise<void> {
+  const { shares, plot, json } = options;
+  const [ofSmall, ofLarge] = [await readRun(small), await readRun(large)];
+  const { suite } = ofSmall.settings;
+  if (ofLarge.settings.suite !== suite)
+    throw new UsageError(`${large}: is a run of ${ofLarge.settings.suite}, not of ${suite}`);
+  const cases = await casesOf(small, large);
+  if (cases.length === 0)
+    throw new UsageError(`${small}: no question is scored there and checked in both; score with --score all`);
+  const parameters = { small: ofSmall.about.model.parameters, large: ofLarge.about.model.parameters };
+  const found = escalations(cases, { shares, parameters, ...ofSmall.settings.bootstrap });
+  const models = { small: ofSmall.about.model.name, large: ofLarge.about.model.name };
+  if (plot !== undefined) writeFileSync(plot, await escalationPlot(found));
+  say(`${json ? JSON.stringify({ suite, models, parameters, ...found }) : format(found, models)}\n`);
+}
+
+/** The questions of both runs that count. */
+async function casesOf(small: string, large: string): Promise<EscalationCase[]> {
+  const { problems } = await readRun(small);
+  const questions = new Map(problems.map(({ id, question }) => [id, question.length]));
+  const [ofSmall, ofLarge] = [await peekRecords(small), await peekRecords(large)];
+  const cases: EscalationCase[] = [];
+  const answerOf = (records: RunRecords, id: string) => {
+    const [check, response] = [records.checks.get(id), records.responses.get(id)];
+    return check && response && { right: check.correct, tokens: response.tokenIds.length };
+  };
+  for await (const score of readScores(small)) {
+    const { id } = score;
+    const [own, other] = [answerOf(ofSmall, id), answerOf(ofLarge, id)];
+    if (!own || !other) continue;
+    const scores = new Map(answerScores(score));
+    scores.set(ANSWER_LENGTH, own.tokens).set(QUESTION_LENGTH, questions.get(id) ?? 0);
+    cases.push({ id, scores, small: own, large: other });
+  }
+  return cases.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function format(
+  { questions, small, large, smallTokens, largeTokens, ways }: EscalationTable,
+  models: { readonly small: string; readonly large: string },
+): string {
+  const shares = ways[0]?.points ?? [];
+  const each = (tokens: number): string => (tokens / questions).toFixed(0);
+  const rows = ways.map(({ by, auroc, points }) => [
+    by,
+    formatEstimate(auroc, 2),
+    ...points.flatMap(({ accuracy, gain, closed }) => [
+      accuracy.value.toFixed(3),
+      formatEstimate(gain),
+      closed === null ? '–' : percent(closed),
+    ]),
+  ]);
+  const columns = shares.flatMap(({ share }) => [`at ${percent(share)}`, 'more than random', 'of the gap']);
+  const cost = ways[0]?.points.map(
+    ({ share, cost: of }) => `${percent(share)} handed on costs ${percent(of)}`,
+  );
+  return [
+    `${questions} questions, right answers: ${models.small} ${formatEstimate(small)}, ${models.large} ${formatEstimate(large)}`,
+    `tokens of an answer: ${each(smallTokens)} and ${each(largeTokens)}`,
+    '',
+    table(['handed on by', 'AUROC', ...columns], rows),
+    '',
+    `By ${ways[0]?.by}, in tokens times parameters: ${cost?.join(', ')} of what ${models.large} alone does.`,
+  ].join('\n');
+}
+
+function parseShares(text: string): number[] {
+  return text.split(',').map((each) => {
+    const share = Number(each) / 100;
+    if (each.trim() !== '' && share > 0 && share < 1) return share;
+    throw new InvalidArgumentError(`"${each}" is not a percentage above 0 and below 100.`);
+  });
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { answerScores, type EscalationCase, escalations } from '#bench/escalate/escalation.js';
+
+const one = (id: number, small: boolean, large: boolean, score: number): EscalationCase => ({
+  id: String(id),
+  scores: new Map([
+    ['sure', score],
+    ['useless', 0],
+  ]),
+  small: { right: small, tokens: 10 },
+  large: { right: large, tokens: 30 },
+});
+
+/** The small model is wrong at 4 of 10, where the large one is right at 3. The score knows. */
+const cases = [
+  ...Array.from({ length: 6 }, (_, i) => one(i, true, i < 5, i)),
+  ...Array.from({ length: 4 }, (_, i) => one(6 + i, false, i < 3, 10 + i)),
+];
+const parameters = { small: 1, large: 3 };
+
+describe('escalations', () => {
+  it('hands on what has the highest scores, and compares it with as many at random', () => {
+    const table = escalations(cases, { shares: [0.4, 0.5], parameters, resamples: 200 });
+    expect(table).toMatchObject({ questions: 10, smallTokens: 100, largeTokens: 300 });
+    expect([table.small.value, table.large.value]).toEqual([0.6, 0.8]);
+    const [sure] = table.ways;
+    expect(sure?.by).toBe('sure');
+    expect(sure?.auroc.value).toBe(1);
+    const [at40, at50] = sure?.points ?? [];
+    // All four wrong ones are handed on, and three of them become right.
+    expect(at40?.accuracy.value).toBeCloseTo(0.9);
+    expect(at40?.gain.value).toBeCloseTo(0.9 - (0.6 * 0.6 + 0.4 * 0.8));
+    expect(at40?.closed).toBeCloseTo(1.5);
+    expect(at40?.cost).toBeCloseTo((100 * 1 + 4 * 30 * 3) / (300 * 3));
+    // One more is handed on, of the right ones with the highest score, which the large model gets wrong.
+    expect(at50?.accuracy.value).toBeCloseTo(0.8);
+    expect(at40?.gain.interval?.[0]).toBeLessThan(at40?.gain.value ?? 0);
+  });
+
+  it('takes a part of the last question where the share is none of whole ones', () => {
+    const [sure] = escalations(cases, { shares: [0.05], parameters, resamples: 10 }).ways;
+    // Half of the question with the highest score, which neither model gets right.
+    expect(sure?.points[0]?.accuracy.value).toBeCloseTo(0.6);
+  });
+
+  it('gives a score that says nothing no advantage in telling answers apart', () => {
+    const { ways } = escalations(cases, { shares: [0.5], parameters, resamples: 50 });
+    expect(ways.find(({ by }) => by === 'useless')?.auroc.value).toBe(0.5);
+  });
+
+  it('refuses to compare nothing', () => {
+    expect(() => escalations([], { shares: [0.5], parameters })).toThrow('no question');
+  });
+});
+
+it('scores of an answer are sums, means, and what the guard judges by', () => {
+  const steps: [number, number][] = [
+    [0, 2],
+    [2, 3],
+    [3, 4],
+    [4, 5],
+  ];
+  const tokens = { nll: [1, 2, 4, 5, null] };
+  const scores = answerScores({ id: 'a', steps, tokens, stepScores: {}, response: { other: 7 } });
+  expect(Object.fromEntries(scores)).toEqual({
+    other: 7,
+    'nll, sum': 12,
+    'nll, mean': 3,
+    'nll, verdict': (3 + 4 + 5) / 3,
+  });
+});

@@ -187,15 +187,26 @@ export function assembleGateway(
     ...{ env, logger },
     counted: (...message) => metrics.webhook(...message),
   });
+  const watchPolicies = (): void => {
+    metrics.watchPolicies(policies.names);
+    metrics.watchEscalations(policies.escalating);
+  };
   const replacePolicies = (replacing: PolicySources): void => {
     policies.replace(replacing);
-    metrics.watchPolicies(policies.names);
+    watchPolicies();
   };
-  metrics.watchPolicies(policies.names);
+  watchPolicies();
   const models = new GovernedModels(
     metered(within, metrics, [traceGenerations(), webhooks.listen]),
     policies,
-    { severalKeys: access.severalKeys, count: (name, kept) => metrics.policy(name, kept) },
+    {
+      severalKeys: access.severalKeys,
+      count: (name, kept) => metrics.policy(name, kept),
+      escalated: (model, to, failed) => {
+        metrics.escalated(model, failed === null);
+        if (failed !== null) logger.warn({ model, to, code: failed }, 'flagged answer not escalated');
+      },
+    },
   );
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
   const live = new LiveGenerations(config.streams, logger, elsewhere);

@@ -22,6 +22,12 @@ export const NO_SETTINGS: Settings = {
   guard: {},
 };
 
+const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate'] as const;
+
+/** The actions that a model has: `escalate` needs another model. */
+export const actionsOf = (escalatesTo: string | null): readonly (typeof ACTIONS)[number][] =>
+  ACTIONS.filter((action) => action !== 'escalate' || escalatesTo !== null);
+
 export type GuardFieldName =
   | 'action'
   | 'act_on'
@@ -52,8 +58,8 @@ export const GUARD_FIELDS: readonly GuardField[] = [
   {
     name: 'action',
     label: 'Action',
-    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again, reflect asks the model to check it.',
-    values: ['annotate', 'stop', 'rollback', 'reflect'],
+    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again, reflect asks the model to check it. escalate: another model answers in place of a flagged answer.',
+    values: ACTIONS,
     unset: 'annotate',
   },
   {
@@ -162,7 +168,10 @@ export function problemsOf(settings: Settings, policy: Policy | null): Readonly<
 }
 
 /** The guard that is asked for: what is set and open, of what the model has. */
-export function guardRequest(settings: Settings, { policy, methods }: GuardedModel): GuardRequest {
+export function guardRequest(
+  settings: Settings,
+  { policy, methods, escalatesTo }: GuardedModel,
+): GuardRequest {
   const set = (name: GuardFieldName): string => {
     const field = GUARD_FIELDS.find((each) => each.name === name);
     return field && isOpen(field, settings, policy) ? (settings.guard[name] ?? '') : '';
@@ -173,7 +182,8 @@ export function guardRequest(settings: Settings, { policy, methods }: GuardedMod
   const further = [method, had(settings.colours)].flatMap((each) =>
     each === null || PROBABILITY_METHODS.some((cheap) => cheap === each) ? [] : [each],
   );
-  const action = oneOf(set('action'), 'annotate', 'stop', 'rollback', 'reflect');
+  const actions = actionsOf(escalatesTo);
+  const action = actions.find((known) => known === set('action'));
   const actOn = oneOf(set('act_on'), 'step', 'spike');
   const per = oneOf(set('per'), 'step', 'token', 'answer');
   const choose = oneOf(set('choose'), 'majority', 'uncertainty');
@@ -195,7 +205,7 @@ export function guardRequest(settings: Settings, { policy, methods }: GuardedMod
   };
 }
 
-type GuardedModel = Pick<Model, 'policy' | 'methods'>;
+type GuardedModel = Pick<Model, 'policy' | 'methods' | 'escalatesTo'>;
 
 const oneOf = <Value extends string>(value: string, ...values: readonly Value[]): Value | undefined =>
   values.find((each) => each === value);

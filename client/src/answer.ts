@@ -80,6 +80,8 @@ export interface Answer {
   readonly rollbacks: readonly Rollback[];
   /** The scorer is likely another model than the one that writes. */
   readonly mismatch: Omit<EventOf<'scorer.mismatch'>, 'type' | 'response_id' | 'offset'> | null;
+  /** Whether another model was asked in place of the one that wrote, and answers; `null` if none was. */
+  readonly escalation: Omit<EventOf<'generation.escalated'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
   readonly usage: Usage | null;
   /** Verdict on the whole answer, once it is done; `null` without a guard. */
@@ -98,6 +100,7 @@ export const EMPTY_ANSWER: Answer = {
   flags: [],
   rollbacks: [],
   mismatch: null,
+  escalation: null,
   finishReason: null,
   usage: null,
   verdict: null,
@@ -154,6 +157,11 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
     }
     case 'upstream.delta':
       return answer;
+    case 'generation.escalated': {
+      const { type, ...escalation } = own;
+      if (escalation.failed !== null) return { ...answer, escalation };
+      return { ...answer, tokens: [], steps: [], flags: [], rollbacks: [], mismatch: null, escalation };
+    }
     case 'generation.done':
       return {
         ...answer,

@@ -42,6 +42,7 @@ export class CompletionRecord {
     flagged: [],
     rollbacks: [],
     mismatches: [],
+    escalations: [],
   };
   #verdict: FlinchMetadata['verdict'] | null = null;
   #readable = true;
@@ -77,11 +78,12 @@ export class CompletionRecord {
   }
 
   #addEvent(event: FlinchEvent): void {
-    const { steps, flagged, rollbacks, mismatches } = this.#known;
+    const { steps, flagged, rollbacks, mismatches, escalations } = this.#known;
     if (event.type === 'step.done') steps.push(event);
     if (event.type === 'step.flagged') flagged.push(event);
     if (event.type === 'rollback.done') rollbacks.push(event);
     if (event.type === 'scorer.mismatch') mismatches.push(event);
+    if (event.type === 'generation.escalated') escalations.push(event);
   }
 
   #read<T>(schema: z.ZodMiniType<T>, raw: unknown): T | null {

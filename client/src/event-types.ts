@@ -57,7 +57,7 @@ export interface GuardInForce {
   method: Method;
   rate: number;
   delivery: 'immediate' | 'held';
-  action: 'annotate' | 'stop' | 'rollback' | 'reflect';
+  action: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate';
   /** Whether a calibration holds for `method`. */
   calibrated?: boolean | undefined;
   /** Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged. */
@@ -291,6 +291,20 @@ interface UpstreamDeltaEvent {
   unscored: ('audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls')[];
 }
 
+/** With `action: "escalate"`: the answer is flagged, and another model was asked. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
+interface GenerationEscalatedEvent {
+  type: 'generation.escalated';
+  response_id: string;
+  /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
+  offset: number;
+  /** Model that was asked. */
+  to: string;
+  /** Code of the error for which it does not answer: then the flagged answer stays. `null` if it answers. */
+  failed: string | null;
+  /** On the flagged answer. */
+  verdict: Verdict;
+}
+
 /** The generation has ended. */
 interface GenerationDoneEvent {
   type: 'generation.done';
@@ -302,6 +316,8 @@ interface GenerationDoneEvent {
   usage: Usage;
   /** Absent without a guard, and if the generation was cancelled. */
   verdict?: Verdict | undefined;
+  /** Usage of both models, if another one answers; `usage` is that of the one that answers. */
+  usage_by_model?: Record<string, Usage> | undefined;
 }
 
 /** Events of a generation, which have a position in it. */
@@ -317,6 +333,7 @@ export type GenerationEvent =
   | RollbackDoneEvent
   | ScorerMismatchEvent
   | UpstreamDeltaEvent
+  | GenerationEscalatedEvent
   | GenerationDoneEvent;
 
 /** The answer to `generation.resume`. */

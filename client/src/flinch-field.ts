@@ -6,7 +6,7 @@ import { GENERATION_EVENTS } from './schemas.js';
 const { shape: tokenShape } = GENERATION_EVENTS['token.delta'];
 const { shape: scoreShape } = GENERATION_EVENTS['score.delta'];
 const { guard } = GENERATION_EVENTS['generation.created'].shape;
-const { verdict } = GENERATION_EVENTS['generation.done'].shape;
+const { verdict, usage_by_model } = GENERATION_EVENTS['generation.done'].shape;
 
 const token = z.object({
   index: tokenShape.index,
@@ -30,6 +30,7 @@ const stepDone = z.omit(GENERATION_EVENTS['step.done'], PLACE);
 const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
 const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
 const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
+const escalated = z.omit(GENERATION_EVENTS['generation.escalated'], PLACE);
 
 /** Findings of the guard. */
 export const COMPLETION_EVENT = z.discriminatedUnion('type', [
@@ -39,6 +40,7 @@ export const COMPLETION_EVENT = z.discriminatedUnion('type', [
   z.omit(GENERATION_EVENTS['rollback.started'], PLACE),
   rollbackDone,
   scorerMismatch,
+  escalated,
 ]);
 
 /** Field of a chunk: news since the previous chunk. */
@@ -47,6 +49,7 @@ export const CHUNK_FLINCH = z.object({
   tokens: z.array(token),
   events: z.optional(z.array(COMPLETION_EVENT)),
   verdict,
+  usage_by_model,
 });
 
 /** Field of a whole answer: everything that is known of it. */
@@ -57,5 +60,7 @@ export const WHOLE_FLINCH = z.object({
   flagged: z.optional(z.array(stepFlagged)),
   rollbacks: z.optional(z.array(rollbackDone)),
   mismatches: z.optional(z.array(scorerMismatch)),
+  escalations: z.optional(z.array(escalated)),
   verdict,
+  usage_by_model,
 });

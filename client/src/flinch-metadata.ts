@@ -18,7 +18,8 @@ export type FlinchEvent =
   | Found<'step.flagged'>
   | Found<'rollback.started'>
   | Found<'rollback.done'>
-  | Found<'scorer.mismatch'>;
+  | Found<'scorer.mismatch'>
+  | Found<'generation.escalated'>;
 
 /**
  * Reason why the server has not judged an answer:
@@ -47,5 +48,7 @@ export interface FlinchMetadata {
   flagged: Found<'step.flagged'>[];
   rollbacks: Found<'rollback.done'>[];
   mismatches: Found<'scorer.mismatch'>[];
+  /** Whether another model was asked in place of the one that wrote: one event, or none. */
+  escalations: Found<'generation.escalated'>[];
   verdict: FlinchVerdict;
 }

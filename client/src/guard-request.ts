@@ -52,8 +52,8 @@ export interface GuardRequest {
   readonly lag?: 'wait' | 'skip';
   /** `skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block` (default: 32, or `block` if that is larger). */
   readonly lag_tokens?: number;
-  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`). Default: `"annotate"`. */
-  readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect';
+  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one). Default: `"annotate"`. */
+  readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate';
   /** The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked. Default: `"step"`. */
   readonly act_on?: 'step' | 'spike';
   /** `rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`). Default: `"step"`. */

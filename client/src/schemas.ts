@@ -24,6 +24,7 @@ const scores = about(
   z.partialRecord(method, z.number()),
 );
 const action = z.enum(['annotate', 'stop', 'rollback', 'reflect']);
+const guardAction = z.enum(['annotate', 'stop', 'rollback', 'reflect', 'escalate']);
 const part = about('What of an answer is not its text.', z.enum(['reasoning', 'tool_calls']));
 
 const rival = about(
@@ -82,7 +83,7 @@ const guardInForce = about(
     method: about('The method that steps are judged by.', method),
     rate: z.number(),
     delivery: z.enum(['immediate', 'held']),
-    action,
+    action: guardAction,
     calibrated: about('Whether a calibration holds for `method`.', z.optional(z.boolean())),
     warnings: about(
       'Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged.',
@@ -336,6 +337,19 @@ export const GENERATION_EVENTS = {
       ),
     }),
   ),
+  'generation.escalated': about(
+    'With `action: "escalate"`: the answer is flagged, and another model was asked. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
+    z.object({
+      type: z.literal('generation.escalated'),
+      ...place,
+      to: about('Model that was asked.', z.string()),
+      failed: about(
+        'Code of the error for which it does not answer: then the flagged answer stays. `null` if it answers.',
+        z.nullable(z.string()),
+      ),
+      verdict: about('On the flagged answer.', verdict),
+    }),
+  ),
   'generation.done': about(
     'The generation has ended.',
     z.object({
@@ -347,6 +361,10 @@ export const GENERATION_EVENTS = {
       ),
       usage,
       verdict: about('Absent without a guard, and if the generation was cancelled.', z.optional(verdict)),
+      usage_by_model: about(
+        'Usage of both models, if another one answers; `usage` is that of the one that answers.',
+        z.optional(z.record(z.string(), usage)),
+      ),
     }),
   ),
 } as const;

@@ -59,6 +59,13 @@ const calibration = z
     'Calibration file of `flinch calibrate`; default: the one beside the checkpoint, or else the one that comes with flinch for these weights.',
   );
 
+const escalate = z
+  .strictObject({ to: z.string().min(1).describe('Name of the other model.') })
+  .optional()
+  .describe(
+    'Model that answers in place of a flagged answer, where the guard has `action: escalate`; default: none.',
+  );
+
 const checkpointSchema = z
   .strictObject({
     checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
@@ -72,6 +79,7 @@ const checkpointSchema = z
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
     calibration,
+    escalate,
     guard: guard.describe('Policy for requests for this model.'),
   })
   .refine(({ device, precision }) => precision !== 'int8' || device === 'cpu' || device === 'auto', {
@@ -174,6 +182,7 @@ export const upstreamModelSchema = z
       })
       .prefault({})
       .describe("Limits for a server's answers."),
+    escalate,
     guard: guard.describe('Policy for requests for this model.'),
   })
   .superRefine(({ scorer, scorer_url: url, scorer_model: model }, context) => {
@@ -298,6 +307,14 @@ const sections = z.strictObject({
       z.union([checkpointSchema, upstreamModelSchema]),
     )
     .refine((models) => Object.keys(models).length > 0, { error: 'must contain at least one model' })
+    .superRefine((models, context) => {
+      for (const [name, { escalate }] of Object.entries(models)) {
+        if (!escalate || (escalate.to !== name && Object.hasOwn(models, escalate.to))) continue;
+        const message =
+          escalate.to === name ? 'must be another model' : `${escalate.to} is not one of the models`;
+        context.addIssue({ code: 'custom', path: [name, 'escalate', 'to'], message });
+      }
+    })
     .optional()
     .describe('Models by the name that requests use; default: the embedded reasoner.'),
   engine: z

@@ -5,7 +5,7 @@ import type {
   TokenEvent,
   UpstreamEvent,
 } from '../../src/stream/events.js';
-import { eventFields, usageFields, verdictFields } from '../../src/stream/wire.js';
+import { eventFields, usageByModelFields, usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { SaidGuard } from '../models/served-model.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
@@ -173,7 +173,11 @@ export class Completion {
 
   #closing(done: DoneEvent): CompletionChunk[] {
     const { finishReason, verdict } = done;
-    const flinch = { tokens: [], ...(verdict && { verdict: verdictFields(verdict) }) };
+    const flinch = {
+      tokens: [],
+      ...(verdict && { verdict: verdictFields(verdict) }),
+      ...usageByModelFields(done),
+    };
     const last = this.#chunk({ finishReason }, flinch);
     if (!this.#options.includeUsage) return [last];
     return [last, { ...this.#header(this.#form.objects.chunk), choices: [], usage: this.#usageOf(done) }];

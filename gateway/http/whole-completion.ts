@@ -5,7 +5,13 @@ import type {
   TokenEvent,
   UpstreamEvent,
 } from '../../src/stream/events.js';
-import { eventFields, usageFields, type Vocabulary, verdictFields } from '../../src/stream/wire.js';
+import {
+  eventFields,
+  usageByModelFields,
+  usageFields,
+  type Vocabulary,
+  verdictFields,
+} from '../../src/stream/wire.js';
 import type { SaidGuard } from '../models/served-model.js';
 import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
@@ -30,6 +36,7 @@ const LISTS = {
   flagged: 'step.flagged',
   rollbacks: 'rollback.done',
   mismatches: 'scorer.mismatch',
+  escalations: 'generation.escalated',
 } as const;
 
 /**
@@ -96,12 +103,13 @@ export class WholeCompletion {
     for (const { token, json } of this.#waiting.values()) this.#tokens.push(json ?? this.#written(token));
     this.#waiting.clear();
     const lists = Object.entries(LISTS).map(([name, type]) => [name, this.#lists.get(type)?.all]);
-    const verdict = this.#done?.verdict;
+    const { verdict } = this.#done ?? {};
     const fields = {
       guard: this.#guard.inForce,
       tokens: this.#tokens.all,
       ...(enabled && Object.fromEntries(lists)),
       ...(verdict && { verdict: verdictFields(verdict) }),
+      ...(this.#done && usageByModelFields(this.#done)),
     };
     return new WrittenJson(jsonParts(fields));
   }

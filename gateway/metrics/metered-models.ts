@@ -40,7 +40,9 @@ export function metered(
         from: { ...options.from, ...(trace && { trace }) },
         listeners: { ...options.listeners, written },
       });
-      const { method, action, delivery, enabled } = prepared.guard;
+      const { method, delivery, enabled } = prepared.guard;
+      const { action: set } = prepared.guard;
+      const action = set === 'escalate' ? 'annotate' : set; // answers escalate, not their steps
       const held = enabled && delivery === 'held';
       return {
         ...prepared,

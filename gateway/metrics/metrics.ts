@@ -7,6 +7,7 @@ import { CalibrationMetrics } from './calibration.js';
 import { combined } from './combine.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';
 import { EngineMetrics } from './engine.js';
+import { EscalationMetrics } from './escalations.js';
 import { exposition, FORMATS, type Format } from './exposition.js';
 import { Families, familiesOf, type MetricsSnapshot } from './families.js';
 import type { ModelSeries } from './generation-observer.js';
@@ -37,6 +38,7 @@ export class Metrics {
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
   readonly #calibration = new CalibrationMetrics(this.#families);
+  readonly #escalations = new EscalationMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
   readonly #redis = new RedisMetrics(this.#families);
   readonly #telemetry = new TelemetryMetrics(this.#families);
@@ -104,6 +106,16 @@ export class Metrics {
   /** @param accepted whether the request keeps to the policy */
   policy(name: string | null, accepted: boolean): void {
     this.#policies.request(name, accepted);
+  }
+
+  /** @param models those that name another one to answer in place of a flagged answer */
+  watchEscalations(models: readonly string[]): void {
+    this.#escalations.watch(models);
+  }
+
+  /** @param answered whether the other model answers */
+  escalated(model: string, answered: boolean): void {
+    this.#escalations.escalated(model, answered ? 'answered' : 'failed');
   }
 
   /** @param planned answers that the calibration of the model will be of */

@@ -2,6 +2,7 @@ import * as calibration from './calibration.js';
 import * as connections from './connections.js';
 import type { Definition, HistogramDefinition, LabelValues } from './definition.js';
 import * as engine from './engine.js';
+import * as escalations from './escalations.js';
 import * as generations from './generations.js';
 import * as guard from './guard-definitions.js';
 import * as http from './http.js';
@@ -45,6 +46,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.RETRACTED_TOKENS,
     guard.STEP_HOLD,
     guard.VERDICTS,
+    escalations.ESCALATIONS,
   ],
   Policies: [policy.POLICY_REQUESTS],
   Calibration: [calibration.CALIBRATION_ANSWERS],

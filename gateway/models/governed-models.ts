@@ -6,6 +6,7 @@ import { type OperatorPolicy, underPolicy } from '../policy/policy.js';
 import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
+import { escalating } from './escalate.js';
 import { Models } from './models.js';
 import type { AskedAnswer, Asker, Forwards, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
@@ -21,6 +22,8 @@ export interface Governing {
   readonly count: (policy: string | null, kept: boolean) => void;
   /** Whether data that a server has stored may belong to another key. */
   readonly severalKeys: boolean;
+  /** Called when a flagged answer makes a model ask another one: `failed` is why that one does not answer, if it does not. */
+  readonly escalated: (model: string, to: string, failed: string | null) => void;
 }
 
 /** A request that is to be passed on as it is. */
@@ -47,7 +50,12 @@ export class GovernedModels extends Models {
   }
 
   /** @throws ApiError 403 `policy_violation`, 400 for references to stored data; errors of {@link Models.prepare} */
-  override async prepare(request: GenerationFields, options: GovernedOptions): Promise<Prepared> {
+  override prepare(request: GenerationFields, options: GovernedOptions): Promise<Prepared> {
+    return this.#prepare(request, options, true);
+  }
+
+  /** @param escalates whether another model may be asked; the other one may not ask a third */
+  async #prepare(request: GenerationFields, options: GovernedOptions, escalates: boolean): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
     const { asked, from, bounds } = options;
     const { principal } = from;
@@ -71,11 +79,53 @@ export class GovernedModels extends Models {
       throw error;
     }
     count(name, true);
-    const prepared = await model.prepare(
-      { ...request, guard },
-      { ...options, bounds: { ...bounds, refusesUnscored } },
-    );
+    const bounded = { ...options, bounds: { ...bounds, refusesUnscored } };
+    const prepared =
+      guard.action === 'escalate'
+        ? await this.#prepareToEscalate(model, { ...request, guard }, bounded, escalates)
+        : await model.prepare({ ...request, guard }, bounded);
     return { ...prepared, guard: { ...prepared.guard, policy: name } };
+  }
+
+  /**
+   * A text that is given is not answered anew, nor is the answer of a model that was asked in place of another one.
+   * @throws ApiError 400 for a model that names no other, and for what another model cannot be asked
+   */
+  async #prepareToEscalate(
+    model: ServedModel,
+    request: GenerationFields,
+    options: GovernedOptions,
+    escalates: boolean,
+  ): Promise<Prepared> {
+    const { asked } = options;
+    const { guard } = request;
+    const annotating = { ...request, guard: { ...guard, action: 'annotate' } } as const;
+    if (asked.given || !escalates) return model.prepare(annotating, options);
+    const to = this.policies.escalatesTo(model.name);
+    if (to === null) throw refusal('guard.action', `escalate: ${model.name} names no other model`);
+    if (guard.act_on === 'spike') throw refusal('guard.act_on', 'escalate acts on whole answers alone');
+    if (Array.isArray(asked.prompt))
+      throw refusal('prompt', 'escalate takes texts, not token ids of one model');
+    if ((request.n ?? 1) !== 1) throw refusal('n', 'escalate takes one choice');
+    const held = !asked.canRetract || guard.delivery === 'held';
+    const kept = asked.kept === true;
+    const own = await model.prepare(
+      { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } },
+      { ...options, asked: { ...asked, verbatim: false, kept: kept || held } },
+    );
+    if (!own.guard.enabled) return own;
+    return escalating(own, {
+      to,
+      held,
+      kept,
+      prepare: () =>
+        this.#prepare(
+          { ...request, model: to, guard: {} },
+          { ...options, asked: { ...asked, verbatim: false } },
+          false,
+        ),
+      escalated: (failed) => this.#governing.escalated(model.name, to, failed),
+    });
   }
 
   /**
@@ -122,6 +172,9 @@ export class GovernedModels extends Models {
     return null;
   }
 }
+
+const refusal = (param: string, problem: string): ApiError =>
+  new ApiError('invalid_value', `${param}: ${problem}`, param);
 
 function checkPassedOn(
   request: GenerationFields,

@@ -37,15 +37,17 @@ export function contradictionIn(
   const models = Object.entries(sources.models ?? {});
   const keys = [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))];
   const places = [
-    { levels: [], available: METHODS },
+    { levels: [], available: METHODS, without: undefined },
     ...models.map(([name, model]) => ({
+      ...(model.escalate === undefined && { without: name }),
       levels: modelLevel(name, model),
       available: model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
     })),
   ];
-  for (const { levels, available } of places) {
+  for (const { levels, available, without } of places) {
     for (const key of keys) {
-      const found = contradictionOf([...gateway, ...levels, ...key], available);
+      const all = [...gateway, ...levels, ...key];
+      const found = contradictionOf(all, available) ?? alone(all, without);
       if (found) return found;
     }
   }
@@ -65,6 +67,12 @@ function contradictionOf(levels: readonly Level[], available: readonly Method[])
   return unfit(policy.defaults, levels, available) ?? loose(policy, levels);
 }
 
+/** @param model the model, where it names no other one to escalate to */
+function alone(levels: readonly Level[], model: string | undefined): Contradiction | null {
+  if (model === undefined || mergedPolicy(levels)?.defaults.action !== 'escalate') return null;
+  return { path: pathOf('action', levels), problem: `escalate: the model ${model} has no field escalate` };
+}
+
 /** Settings that a model would refuse. */
 function unfit(
   defaults: AskedGuard,
@@ -77,7 +85,9 @@ function unfit(
     const guard = completeGuard(fields, available);
     const scoring = scoringOf(guard.methods, guard.scoring);
     checkScoring(scoring);
-    checkGuard(guardOf(guard, false), scoring);
+    // Another model is asked after a whole answer, of which every step is marked.
+    const action = guard.action === 'escalate' ? 'annotate' : guard.action;
+    checkGuard(guardOf({ ...guard, action }, false), scoring);
     return null;
   } catch (error) {
     const { message, param } = toApiError(error).body;

@@ -10,6 +10,7 @@ export interface PolicySources {
 
 export interface ModelWithPolicy {
   readonly guard?: PolicyConfig | undefined;
+  readonly escalate?: { readonly to: string } | undefined;
 }
 
 export interface KeyWithPolicy {
@@ -51,6 +52,17 @@ export class Policies {
       ...modelLevel(model, Object.hasOwn(models, model) ? models[model] : undefined),
       ...keyLevel(key, access.keys[key]),
     ]);
+  }
+
+  /** Model that answers in place of a flagged answer of this one; `null` if there is none. */
+  escalatesTo(model: string): string | null {
+    const { models = {} } = this.#sources;
+    return (Object.hasOwn(models, model) ? models[model]?.escalate?.to : undefined) ?? null;
+  }
+
+  /** Models that name another one. */
+  get escalating(): readonly string[] {
+    return Object.keys(this.#sources.models ?? {}).filter((model) => this.escalatesTo(model) !== null);
   }
 
   /** All that requests for a model may have: that of keys without a policy of their own first, if there is one. */

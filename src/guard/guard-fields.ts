@@ -68,7 +68,7 @@ const judgingFields = {
     .enum(ACTIONS)
     .default(DEFAULT_GUARD.action)
     .describe(
-      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`).',
+      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one).',
     ),
   act_on: z
     .enum(DOUBTS)
@@ -190,6 +190,9 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   }
   if (schedule.kind === 'offline') {
     throw new SettingsError('schedule', 'offline has no scores before the response has ended');
+  }
+  if (guard.action === 'escalate') {
+    throw new SettingsError('action', 'escalate needs a gateway, with a model that names another one');
   }
   if (guard.actOn === 'spike' && guard.action === 'reflect') {
     throw new SettingsError('actOn', 'spike is not possible with reflect, which asks after a whole step');

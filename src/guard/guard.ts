@@ -1,13 +1,13 @@
 import { POSITIONS } from '../risk/positions.js';
 import { isAlarm, type RiskModel, type Statistic } from '../risk/risk.js';
-import type { ActionName } from '../stream/events.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { SettingsError } from '../uncertainty/settings.js';
 import { lowestUncertainty, majority } from './choose.js';
 import type { Choose, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
-export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect'] as const satisfies readonly ActionName[];
+export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate'] as const;
+export type GuardAction = (typeof ACTIONS)[number];
 export const CHOICES = ['uncertainty', 'majority'] as const;
 export const LAGS = ['wait', 'skip'] as const;
 export const TARGETS = ['step', 'token'] as const;
@@ -33,7 +33,8 @@ export interface Guard {
   readonly lag: (typeof LAGS)[number];
   /** `skip`: tokens that may wait for their scores. */
   readonly lagTokens: number;
-  readonly action: ActionName;
+  /** `escalate` is the gateway's, which has the other model. */
+  readonly action: GuardAction;
   /** What the action is taken on: a flagged step, when it is complete, or a spike, at once. */
   readonly actOn: (typeof DOUBTS)[number];
   /** `rollback`: to the start of the step, or to the token of it that scored highest. */
@@ -68,7 +69,7 @@ export const DEFAULT_GUARD: Guard = {
 };
 
 /** Whether an action voids tokens that may have been shown: a client that cannot remove them needs `held`. */
-export function retracts(action: ActionName): boolean {
+export function retracts(action: GuardAction): boolean {
   return action === 'rollback' || action === 'reflect';
 }
 
@@ -126,6 +127,7 @@ export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): P
   return (step, { interventions, peak }) => {
     if (actOn === 'spike') return { action: 'annotate' };
     if (action === 'annotate' || action === 'stop') return { action };
+    if (action === 'escalate') return { action: 'annotate' };
     if (interventions >= maxRollbacks) return { action: 'annotate' };
     if (action === 'reflect') return { action, text: reflection };
     return rollback(guard, choose, rollbackTo === 'step' ? step.from : peak);

@@ -48,7 +48,7 @@ export interface ScoreEvent {
    * unscored.
    */
   readonly missing?: readonly Method[];
-  readonly rival: Rival | null;
+  readonly rival: (Rival & Pick<TopToken, 'text'>) | null;
   /** Once rated: the share of ordinary tokens that score lower, in [0, 1]; none for what cannot be rated yet. */
   readonly risk?: Scores;
 }
@@ -75,12 +75,28 @@ export interface UpstreamEvent {
 /** Why a response ends. An upstream may have reasons of its own. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | (string & {});
 
+/**
+ * Another model was asked to answer in place of the one that wrote, whose answer was flagged. If it answers, all before this
+ * event is void, and tokens and steps count from 0 again.
+ */
+export interface EscalatedEvent {
+  readonly type: 'generation.escalated';
+  /** Model that was asked. */
+  readonly to: string;
+  /** Why it does not answer, as a code for programs; `null` if it does. */
+  readonly failed: string | null;
+  /** Verdict on the flagged answer. */
+  readonly verdict: Verdict;
+}
+
 export interface DoneEvent {
   readonly type: 'generation.done';
   readonly finishReason: FinishReason;
   readonly usage: Usage;
   /** Verdict on the answer as a whole; absent without a guard. */
   readonly verdict?: Verdict;
+  /** Usage of both models, where another one answers. */
+  readonly usageByModel?: Readonly<Record<string, Usage>>;
 }
 
 /**
@@ -242,6 +258,7 @@ export interface ScorerMismatchEvent {
 /** Events of a guarded generation. */
 export type GuardEvent =
   | GenerationEvent
+  | EscalatedEvent
   | ScorerMismatchEvent
   | SpikeEvent
   | StepEvent

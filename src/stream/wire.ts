@@ -27,7 +27,12 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
       finish_reason: finishReason,
       usage: usageFields(usage),
       ...(verdict && { verdict: verdictFields(verdict) }),
+      ...usageByModelFields(event),
     };
+  }
+  if (event.type === 'generation.escalated') {
+    const { to, failed, verdict } = event;
+    return { type, to, failed, verdict: verdictFields(verdict) };
   }
   return { type, ...fields };
 }
@@ -77,6 +82,14 @@ export function usageFields({
     ...(generatedTokens > (completionTokens ?? 0) && { generated_tokens: generatedTokens }),
   };
 }
+
+/** Usage of both models, where another one answers. */
+export const usageByModelFields = ({ usageByModel }: Pick<DoneEvent, 'usageByModel'>) =>
+  usageByModel && {
+    usage_by_model: Object.fromEntries(
+      Object.entries(usageByModel).map(([model, usage]) => [model, usageFields(usage)]),
+    ),
+  };
 
 export function verdictFields(verdict: Verdict) {
   const { flagged, risk, rate, flaggedSteps, steps, unscoredTokens, calibrated, reason } = verdict;

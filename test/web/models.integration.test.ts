@@ -22,6 +22,8 @@ it('lists models', async () => {
       topLogprobs: null,
       problem: null,
       policy: null,
+      calibration: null,
+      escalatesTo: null,
     },
   ]);
 });

@@ -8,7 +8,7 @@ const policy: Policy = {
   defaults: { action: 'rollback', rate: 0.07, schedule: 'lazy' },
   locked: { action: 'house', scoring: 'all' },
 };
-const free = { policy: null, methods: null };
+const free = { policy: null, methods: null, escalatesTo: null };
 
 describe('the settings of the page', () => {
   it('ask for nothing that nobody has set', () => {
@@ -52,7 +52,7 @@ describe('the settings of the page', () => {
     expect(lockOf(field('schedule'), policy)).toBe('all');
     expect(lockOf(field('rate'), policy)).toBeNull();
     const guard = { action: 'annotate', schedule: 'lazy', rate: '1', candidates: '2' };
-    expect(guardRequest({ ...NO_SETTINGS, guard }, { policy, methods: null })).toEqual({
+    expect(guardRequest({ ...NO_SETTINGS, guard }, { ...free, policy })).toEqual({
       rate: 0.01,
       candidates: 2,
     });
@@ -60,7 +60,7 @@ describe('the settings of the page', () => {
 
   it('ask for no score that the model does not have', () => {
     const settings = { ...NO_SETTINGS, colours: 'random', guard: { method: 'tokur_eu' } };
-    expect(guardRequest(settings, { policy: null, methods: ['nll'] })).toEqual({});
+    expect(guardRequest(settings, { policy: null, methods: ['nll'], escalatesTo: null })).toEqual({});
   });
 
   it('say what is wrong beside the field, unless it is not asked for', () => {

@@ -162,6 +162,8 @@ export const model = z.object({
       problem: z.nullable(z.string()),
       /** One that can be made here, as there is none; otherwise `null`. */
       calibration: z.nullable(calibration),
+      /** Model that answers in place of a flagged answer, with `action: escalate`; `null` if there is none. */
+      escalates_to: z.nullable(z.string()),
       /** The operator's policy of the guard for this model and key. */
       policy: z.nullable(
         z.object({

@@ -23,7 +23,12 @@ export function statusWords(
   const unscored = scored ? unscoredTokens(answer, method) : 0;
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
-  const parts = [name, countTokens(answer.tokens.length)];
+  const { escalation } = answer;
+  const parts = [
+    ...(escalation ? [`${name}, flagged`] : [name]),
+    ...(escalation ? [escalationWords(escalation)] : []),
+    countTokens(answer.tokens.length),
+  ];
   if (leftOut > 0)
     parts.push(`context full, the oldest ${leftOut === 1 ? 'question' : `${leftOut} questions`} left out`);
   const rate = isOver(answer) ? tokensPerSecond(events) : null;
@@ -45,3 +50,6 @@ export function statusWords(
   if (answer.finishReason) parts.push(finishWords(answer.finishReason));
   return parts.join(' · ');
 }
+
+const escalationWords = ({ to, failed }: NonNullable<Answer['escalation']>): string =>
+  failed === null ? `answered by ${to}` : `${to} did not answer (${failed})`;

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Model } from '../server/models.js';
 import {
+  actionsOf,
   GUARD_FIELDS,
   type GuardField,
   isOpen,
@@ -23,6 +24,10 @@ export interface OptionsProps {
 /** Everything that can be set for a question, and how answers are shown. */
 export function Options({ settings, model, refused, onChange, onFile }: OptionsProps): ReactNode {
   const methods = model?.methods ?? METHODS;
+  const valuesOf = ({ name }: GuardField): Pick<GuardField, 'values'> => {
+    if (name === 'method') return { values: methods };
+    return name === 'action' ? { values: actionsOf(model?.escalatesTo ?? null) } : {};
+  };
   const problems = { ...refused, ...problemsOf(settings, model?.policy ?? null) };
   return (
     <div id="options" className="options">
@@ -31,7 +36,7 @@ export function Options({ settings, model, refused, onChange, onFile }: OptionsP
         {GUARD_FIELDS.map((field) => (
           <GuardOption
             key={field.name}
-            field={field.name === 'method' ? { ...field, values: methods } : field}
+            field={{ ...field, ...valuesOf(field) }}
             settings={settings}
             model={model}
             problem={problems[field.name]}

@@ -12,6 +12,7 @@ const about = z.object({
   top_logprobs: z.nullable(z.number()),
   problem: z.nullable(z.string()),
   calibration: z.nullable(calibration),
+  escalates_to: z.nullable(z.string()),
   policy: z.nullable(
     z.object({
       name: z.string(),
@@ -59,6 +60,8 @@ export interface Model {
   readonly problem: string | null;
   /** The one that it lacks and that can be made here; `null` if it has one, or that cannot be. */
   readonly calibration: Calibration | null;
+  /** The model that answers in place of a flagged answer, with the action `escalate`; `null` if there is none. */
+  readonly escalatesTo: string | null;
   readonly policy: Policy | null;
 }
 
@@ -93,6 +96,7 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
     topLogprobs: flinch.top_logprobs ?? null,
     problem: flinch.problem ?? null,
     calibration: flinch.calibration ?? null,
+    escalatesTo: flinch.escalates_to ?? null,
     policy: flinch.policy ? { ...flinch.policy, defaults: plain(flinch.policy.defaults) } : null,
   }));
 }

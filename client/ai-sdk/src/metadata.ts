@@ -18,6 +18,7 @@ const metadata = z.object({
     flagged: z.nonoptional(shape.flagged),
     rollbacks: z.nonoptional(shape.rollbacks),
     mismatches: z.nonoptional(shape.mismatches),
+    escalations: z.nonoptional(shape.escalations),
     verdict: z.union([z.nonoptional(verdict), noVerdict]),
   }),
 });

@@ -65,7 +65,16 @@ describe('flinchMiddleware', () => {
     ];
     const { metadata, data } = await heard(chunks);
     expect(metadata).toEqual({
-      ...{ guard, tokens: [scored], steps: [stepDone], flagged: [], rollbacks: [], mismatches: [], verdict },
+      ...{
+        guard,
+        tokens: [scored],
+        steps: [stepDone],
+        flagged: [],
+        rollbacks: [],
+        mismatches: [],
+        escalations: [],
+        verdict,
+      },
     });
     const [answer] = data.map((part) => part.data.answer);
     expect(data).toEqual([

@@ -85,6 +85,7 @@ const websocket: Target = {
     const models = new GovernedModels(new Models([new ScriptedModel()]), new Policies(settings), {
       severalKeys: true,
       count: () => {},
+      escalated: () => {},
     });
     const live = new LiveGenerations(settings.streams, logger);
     const socket = new Socket();

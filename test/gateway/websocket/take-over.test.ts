@@ -157,6 +157,7 @@ describe('a generation whose gateway is gone', () => {
     const models = new GovernedModels(new Models([model]), policies, {
       severalKeys: true,
       count: () => {},
+      escalated: () => {},
     });
     return { asked, live, goOn: takeOver({ models, live, logger }) };
   }

@@ -1,0 +1,29 @@
+import type { Counter } from 'prom-client';
+import { type Definition, MODEL } from './definition.js';
+import type { Families } from './families.js';
+
+export const ESCALATIONS = {
+  name: 'flinch_escalations_total',
+  type: 'counter',
+  help: "Flagged answers of a model for which another one was asked: it `answered`, or `failed`, and the flagged answer stayed. Tokens of both are in the models' own metrics.",
+  labels: { model: MODEL, outcome: ['answered', 'failed'] },
+} as const satisfies Definition;
+
+/** How often a model's answers made another one answer. */
+export class EscalationMetrics {
+  readonly #escalations: Counter<'model' | 'outcome'>;
+
+  constructor(families: Families) {
+    this.#escalations = families.counter(ESCALATIONS);
+  }
+
+  /** Shows models that name another one before that is asked. */
+  watch(models: readonly string[]): void {
+    for (const model of models)
+      for (const outcome of ESCALATIONS.labels.outcome) this.#escalations.inc({ model, outcome }, 0);
+  }
+
+  escalated(model: string, outcome: (typeof ESCALATIONS)['labels']['outcome'][number]): void {
+    this.#escalations.inc({ model, outcome });
+  }
+}

@@ -182,8 +182,8 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     }
   });
 
-  // These gateways have no Redis and no inference server.
-  const isThere = (expr: string): boolean => !/flinch_(redis|scorer_server)_/.test(expr);
+  // These gateways have no Redis, no inference server, and no model that names another one.
+  const isThere = (expr: string): boolean => !/flinch_(redis|scorer_server|escalations)_/.test(expr);
 
   it.each(panels.filter(({ expr }) => isThere(expr)))(
     'has data for the panel $title ($refId)',

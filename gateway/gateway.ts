@@ -18,6 +18,7 @@ import { metered } from './metrics/metered-models.js';
 import { Metrics } from './metrics/metrics.js';
 import { GovernedModels } from './models/governed-models.js';
 import type { IdleCalibrations } from './models/idle-calibrations.js';
+import { KeptAnswers } from './models/kept-answers.js';
 import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
@@ -179,7 +180,8 @@ export function assembleGateway(
   const clients = { ...config.access, sockets, refusedBytes };
   const access = new Access(clients, { env, now, shared: commons, state });
   const lifecycle = new Lifecycle();
-  const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
+  const kept = new KeptAnswers(limits.kept_bytes);
+  const within = servedWithin(all, { limits, kept, texts: config.log.texts ? logger : null });
   const policies = new Policies(config);
   if (sources) policies.replace(sources);
   for (const i of config.webhooks.keys()) metrics.watchWebhook(i);
@@ -201,6 +203,7 @@ export function assembleGateway(
     policies,
     {
       severalKeys: access.severalKeys,
+      kept,
       count: (name, kept) => metrics.policy(name, kept),
       escalated: (model, to, failed) => {
         metrics.escalated(model, failed === null);

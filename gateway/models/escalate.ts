@@ -7,16 +7,17 @@ import {
   filter,
   from,
   map,
-  type Observable,
+  Observable,
   of,
   tap,
   throwError,
   toArray,
 } from 'rxjs';
-import type { DoneEvent, GuardEvent, TopToken } from '../../src/stream/events.js';
+import type { DoneEvent, GuardEvent, TopToken, Verdict } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { topText, type Vocabulary } from '../../src/stream/wire.js';
-import { toApiError } from '../errors/api-error.js';
+import { type ApiError, toApiError } from '../errors/api-error.js';
+import type { KeptAnswer } from './kept-answers.js';
 import type { Prepared } from './served-model.js';
 
 export interface EscalateOptions {
@@ -24,10 +25,10 @@ export interface EscalateOptions {
   readonly to: string;
   /** Prepares the same request for it; called once the flagged answer has ended. */
   readonly prepare: () => Promise<Prepared>;
-  /** Whether nothing is told before it is settled which model answers: the client cannot drop what it was told. */
-  readonly held: boolean;
+  /** Counts what is not told before it is settled which model answers; `null` where a client can drop what it was told. */
+  readonly keep: ((end: (error: ApiError) => void) => KeptAnswer) | null;
   /** Whether the client gets the answer at its end alone. */
-  readonly kept: boolean;
+  readonly whole: boolean;
   /** Called with the code of the error if the other model does not answer, otherwise with `null`. */
   readonly escalated: (failed: string | null) => void;
 }
@@ -37,66 +38,71 @@ export interface EscalateOptions {
  * the other model fails before the client was told any of its answer, the flagged answer stays, with its verdict.
  */
 export function escalating(own: Prepared, options: EscalateOptions): Prepared {
-  const { held } = options;
+  const { keep } = options;
   const { goesOn: _, scoredAtOnce: __, ...prepared } = own;
   return {
     ...prepared,
     vocabulary: null, // tokens of two models: each comes with its texts
-    guard: { ...own.guard, action: 'escalate', delivery: held ? 'held' : 'immediate' },
-    start: (gate) => {
-      const withheld: GuardEvent[] = [];
-      const told = toldBy(own, gate).pipe(
-        filter((event) => {
-          const waits = held || event.type === 'generation.done';
-          if (waits) withheld.push(event);
-          return !waits;
-        }),
-      );
-      return concat(
-        told,
-        defer(() => {
+    guard: { ...own.guard, action: 'escalate', delivery: keep ? 'held' : 'immediate' },
+    start: (gate) =>
+      new Observable((subscriber) => {
+        const kept = keep?.((error) => subscriber.error(error));
+        subscriber.add(() => kept?.close());
+        const withheld: GuardEvent[] = [];
+        const told = toldBy(own, gate).pipe(
+          filter((event) => {
+            if (!keep && event.type !== 'generation.done') return true;
+            withheld.push(event);
+            kept?.add(event);
+            return false;
+          }),
+        );
+        const rest = defer(() => {
           const done = withheld.at(-1);
-          const isFlagged = done?.type === 'generation.done' && done.verdict?.flagged === true;
-          return isFlagged ? answeredByOther(own, done, { ...options, withheld, gate }) : from(withheld);
-        }),
-      );
-    },
+          if (done?.type !== 'generation.done' || done.verdict?.flagged !== true) return from(withheld);
+          const flagged = { name: own.model, verdict: done.verdict, usage: done.usage, withheld };
+          return answeredByOther(flagged, options, gate);
+        });
+        subscriber.add(concat(told, rest).subscribe(subscriber));
+      }),
   };
 }
 
+interface FlaggedAnswer {
+  /** The model that wrote it. */
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly usage: DoneEvent['usage'];
+  /** What was not told of it. */
+  readonly withheld: readonly GuardEvent[];
+}
+
 function answeredByOther(
-  own: Prepared,
-  { verdict, usage }: DoneEvent,
-  {
-    to,
-    prepare,
-    kept,
-    escalated,
-    withheld,
-    gate,
-  }: EscalateOptions & { readonly withheld: readonly GuardEvent[]; readonly gate: FlowGate },
+  { name, verdict, usage, withheld }: FlaggedAnswer,
+  { to, prepare, whole, escalated }: EscalateOptions,
+  gate: FlowGate,
 ): Observable<GuardEvent> {
-  if (!verdict) return from(withheld);
-  let told = false;
-  const said = (failed: string | null): GuardEvent => {
-    escalated(failed);
-    return { type: 'generation.escalated', to, failed, verdict };
-  };
-  const other = defer(prepare).pipe(
+  let isTold = false;
+  const escalation = (failed: string | null): Observable<GuardEvent> =>
+    defer(() => {
+      escalated(failed);
+      return of<GuardEvent>({ type: 'generation.escalated', to, failed, verdict });
+    });
+  const answer = defer(prepare).pipe(
     concatMap((prepared) => toldBy(prepared, gate)),
     map((event) =>
       event.type === 'generation.done'
-        ? { ...event, usageByModel: { [own.model]: usage, [to]: event.usage } }
+        ? { ...event, usageByModel: { [name]: usage, [to]: event.usage } }
         : event,
     ),
   );
-  return (kept ? other.pipe(toArray(), concatAll()) : other).pipe(
-    concatMap((event, i) => (i === 0 ? of(said(null), event) : of(event))),
+  return (whole ? answer.pipe(toArray(), concatAll()) : answer).pipe(
+    concatMap((event, i) => (i === 0 ? concat(escalation(null), of(event)) : of(event))),
     tap(() => {
-      told = true;
+      isTold = true;
     }),
     catchError((error: unknown) =>
-      told ? throwError(() => error) : concat(of(said(toApiError(error).body.code)), from(withheld)),
+      isTold ? throwError(() => error) : concat(escalation(toApiError(error).body.code), from(withheld)),
     ),
   );
 }

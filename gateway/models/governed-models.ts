@@ -7,6 +7,7 @@ import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { escalating } from './escalate.js';
+import type { KeptAnswers } from './kept-answers.js';
 import { Models } from './models.js';
 import type { AskedAnswer, Asker, Forwards, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
@@ -22,6 +23,8 @@ export interface Governing {
   readonly count: (policy: string | null, kept: boolean) => void;
   /** Whether data that a server has stored may belong to another key. */
   readonly severalKeys: boolean;
+  /** Counts answers that wait for whether another model is asked. */
+  readonly kept: KeptAnswers;
   /** Called when a flagged answer makes a model ask another one: `failed` is why that one does not answer, if it does not. */
   readonly escalated: (model: string, to: string, failed: string | null) => void;
 }
@@ -97,8 +100,9 @@ export class GovernedModels extends Models {
     options: GovernedOptions,
     escalates: boolean,
   ): Promise<Prepared> {
-    const { asked } = options;
+    const { asked, from } = options;
     const { guard } = request;
+    const { kept, escalated } = this.#governing;
     const annotating = { ...request, guard: { ...guard, action: 'annotate' } } as const;
     if (asked.given || !escalates) return model.prepare(annotating, options);
     const to = this.policies.escalatesTo(model.name);
@@ -108,23 +112,22 @@ export class GovernedModels extends Models {
       throw refusal('prompt', 'escalate takes texts, not token ids of one model');
     if ((request.n ?? 1) !== 1) throw refusal('n', 'escalate takes one choice');
     const held = !asked.canRetract || guard.delivery === 'held';
-    const kept = asked.kept === true;
     const own = await model.prepare(
       { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } },
-      { ...options, asked: { ...asked, verbatim: false, kept: kept || held } },
+      { ...options, asked: { ...asked, verbatim: false, kept: false } },
     );
     if (!own.guard.enabled) return own;
     return escalating(own, {
       to,
-      held,
-      kept,
+      keep: held ? (end) => kept.open(from.client ?? '', end) : null,
+      whole: asked.kept === true,
       prepare: () =>
         this.#prepare(
           { ...request, model: to, guard: {} },
           { ...options, asked: { ...asked, verbatim: false } },
           false,
         ),
-      escalated: (failed) => this.#governing.escalated(model.name, to, failed),
+      escalated: (failed) => escalated(model.name, to, failed),
     });
   }
 

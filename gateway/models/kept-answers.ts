@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
 
@@ -29,8 +30,8 @@ export class KeptAnswers {
   readonly #all = new Set<Kept>();
   #bytes = 0;
 
-  /** @param limit bytes, as far as the values of events tell */
-  constructor(limit: number) {
+  /** @param limit bytes, as far as the values of events tell; by default a quarter of the heap */
+  constructor(limit: number = getHeapStatistics().heap_size_limit / 4) {
     this.#limit = limit;
   }
 

@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { Observable, Subject, tap } from 'rxjs';
 import { retracts } from '../../src/guard/guard.js';
@@ -8,20 +7,19 @@ import { ApiError } from '../errors/api-error.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { Message } from '../requests/messages.js';
-import { KeptAnswers } from './kept-answers.js';
+import type { KeptAnswers } from './kept-answers.js';
 import type { Models } from './models.js';
 import type { Prepared } from './served-model.js';
 
 export interface Bounds {
-  readonly limits: Pick<Config['limits'], 'kept_bytes' | 'prompt_characters' | 'response_tokens' | 'work'>;
+  readonly limits: Pick<Config['limits'], 'prompt_characters' | 'response_tokens' | 'work'>;
+  readonly kept: KeptAnswers;
   /** Logger of prompts and responses; `null` if they are not logged. */
   readonly texts: Logger | null;
 }
 
 /** The same models, for requests within the limits alone. */
-export function servedWithin(models: Models, { limits, texts }: Bounds): Models {
-  const { kept_bytes: bytes = getHeapStatistics().heap_size_limit / 4 } = limits;
-  const kept = new KeptAnswers(bytes);
+export function servedWithin(models: Models, { limits, kept, texts }: Bounds): Models {
   const maxTokens = limits.response_tokens;
   return models.preparedBy(async (model, request, options) => {
     const { asked, from, listeners } = options;

@@ -1,7 +1,7 @@
 import { answerText, EMPTY_ANSWER, FlinchClient, foldAnswer } from 'flinch-client';
 import { WHOLE_FLINCH } from 'flinch-client/protocol';
 import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
@@ -197,6 +197,47 @@ describe('a flagged answer', () => {
 });
 
 describe('escalation', () => {
+  it("is the same in OpenAI's other APIs", async () => {
+    const send = async (path: string, body: object) => {
+      const response = await fetch(`${gateway.url}/v1/${path}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ model: 'small', temperature: 0, guard: ESCALATE, ...body }),
+      });
+      const text = await response.text();
+      expect(response.status, text).toBe(200);
+      return z.looseObject({ flinch: whole.shape.flinch }).parse(JSON.parse(text)).flinch;
+    };
+    const escalations = [{ to: 'large', failed: null }];
+    const response = await send('responses', { input: QUESTION });
+    expect(response).toMatchObject({ escalations, usage_by_model: { small: {}, large: {} } });
+  });
+
+  it('tells what the page may offer', async () => {
+    const list = await (await fetch(`${gateway.url}/v1/models`)).text();
+    const { data } = z
+      .object({
+        data: z.array(
+          z.object({ id: z.string(), flinch: z.looseObject({ escalates_to: z.string().nullable() }) }),
+        ),
+      })
+      .parse(JSON.parse(list));
+    const named = Object.fromEntries(data.map(({ id, flinch }) => [id, flinch.escalates_to]));
+    expect(named).toMatchObject({ small: 'large', large: null });
+  });
+
+  it('gives way where too much is withheld', async () => {
+    const models = new Models([await EngineModel.open('small', await openShared(folder.path('doubtful')))]);
+    const little = await startGateway({
+      models: new Models([...models.all, renamed(models.all[0]!, 'large')]),
+      config: { listen: { port: 0 }, log: { level: 'silent' }, limits: { kept_bytes: 4096 } },
+      policies: { models: { small: { escalate: { to: 'large' } } }, access: { keys: [] } },
+    });
+    onTestFinished(() => little.close());
+    const response = await post(little.url, asked('small', { stream: true }));
+    expect(await response.text()).toContain('answer_too_large');
+  });
+
   it('leaves an answer alone that is not flagged', async () => {
     const { flinch, text } = await answerOf('sure');
     expect(flinch.escalations).toEqual([]);

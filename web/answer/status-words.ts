@@ -24,11 +24,8 @@ export function statusWords(
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
   const { escalation } = answer;
-  const parts = [
-    ...(escalation ? [`${name}, flagged`] : [name]),
-    ...(escalation ? [escalationWords(escalation)] : []),
-    countTokens(answer.tokens.length),
-  ];
+  const by = escalation ? [`${name}, flagged`, escalationWords(escalation)] : [name];
+  const parts = [...by, countTokens(answer.tokens.length)];
   if (leftOut > 0)
     parts.push(`context full, the oldest ${leftOut === 1 ? 'question' : `${leftOut} questions`} left out`);
   const rate = isOver(answer) ? tokensPerSecond(events) : null;

@@ -13,6 +13,7 @@ import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { COMPLETIONS } from '#gateway/http/completions.js';
 import { RESPONSES } from '#gateway/http/responses.js';
 import { GovernedModels } from '#gateway/models/governed-models.js';
+import { KeptAnswers } from '#gateway/models/kept-answers.js';
 import { Models } from '#gateway/models/models.js';
 import { Policies } from '#gateway/policy/policies.js';
 import { parse } from '#gateway/requests/generation-request.js';
@@ -86,6 +87,7 @@ const websocket: Target = {
       severalKeys: true,
       count: () => {},
       escalated: () => {},
+      kept: new KeptAnswers(),
     });
     const live = new LiveGenerations(settings.streams, logger);
     const socket = new Socket();

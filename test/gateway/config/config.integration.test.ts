@@ -112,6 +112,24 @@ describe('the configuration', () => {
       'COLOUR_OF_SKY: is not a flinch variable',
     ],
     [
+      'a model to escalate to that is not there',
+      'models: {a: {checkpoint: x, escalate: {to: b}}}',
+      {},
+      'models.a.escalate.to: b is not one of the models',
+    ],
+    [
+      'a model that escalates to itself',
+      'models: {a: {checkpoint: x, escalate: {to: a}}}',
+      {},
+      'models.a.escalate.to: must be another model',
+    ],
+    [
+      'a policy that escalates, of a model that names no other one',
+      'models: {a: {checkpoint: x, guard: {defaults: {action: escalate}}}}',
+      {},
+      'models.a.guard.defaults.action: escalate: the model a has no field escalate',
+    ],
+    [
       'an unknown part',
       'listn: {port: 1}',
       {},

@@ -5,6 +5,7 @@ import { from, lastValueFrom, type Observable, tap } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { RESPONSES } from '#gateway/http/responses.js';
+import { KeptAnswers } from '#gateway/models/kept-answers.js';
 import { servedWithin } from '#gateway/models/limited-models.js';
 import { Models } from '#gateway/models/models.js';
 import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
@@ -90,7 +91,7 @@ function serving() {
         },
       },
     ]),
-    { limits: { prompt_characters: 1000, kept_bytes: LIMIT }, texts: null },
+    { limits: { prompt_characters: 1000 }, kept: new KeptAnswers(LIMIT), texts: null },
   );
   return async (tokens: number, guard: object, kept: boolean, client = 'a'): Promise<Prepared> => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], max_tokens: tokens, guard };

@@ -5,6 +5,7 @@ import type { LostGeneration } from '#gateway/generations/elsewhere.js';
 import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import { Models, type Prepared, type ServedModel } from '#gateway/index.js';
 import { GovernedModels } from '#gateway/models/governed-models.js';
+import { KeptAnswers } from '#gateway/models/kept-answers.js';
 import { Policies } from '#gateway/policy/policies.js';
 import { StreamEncoding } from '#gateway/websocket/encoding.js';
 import { recordOf, takeOver } from '#gateway/websocket/take-over.js';
@@ -158,6 +159,7 @@ describe('a generation whose gateway is gone', () => {
       severalKeys: true,
       count: () => {},
       escalated: () => {},
+      kept: new KeptAnswers(),
     });
     return { asked, live, goOn: takeOver({ models, live, logger }) };
   }

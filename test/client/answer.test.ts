@@ -113,6 +113,21 @@ describe('an answer, event by event', () => {
     expect(answer.mismatch).toEqual({ tokens: 1, difference: 2, tolerance: 0.1 });
   });
 
+  it('is that of another model where that answers in place of a flagged one', () => {
+    const verdict = {
+      ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
+      ...{ unscored_tokens: 0, calibrated: true, reason: null },
+    };
+    const escalated = { type: 'generation.escalated', to: 'large', failed: null, verdict } as const;
+    const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];
+    const answer = play(numbered([...first, escalated, token(0, 'Five'), done]));
+    expect(answerText(answer)).toBe('Five');
+    expect(answer).toMatchObject({ phase: 'done', flags: [], escalation: { to: 'large', verdict } });
+    const failed = play(numbered([...first, { ...escalated, failed: 'upstream_unreachable' }, done]));
+    expect(answerText(failed)).toBe('So 4');
+    expect(failed.escalation?.failed).toBe('upstream_unreachable');
+  });
+
   it.each([
     ['a token is missing', [created(), token(0, 'So'), token(2, '.')], 'token 1'],
     ['a score has no token', [created(), token(0, 'So'), score(1, 1)], 'token 1'],

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { EMPTY_ANSWER } from '#client/answer.js';
+import { statusWords } from '#web/answer/status-words.js';
+
+const verdict = {
+  ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
+  ...{ unscored_tokens: 0, calibrated: true, reason: null },
+};
+
+it.each([
+  [null, 'small · 0 tokens · writing, scores 0 tokens behind'],
+  [
+    { to: 'large', failed: null, verdict },
+    'small, flagged · answered by large · 0 tokens · writing, scores 0 tokens behind',
+  ],
+  [
+    { to: 'large', failed: 'upstream_unreachable', verdict },
+    'small, flagged · large did not answer (upstream_unreachable) · 0 tokens · writing, scores 0 tokens behind',
+  ],
+])('says which model wrote the answer: %j', (escalation, words) => {
+  const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', escalation } as const;
+  const exchange = { model: 'small', events: [], leftOut: 0 };
+  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(words);
+});

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import { filter, firstValueFrom, fromEvent, interval, lastValueFrom, merge, takeUntil } from 'rxjs';
 import { isLoopback } from '../gateway/access/addresses.js';
-import type { IdleCalibrations, Metrics } from '../gateway/index.js';
+import type { IdleCalibration, IdleCalibrations, Metrics } from '../gateway/index.js';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import type { Engine } from '../src/engine/engine.js';
-import { UsageError } from '../src/files/errors.js';
 import { everydayPromptsPath } from '../src/package-root.js';
 import { calibrationFileOf, calibrationOf } from '../src/risk/calibration-file.js';
 import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
@@ -23,13 +22,24 @@ const LOOK_MS = 50;
 const WRITTEN_EVERY = 40;
 const LOGGED_EVERY = 10;
 
+interface MissingRun {
+  readonly scoring: AbsoluteScoring;
+  readonly run: CalibrationRun;
+}
+
 /** A model that is calibrated while nothing else uses it. */
 interface Uncalibrated {
   readonly name: string;
   readonly engine: Engine;
-  readonly scoring: AbsoluteScoring;
-  readonly run: CalibrationRun;
+  readonly counts: Pick<IdleCalibration, 'collected' | 'planned'>;
+  /** Opens the calibration when it begins; `null` where somebody has made one meanwhile. */
+  readonly open: () => Promise<MissingRun | null>;
 }
+
+const countsOf = ({ answered, requests }: CalibrationRun): Uncalibrated['counts'] => ({
+  collected: answered,
+  planned: requests.length,
+});
 
 /**
  * The models that can be calibrated while they are served: those that the gateway writes with, and that have no calibration
@@ -41,6 +51,7 @@ interface Uncalibrated {
 export async function modelsToCalibrate(
   config: ServeConfig,
   engines: Workers['engines'],
+  logger: Logger,
   byOption: boolean,
 ): Promise<Uncalibrated[]> {
   const { listen, access, workers } = config;
@@ -49,11 +60,13 @@ export async function modelsToCalibrate(
   const found: Uncalibrated[] = [];
   for (const [name, engine] of engines) {
     if (!('checkpoint' in config.models[name]!)) continue;
+    const open = () => missingRun(engine, guardOfModel(config, name));
     try {
-      const run = await missingRun(engine, guardOfModel(config, name));
-      if (run) found.push({ name, engine, ...run });
+      const missing = await open();
+      if (missing) found.push({ name, engine, counts: countsOf(missing.run), open });
     } catch (error) {
-      if (byOption || !(error instanceof UsageError)) throw error;
+      if (byOption) throw error;
+      logger.debug({ model: name, err: error }, 'cannot be calibrated');
     }
   }
   return found;
@@ -66,7 +79,7 @@ export async function modelsToCalibrate(
 async function missingRun(
   engine: Engine,
   guard: ReturnType<typeof guardOfModel>,
-): Promise<Pick<Uncalibrated, 'scoring' | 'run'> | null> {
+): Promise<MissingRun | null> {
   const { checkpoint } = engine;
   const { methods = DEFAULT_METHODS, scoring: fields } = guard;
   // A file that somebody named, or put there for another model, is not replaced.
@@ -97,17 +110,17 @@ export function offerCalibrations(models: readonly Uncalibrated[], options: Cali
   const { logger, signal, calibrations } = options;
   let before = Promise.resolve();
   const calibrate = async (model: Uncalibrated): Promise<void> => {
-    const { name } = model;
+    const { name, engine, open } = model;
     try {
-      await calibrateModel(model, options);
+      const missing = await open();
+      if (missing) await calibrateModel(name, engine, missing, options);
     } catch (error) {
       if (!signal.aborted) logger.error({ model: name, err: error }, 'not calibrated');
     }
     calibrations.end(name);
   };
   for (const model of models) {
-    const { answered, requests } = model.run;
-    calibrations.offer(model.name, { collected: answered, planned: requests.length }, () => {
+    calibrations.offer(model.name, model.counts, () => {
       before = before.then(() => calibrate(model));
     });
   }
@@ -126,7 +139,9 @@ export async function openRun(
 }
 
 async function calibrateModel(
-  { name, engine, scoring, run }: Uncalibrated,
+  name: string,
+  engine: Engine,
+  { scoring, run }: MissingRun,
   { logger, signal, calibrations, metrics }: CalibratingOptions,
 ): Promise<void> {
   const of = run.requests.length;

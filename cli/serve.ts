@@ -178,7 +178,7 @@ async function serve(options: ServeOptions): Promise<void> {
     const { url, engines } = gateway;
     const models = describeModels(config, engines);
     if (logFormat(config.log) === 'json') logger.info({ models, url }, 'serving');
-    const uncalibrated = await modelsToCalibrate(config, engines, options.calibrate === true);
+    const uncalibrated = await modelsToCalibrate(config, engines, logger, options.calibrate === true);
     offerCalibrations(uncalibrated, { logger, signal: ending.signal, calibrations, metrics });
     const calibrating = options.calibrate ? uncalibrated.map(({ name }) => name) : [];
     const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, calibrating))];
@@ -189,7 +189,7 @@ async function serve(options: ServeOptions): Promise<void> {
     priceHints(config, engines)
       .pipe(
         finalize(() => {
-          for (const name of calibrating) calibrations.start(name);
+          for (const name of calibrating) if (calibrations.of(name)) calibrations.start(name);
         }),
       )
       .subscribe({

@@ -8,6 +8,8 @@ import { OwnUsage } from './access/usage.js';
 import type { Config, ConfigInput } from './config/config.js';
 import { ConfigError } from './config/config-error.js';
 import { mergeConfig } from './config/load-config.js';
+import { toApiError } from './errors/api-error.js';
+import { OWN_FAULTS } from './errors/codes.js';
 import type { Elsewhere } from './generations/elsewhere.js';
 import { Lifecycle } from './generations/lifecycle.js';
 import { LiveGenerations } from './generations/live-generations.js';
@@ -205,9 +207,13 @@ export function assembleGateway(
       severalKeys: access.severalKeys,
       kept,
       count: (name, kept) => metrics.policy(name, kept),
-      escalated: (model, to, failed) => {
-        metrics.escalated(model, failed === null);
-        if (failed !== null) logger.warn({ model, to, code: failed }, 'flagged answer not escalated');
+      escalated: (model, to, error, { responseId }) => {
+        metrics.escalated(model, error === null);
+        if (error === null) return;
+        const { code } = toApiError(error).body;
+        const fields = { response_id: responseId, model, to, code };
+        if (OWN_FAULTS.has(code)) logger.error({ ...fields, err: error }, 'flagged answer not escalated');
+        else logger.warn(fields, 'flagged answer not escalated');
       },
     },
   );

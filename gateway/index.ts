@@ -11,7 +11,7 @@ export {
 export { LiveGenerations } from './generations/live-generations.js';
 export { Metrics } from './metrics/metrics.js';
 export { EngineModel } from './models/engine-model.js';
-export { IdleCalibrations } from './models/idle-calibrations.js';
+export { type IdleCalibration, IdleCalibrations } from './models/idle-calibrations.js';
 export { Models } from './models/models.js';
 export type {
   ModelInside,

@@ -22,9 +22,13 @@ export function CalibrationRow({ model, onCalibrate }: CalibrationRowProps): Rea
         </>
       ) : (
         <>
-          <span>Not calibrated: flags are estimates.</span>
+          <span>
+            {collected === 0
+              ? 'Not calibrated: flags are estimates.'
+              : `Calibration unfinished: ${collected} of ${planned} answers.`}
+          </span>
           <button type="button" className="quiet" onClick={onCalibrate}>
-            Calibrate
+            {collected === 0 ? 'Calibrate' : 'Go on'}
           </button>
         </>
       )}

@@ -81,7 +81,10 @@ export interface Answer {
   /** The scorer is likely another model than the one that writes. */
   readonly mismatch: Omit<EventOf<'scorer.mismatch'>, 'type' | 'response_id' | 'offset'> | null;
   /** Whether another model was asked in place of the one that wrote, and answers; `null` if none was. */
-  readonly escalation: Omit<EventOf<'generation.escalated'>, 'type' | 'response_id' | 'offset'> | null;
+  readonly escalation: Omit<
+    EventOf<'generation.escalated'>,
+    'type' | 'response_id' | 'offset' | 'guard'
+  > | null;
   readonly finishReason: FinishReason | null;
   readonly usage: Usage | null;
   /** Verdict on the whole answer, once it is done; `null` without a guard. */
@@ -158,9 +161,10 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
     case 'upstream.delta':
       return answer;
     case 'generation.escalated': {
-      const { type, ...escalation } = own;
+      const { type, guard, ...escalation } = own;
       if (escalation.failed !== null) return { ...answer, escalation };
-      return { ...answer, tokens: [], steps: [], flags: [], rollbacks: [], mismatch: null, escalation };
+      const none = { tokens: [], steps: [], flags: [], rollbacks: [], mismatch: null };
+      return { ...answer, ...none, guard: guard ?? answer.guard, escalation };
     }
     case 'generation.done':
       return {

@@ -301,6 +301,8 @@ interface GenerationEscalatedEvent {
   to: string;
   /** Code of the error for which it does not answer: then the flagged answer stays. `null` if it answers. */
   failed: string | null;
+  /** The settings in force for its answer; `null` with `failed`. */
+  guard: GuardInForce | null;
   /** On the flagged answer. */
   verdict: Verdict;
 }

@@ -347,6 +347,7 @@ export const GENERATION_EVENTS = {
         'Code of the error for which it does not answer: then the flagged answer stays. `null` if it answers.',
         z.nullable(z.string()),
       ),
+      guard: about('The settings in force for its answer; `null` with `failed`.', z.nullable(guardInForce)),
       verdict: about('On the flagged answer.', verdict),
     }),
   ),

@@ -121,14 +121,15 @@ export function createApp(options: AppOptions): Express {
   });
   // Names such as `org/model` have a slash.
   const named = '/v1/models/*name';
-  app.get(named, user, (req, res) => {
-    res.json(described(models.get(nameIn(req.params)), res));
-  });
   const calibration = `${named}/calibration`;
   app.post(calibration, user, (req, res) => {
     const { name } = models.get(nameIn(req.params));
     if (!calibrations) throw new ApiError('not_found', 'this gateway makes no calibrations');
     res.status(202).json(calibrations.start(name));
+  });
+  app.all(calibration, refuseMethod('POST'));
+  app.get(named, user, (req, res) => {
+    res.json(described(models.get(nameIn(req.params)), res));
   });
   if (models.passes) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
@@ -138,7 +139,6 @@ export function createApp(options: AppOptions): Express {
     app.all(`${path}/:id`, refuseMethod('GET'));
   }
   app.all('/v1/tickets', refuseMethod('POST'));
-  app.all(calibration, refuseMethod('POST'));
   app.all(['/v1/models', named], refuseMethod('GET, HEAD'));
   const scoring = { models, live, logger, metrics, maxCharacters: settings.limits.prompt_characters };
   const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];

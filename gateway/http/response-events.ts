@@ -46,7 +46,7 @@ export class ResponseEvents {
   readonly #output: WrittenJson[] = [];
   /** Events of an upstream that follow a text that is not complete. */
   #waiting: Json[] = [];
-  /** Tokens and events that came after the text ended. */
+  /** Tokens and events that came before the text, or after it ended. */
   #late: { readonly tokens: WrittenJson[]; readonly events: WrittenJson[] } | null = null;
 
   constructor(id: string, request: ResponseRequest, prepared: Answered) {
@@ -67,6 +67,11 @@ export class ResponseEvents {
   }
 
   push(event: GuardEvent): ResponseEvent[] {
+    // It comes before all others, which are an upstream's own where that answers: it goes with the first of them.
+    if (event.type === 'generation.escalated') {
+      this.#whole.add(event);
+      return this.#completion.chunks(event).flatMap((chunk) => this.#delta(chunk));
+    }
     const first = !this.#begun;
     this.#begun = true;
     if (event.type === 'upstream.delta') return this.#raw(event, first);
@@ -93,7 +98,7 @@ export class ResponseEvents {
     const item_id = `msg_${randomUUID()}`;
     this.#position = { item_id, output_index: 0, content_index: 0 };
     return [
-      this.#next({ type: 'response.created', response: this.#response }),
+      this.#next({ type: 'response.created', response: this.#response, ...this.#takeLate() }),
       this.#next({ type: 'response.in_progress', response: this.#response }),
       this.#next({
         ...{ type: 'response.output_item.added', output_index: 0 },
@@ -161,14 +166,18 @@ export class ResponseEvents {
     if (type === 'response.output_item.done') this.#output.push(written(item));
     const named = asObject(response);
     if (named) this.#response = this.#named(named);
-    const late = this.#late;
-    this.#late = null;
     return this.#next({
       ...raw,
       type: String(type),
       ...(named && { response: this.#response }),
-      ...(late && { flinch: late }),
+      ...this.#takeLate(),
     });
+  }
+
+  #takeLate(): Json {
+    const late = this.#late;
+    this.#late = null;
+    return late ? { flinch: late } : {};
   }
 
   #end(done: DoneEvent): ResponseEvent[] {

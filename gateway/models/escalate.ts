@@ -15,6 +15,7 @@ import {
 } from 'rxjs';
 import type { DoneEvent, GuardEvent, TopToken, Verdict } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { paced } from '../../src/stream/paced.js';
 import { topText, type Vocabulary } from '../../src/stream/wire.js';
 import { type ApiError, toApiError } from '../errors/api-error.js';
 import type { KeptAnswer } from './kept-answers.js';
@@ -27,10 +28,10 @@ export interface EscalateOptions {
   readonly prepare: () => Promise<Prepared>;
   /** Counts what is not told before it is settled which model answers; `null` where a client can drop what it was told. */
   readonly keep: ((end: (error: ApiError) => void) => KeptAnswer) | null;
-  /** Whether the client gets the answer at its end alone. */
+  /** Whether the client gets the answer at its end alone, so that nothing of one that fails on the way was told. */
   readonly whole: boolean;
-  /** Called with the code of the error if the other model does not answer, otherwise with `null`. */
-  readonly escalated: (failed: string | null) => void;
+  /** Called with the error for which the other model does not answer, or with `null` if it does. */
+  readonly escalated: (error: unknown) => void;
 }
 
 /**
@@ -59,7 +60,8 @@ export function escalating(own: Prepared, options: EscalateOptions): Prepared {
         );
         const rest = defer(() => {
           const done = withheld.at(-1);
-          if (done?.type !== 'generation.done' || done.verdict?.flagged !== true) return from(withheld);
+          if (done?.type !== 'generation.done' || done.verdict?.flagged !== true)
+            return from(withheld).pipe(paced(gate));
           const flagged = { name: own.model, verdict: done.verdict, usage: done.usage, withheld };
           return answeredByOther(flagged, options, gate);
         });
@@ -83,26 +85,31 @@ function answeredByOther(
   gate: FlowGate,
 ): Observable<GuardEvent> {
   let isTold = false;
-  const escalation = (failed: string | null): Observable<GuardEvent> =>
+  let guard: object | null = null;
+  const escalation = (error: unknown): Observable<GuardEvent> =>
     defer(() => {
-      escalated(failed);
-      return of<GuardEvent>({ type: 'generation.escalated', to, failed, verdict });
+      escalated(error);
+      const failed = error === null ? null : toApiError(error).body.code;
+      return of<GuardEvent>({ type: 'generation.escalated', to, failed, guard, verdict });
     });
   const answer = defer(prepare).pipe(
-    concatMap((prepared) => toldBy(prepared, gate)),
+    concatMap((prepared) => {
+      ({ guard } = prepared);
+      return toldBy(prepared, gate);
+    }),
     map((event) =>
       event.type === 'generation.done'
         ? { ...event, usageByModel: { [name]: usage, [to]: event.usage } }
         : event,
     ),
   );
-  return (whole ? answer.pipe(toArray(), concatAll()) : answer).pipe(
+  return (whole ? answer.pipe(toArray(), concatAll(), paced(gate)) : answer).pipe(
     concatMap((event, i) => (i === 0 ? concat(escalation(null), of(event)) : of(event))),
     tap(() => {
       isTold = true;
     }),
     catchError((error: unknown) =>
-      isTold ? throwError(() => error) : concat(escalation(toApiError(error).body.code), from(withheld)),
+      isTold ? throwError(() => error) : concat(escalation(error), from(withheld).pipe(paced(gate))),
     ),
   );
 }

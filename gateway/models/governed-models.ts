@@ -25,8 +25,8 @@ export interface Governing {
   readonly severalKeys: boolean;
   /** Counts answers that wait for whether another model is asked. */
   readonly kept: KeptAnswers;
-  /** Called when a flagged answer makes a model ask another one: `failed` is why that one does not answer, if it does not. */
-  readonly escalated: (model: string, to: string, failed: string | null) => void;
+  /** Called when a flagged answer makes a model ask another one: with the error for which that one does not answer, if any. */
+  readonly escalated: (model: string, to: string, error: unknown, from: Asker) => void;
 }
 
 /** A request that is to be passed on as it is. */
@@ -67,9 +67,10 @@ export class GovernedModels extends Models {
     const name = policy?.name ?? null;
     let { guard } = request;
     let refusesUnscored = false;
+    let guarded = false;
     try {
       if (policy) guard = underPolicy(policy, guard);
-      const guarded = guardSchema.parse(guard).enabled;
+      guarded = guardSchema.parse(guard).enabled;
       // A text that is given reaches no server.
       refusesUnscored = policy?.unscored === 'refuse' && guarded && !asked.given;
       if (model.hosts && !asked.given) {
@@ -84,7 +85,7 @@ export class GovernedModels extends Models {
     count(name, true);
     const bounded = { ...options, bounds: { ...bounds, refusesUnscored } };
     const prepared =
-      guard.action === 'escalate'
+      guarded && guard.action === 'escalate'
         ? await this.#prepareToEscalate(model, { ...request, guard }, bounded, escalates)
         : await model.prepare({ ...request, guard }, bounded);
     return { ...prepared, guard: { ...prepared.guard, policy: name } };
@@ -116,18 +117,18 @@ export class GovernedModels extends Models {
       { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } },
       { ...options, asked: { ...asked, verbatim: false, kept: false } },
     );
-    if (!own.guard.enabled) return own;
+    if (!own.guard.enabled) throw refusal('guard.action', 'escalate: no answer can be flagged');
     return escalating(own, {
       to,
       keep: held ? (end) => kept.open(from.client ?? '', end) : null,
-      whole: asked.kept === true,
+      whole: asked.kept === true && asked.stream !== true,
       prepare: () =>
         this.#prepare(
           { ...request, model: to, guard: {} },
-          { ...options, asked: { ...asked, verbatim: false } },
+          { ...options, asked: { ...asked, verbatim: false, canRetract: asked.canRetract && !held } },
           false,
         ),
-      escalated: (failed) => escalated(model.name, to, failed),
+      escalated: (error) => escalated(model.name, to, error, from),
     });
   }
 

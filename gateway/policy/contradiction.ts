@@ -47,7 +47,7 @@ export function contradictionIn(
   for (const { levels, available, without } of places) {
     for (const key of keys) {
       const all = [...gateway, ...levels, ...key];
-      const found = contradictionOf(all, available) ?? alone(all, without);
+      const found = contradictionOf(all, available) ?? unescalated(all, without);
       if (found) return found;
     }
   }
@@ -67,10 +67,17 @@ function contradictionOf(levels: readonly Level[], available: readonly Method[])
   return unfit(policy.defaults, levels, available) ?? loose(policy, levels);
 }
 
-/** @param model the model, where it names no other one to escalate to */
-function alone(levels: readonly Level[], model: string | undefined): Contradiction | null {
-  if (model === undefined || mergedPolicy(levels)?.defaults.action !== 'escalate') return null;
-  return { path: pathOf('action', levels), problem: `escalate: the model ${model} has no field escalate` };
+/**
+ * Settings with which no answer can be escalated.
+ * @param model the model, where it names no other one
+ */
+function unescalated(levels: readonly Level[], model: string | undefined): Contradiction | null {
+  const defaults = mergedPolicy(levels)?.defaults;
+  if (defaults?.action !== 'escalate') return null;
+  if (model !== undefined)
+    return { path: pathOf('action', levels), problem: `escalate: the model ${model} has no field escalate` };
+  if (defaults.act_on !== 'spike') return null;
+  return { path: pathOf('act_on', levels), problem: 'spike is not possible with escalate' };
 }
 
 /** Settings that a model would refuse. */

@@ -33,9 +33,14 @@ export class Policies {
   replace({ guard, models, access }: PolicySources): void {
     const { models: served, access: known } = this.#sources;
     const gone = known.keys.filter((key) => !access.keys.some(({ name }) => name === key.name));
+    // Which other model one asks is read at start, as the models are.
+    const changed = Object.entries(models ?? {}).map(([name, model]) => {
+      const escalate = served && Object.hasOwn(served, name) ? served[name]?.escalate : model.escalate;
+      return [name, { guard: model.guard, escalate }] as const;
+    });
     this.#sources = {
       guard,
-      models: { ...served, ...models },
+      models: { ...served, ...Object.fromEntries(changed) },
       access: { keys: [...access.keys, ...gone] },
     };
   }

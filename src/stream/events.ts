@@ -85,6 +85,8 @@ export interface EscalatedEvent {
   readonly to: string;
   /** Why it does not answer, as a code for programs; `null` if it does. */
   readonly failed: string | null;
+  /** Settings in force for its answer; `null` if it does not answer. */
+  readonly guard: object | null;
   /** Verdict on the flagged answer. */
   readonly verdict: Verdict;
 }

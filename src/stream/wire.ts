@@ -31,8 +31,8 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
     };
   }
   if (event.type === 'generation.escalated') {
-    const { to, failed, verdict } = event;
-    return { type, to, failed, verdict: verdictFields(verdict) };
+    const { to, failed, guard, verdict } = event;
+    return { type, to, failed, guard, verdict: verdictFields(verdict) };
   }
   return { type, ...fields };
 }

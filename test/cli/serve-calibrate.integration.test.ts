@@ -74,9 +74,9 @@ it('an answer for a calibration gives way to any other', async () => {
   const silent = pino({ level: 'silent' });
   const first = hold();
   await expect.poll(() => engine.status().streams).toBe(1);
-  const run = await openRun(engine, scoring, file);
+  const open = async () => ({ scoring, run: await openRun(engine, scoring, file) });
   const calibrations = new IdleCalibrations();
-  offerCalibrations([{ name: 'reasoner', engine, scoring, run }], {
+  offerCalibrations([{ name: 'reasoner', engine, counts: { collected: 0, planned: 200 }, open }], {
     ...{ logger: silent, signal: ending.signal, calibrations, metrics: new Metrics() },
   });
   expect(calibrations.of('reasoner')).toEqual({ running: false, collected: 0, planned: 200 });

@@ -118,7 +118,13 @@ describe('an answer, event by event', () => {
       ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
       ...{ unscored_tokens: 0, calibrated: true, reason: null },
     };
-    const escalated = { type: 'generation.escalated', to: 'large', failed: null, verdict } as const;
+    const escalated = {
+      type: 'generation.escalated',
+      to: 'large',
+      failed: null,
+      guard: null,
+      verdict,
+    } as const;
     const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];
     const answer = play(numbered([...first, escalated, token(0, 'Five'), done]));
     expect(answerText(answer)).toBe('Five');

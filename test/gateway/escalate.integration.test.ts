@@ -213,6 +213,13 @@ describe('escalation', () => {
     expect(response).toMatchObject({ escalations, usage_by_model: { small: {}, large: {} } });
   });
 
+  it('is not asked for where the guard is off', async () => {
+    const off = { ...ESCALATE, enabled: false };
+    const response = await post(gateway.url, asked('small', { guard: off, n: 1 }));
+    const { flinch } = JSON.parse(await response.text());
+    expect([response.status, flinch.guard.enabled, flinch.verdict]).toEqual([200, false, undefined]);
+  });
+
   it('tells what the page may offer', async () => {
     const list = await (await fetch(`${gateway.url}/v1/models`)).text();
     const { data } = z

@@ -160,7 +160,7 @@ export const model = z.object({
       top_logprobs: z.nullable(z.int()),
       /** Why no new generations can be taken on; `null` if they can. */
       problem: z.nullable(z.string()),
-      /** One that can be made here, as there is none; otherwise `null`. */
+      /** One that can be made here, as there was none at the start, or an unfinished one; otherwise `null`. */
       calibration: z.nullable(calibration),
       /** Model that answers in place of a flagged answer, with `action: escalate`; `null` if there is none. */
       escalates_to: z.nullable(z.string()),

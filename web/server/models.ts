@@ -58,7 +58,7 @@ export interface Model {
   readonly topLogprobs: number | null;
   /** Why it takes no questions now; `null` if it does. */
   readonly problem: string | null;
-  /** The one that it lacks and that can be made here; `null` if it has one, or that cannot be. */
+  /** The one that it lacked at the server's start, or that is unfinished, and can be made here; `null` if there is none. */
   readonly calibration: Calibration | null;
   /** The model that answers in place of a flagged answer, with the action `escalate`; `null` if there is none. */
   readonly escalatesTo: string | null;

@@ -43,7 +43,9 @@ export function escalateCommand(): Command {
       `
 Questions count if the answers of both models were checked, which those that were cut off are not. Each score of the small
 model's answer hands on the questions with its highest values. Controls are as many questions at random, the longest answers,
-and the longest questions. No threshold is chosen by the checked answers. Intervals are 95 %, of questions drawn again.
+and the longest questions. Intervals are 95 %, of questions drawn again. No threshold is chosen by the checked answers, but
+the order of the rows is: by the mean gain over all shares. Name a score beforehand, or measure the first one on fresh
+questions.
 
 sum and mean are of the tokens' scores; verdict is what the guard judges whole answers by: the mean of the three steps with
 the largest sums.
@@ -103,13 +105,19 @@ function format(
   const rows = ways.map(({ by, auroc, points }) => [
     by,
     formatEstimate(auroc, 2),
-    ...points.flatMap(({ accuracy, gain, closed }) => [
+    ...points.flatMap(({ accuracy, gain, overLength, closed }) => [
       accuracy.value.toFixed(3),
       formatEstimate(gain),
+      by === ANSWER_LENGTH ? '' : formatEstimate(overLength),
       closed === null ? '–' : percent(closed),
     ]),
   ]);
-  const columns = shares.flatMap(({ share }) => [`at ${percent(share)}`, 'more than random', 'of the gap']);
+  const columns = shares.flatMap(({ share }) => [
+    `at ${percent(share)}`,
+    'more than random',
+    'than by length',
+    'of the gap',
+  ]);
   const cost = ways[0]?.points.map(
     ({ share, cost: of }) => `${percent(share)} handed on costs ${percent(of)}`,
   );

@@ -1,5 +1,6 @@
 import { answerScore } from 'flinch';
 import type { ScoreRecord } from '../records/records.js';
+import { groupBy } from '../report/group-by.js';
 import { areas } from '../statistics/areas.js';
 import {
   type BootstrapOptions,
@@ -48,7 +49,8 @@ export interface EscalationPoint {
   readonly accuracy: Estimate;
   /** How much more that is than by handing on as many at random. */
   readonly gain: Estimate;
-  readonly p: number;
+  /** How much more than by handing on as many with the longest answers. */
+  readonly overLength: Estimate;
   /** Share of the difference between both models that is made up; `null` where there is none. */
   readonly closed: number | null;
   /** Tokens of both models times their parameters, as a share of what the large model alone takes. */
@@ -94,17 +96,16 @@ export function escalations(
   const [small, large] = [right('small'), right('large')];
   const ways = names.map((by) => {
     const scores = cases.map((each) => each.scores.get(by) ?? Number.NEGATIVE_INFINITY);
-    const order = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]!);
-    return { by, order, ranking: rank(scores, wrong) };
+    return { by, tiers: tiersOf(scores), ranking: rank(scores, wrong) };
   });
   const statistics = resample(
     cases.length,
     (weights) => {
       const all = { small: weighted(small, weights), large: weighted(large, weights) };
       const random = shares.map((share) => (1 - share) * all.small + share * all.large);
-      const found = ways.flatMap(({ order, ranking }) => [
+      const found = ways.flatMap(({ tiers, ranking }) => [
         areas(ranking, weights).auroc,
-        ...shares.map((share) => handedOn(order, share, small, large, weights)),
+        ...shares.map((share) => handedOn(tiers, share, weights, { small, large })),
       ]);
       return [all.small, all.large, ...random, ...found];
     },
@@ -112,28 +113,33 @@ export function escalations(
   );
   const [ofSmall, ofLarge, ...rest] = statistics as [Resampled, Resampled, ...Resampled[]];
   const random = rest.slice(0, shares.length);
-  const found = rest.slice(shares.length);
-  const cost = costOf(cases, parameters);
-  const gap = ofLarge.value - ofSmall.value;
-  const each = ways.map(({ by, order }, i) => {
-    const [auroc, ...accuracies] = found.slice(i * (1 + shares.length), (i + 1) * (1 + shares.length));
-    return {
-      by,
-      mean: meanGain(order, small, large),
-      auroc: percentileInterval(auroc!),
-      points: accuracies.map((accuracy, j) => {
-        const { difference, p } = bootstrapDifference(accuracy, random[j]!);
-        return {
-          share: shares[j]!,
-          accuracy: percentileInterval(accuracy),
-          gain: difference,
-          p,
-          closed: gap === 0 ? null : (accuracy.value - ofSmall.value) / gap,
-          cost: cost(order.slice(0, Math.round(shares[j]! * order.length))),
-        };
-      }),
-    };
+  const found = ways.map(({ by, tiers }, i) => {
+    const [auroc, ...accuracies] = rest.slice(shares.length).slice(i * (1 + shares.length));
+    return { by, tiers, auroc: auroc!, accuracies: accuracies.slice(0, shares.length) };
   });
+  const byLength = found.find(({ by }) => by === ANSWER_LENGTH);
+  const gap = ofLarge.value - ofSmall.value;
+  const once = new Uint32Array(cases.length).fill(1);
+  const none = cases.map(() => 0);
+  const work = (model: 'small' | 'large') => cases.map((each) => each[model].tokens * parameters[model]);
+  const always = weighted(work('large'), once);
+  const each = found.map(({ by, tiers, auroc, accuracies }) => ({
+    by,
+    mean: meanGain(tiers, { small, large }),
+    auroc: percentileInterval(auroc),
+    points: accuracies.map((accuracy, j): EscalationPoint => {
+      const share = shares[j]!;
+      const handed = handedOn(tiers, share, once, { small: none, large: work('large') });
+      return {
+        share,
+        accuracy: percentileInterval(accuracy),
+        gain: bootstrapDifference(accuracy, random[j]!).difference,
+        overLength: bootstrapDifference(accuracy, byLength?.accuracies[j] ?? random[j]!).difference,
+        closed: gap === 0 ? null : (accuracy.value - ofSmall.value) / gap,
+        cost: (weighted(work('small'), once) + handed) / always,
+      };
+    }),
+  }));
   const total = (model: 'small' | 'large'): number => cases.reduce((sum, one) => sum + one[model].tokens, 0);
   return {
     questions: cases.length,
@@ -145,43 +151,45 @@ export function escalations(
   };
 }
 
+/** Indices by score, the highest first; those with the same score together. */
+function tiersOf(scores: readonly number[]): number[][] {
+  const tiers = groupBy([...scores.keys()], (i) => scores[i]!);
+  return [...tiers].sort(([a], [b]) => b - a).map(([, tier]) => tier);
+}
+
 const weighted = (values: readonly number[], weights: Uint32Array): number =>
   values.reduce((sum, value, i) => sum + weights[i]! * value, 0) / weights.reduce((sum, one) => sum + one, 0);
 
-/** Share of right answers where the first ones of an order are handed on, up to a share of all; of the last one a part. */
+interface OfModels {
+  readonly small: readonly number[];
+  readonly large: readonly number[];
+}
+
+/** Mean value where the first tiers are handed on, up to a share of all; of the last tier a part, each of it alike. */
 function handedOn(
-  order: readonly number[],
+  tiers: readonly (readonly number[])[],
   share: number,
-  small: readonly number[],
-  large: readonly number[],
   weights: Uint32Array,
+  { small, large }: OfModels,
 ): number {
   const all = weights.reduce((sum, one) => sum + one, 0);
   let left = share * all;
-  let right = 0;
-  for (const i of order) {
-    const weight = weights[i]!;
-    const handed = Math.min(left, weight);
-    left -= handed;
-    right += handed * large[i]! + (weight - handed) * small[i]!;
+  let total = 0;
+  for (const tier of tiers) {
+    const weight = tier.reduce((sum, i) => sum + weights[i]!, 0);
+    if (weight === 0) continue;
+    const part = Math.min(left, weight) / weight;
+    left -= part * weight;
+    for (const i of tier) total += weights[i]! * (part * large[i]! + (1 - part) * small[i]!);
   }
-  return right / all;
+  return total / all;
 }
 
-function meanGain(order: readonly number[], small: readonly number[], large: readonly number[]): number {
-  const weights = new Uint32Array(order.length).fill(1);
-  const [ofSmall, ofLarge] = [weighted(small, weights), weighted(large, weights)];
+function meanGain(tiers: readonly (readonly number[])[], of: OfModels): number {
+  const weights = new Uint32Array(of.small.length).fill(1);
+  const [small, large] = [weighted(of.small, weights), weighted(of.large, weights)];
   const gains = EVEN.map(
-    (share) => handedOn(order, share, small, large, weights) - ((1 - share) * ofSmall + share * ofLarge),
+    (share) => handedOn(tiers, share, weights, of) - ((1 - share) * small + share * large),
   );
   return gains.reduce((sum, gain) => sum + gain, 0) / gains.length;
-}
-
-function costOf(
-  cases: readonly EscalationCase[],
-  { small, large }: EscalationOptions['parameters'],
-): (handed: readonly number[]) => number {
-  const always = cases.reduce((sum, one) => sum + one.large.tokens, 0) * large;
-  const first = cases.reduce((sum, one) => sum + one.small.tokens, 0) * small;
-  return (handed) => (first + handed.reduce((sum, i) => sum + cases[i]!.large.tokens, 0) * large) / always;
 }

@@ -59,7 +59,9 @@ describe('flinch bench escalate', () => {
   it('prints a table', async () => {
     const { stdout } = await flinch(['bench', 'escalate', small, large, '--shares', '30']);
     expect(stdout).toMatch(/^\d+ questions, right answers: reasoner 0\.\d+ \[/);
-    expect(stdout).toMatch(/handed on by +\| +AUROC \| at 30 % \| +more than random \| of the gap/);
+    expect(stdout).toMatch(
+      /handed on by +\| +AUROC \| at 30 % \| +more than random \| +than by length \| of the gap/,
+    );
     expect(stdout).toMatch(/30 % handed on costs \d+ % of what reasoner alone does/);
   });
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { answerScores, type EscalationCase, escalations } from '#bench/escalate/escalation.js';
+import { ANSWER_LENGTH, answerScores, type EscalationCase, escalations } from '#bench/escalate/escalation.js';
 
 const one = (id: number, small: boolean, large: boolean, score: number): EscalationCase => ({
   id: String(id),
   scores: new Map([
     ['sure', score],
     ['useless', 0],
+    [ANSWER_LENGTH, 0],
   ]),
   small: { right: small, tokens: 10 },
   large: { right: large, tokens: 30 },
@@ -30,6 +31,7 @@ describe('escalations', () => {
     // All four wrong ones are handed on, and three of them become right.
     expect(at40?.accuracy.value).toBeCloseTo(0.9);
     expect(at40?.gain.value).toBeCloseTo(0.9 - (0.6 * 0.6 + 0.4 * 0.8));
+    expect(at40?.overLength.value).toBeCloseTo(at40?.gain.value ?? 0);
     expect(at40?.closed).toBeCloseTo(1.5);
     expect(at40?.cost).toBeCloseTo((100 * 1 + 4 * 30 * 3) / (300 * 3));
     // One more is handed on, of the right ones with the highest score, which the large model gets wrong.
@@ -45,7 +47,9 @@ describe('escalations', () => {
 
   it('gives a score that says nothing no advantage in telling answers apart', () => {
     const { ways } = escalations(cases, { shares: [0.5], parameters, resamples: 50 });
-    expect(ways.find(({ by }) => by === 'useless')?.auroc.value).toBe(0.5);
+    const useless = ways.find(({ by }) => by === 'useless');
+    expect(useless?.auroc.value).toBe(0.5);
+    expect(useless?.points[0]?.gain.value).toBeCloseTo(0);
   });
 
   it('refuses to compare nothing', () => {

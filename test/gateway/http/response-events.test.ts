@@ -80,3 +80,33 @@ describe("an upstream's events", () => {
     ]);
   });
 });
+
+describe('the word that another model answers', () => {
+  const verdict = {
+    ...{ flagged: true, risk: 0.99, rate: 0.02, flaggedSteps: 1, steps: 1, unscoredTokens: 0 },
+    ...{ calibrated: true, reason: null },
+  };
+  const escalated: GuardEvent = {
+    ...{ type: 'generation.escalated', to: 'large', failed: null, guard: {}, verdict },
+  };
+  const flinch = { events: [{ type: 'generation.escalated', to: 'large' }] };
+
+  it("goes with the first of an upstream's events, which are not made a second time", () => {
+    const response = events();
+    expect(response.push(escalated)).toEqual([]);
+    expect(sent(response.push(raw(OPENING[0]!)))).toMatchObject([
+      { type: 'response.created', sequence_number: 0, response: { id: 'resp_theirs' }, flinch },
+    ]);
+    expect(types(OPENING.slice(1).flatMap((event) => response.push(raw(event))))).toEqual([
+      'response.output_item.added',
+      'response.content_part.added',
+    ]);
+  });
+
+  it('goes with the first event of our own', () => {
+    const response = events();
+    response.push(escalated);
+    const first = sent(response.push(tokenEvent(0, { text: 'One' })));
+    expect(first).toMatchObject([{ type: 'response.created', flinch }, {}, {}, {}, { delta: 'One' }]);
+  });
+});

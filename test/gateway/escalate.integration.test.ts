@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import type { Engine } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, sseData } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
@@ -15,6 +16,7 @@ import { upstreamConfig } from '../support/upstream-server.js';
 
 const folder = useFolder();
 let gateway: Gateway;
+let template: Engine['checkpoint']['chatTemplate'];
 const upstreams: { close(): Promise<void> }[] = [];
 
 /** The model under another name, of whose answer so many events come before it fails. */
@@ -47,6 +49,7 @@ beforeAll(async () => {
   const doubtful = await openShared(await calibratedReasoner(folder.path('doubtful'), 1e-9));
   const engine = await openShared(await calibratedReasoner(folder.path('sure'), 1e3));
   await Promise.all([engine.start(), doubtful.start()]);
+  template = engine.checkpoint.chatTemplate;
   const small = await EngineModel.open('small', doubtful);
   const large = await EngineModel.open('large', engine);
   const dead = openUpstreamModel('dead', upstreamConfig(['http://127.0.0.1:9/v1'], { retries: 0 }));
@@ -211,6 +214,9 @@ describe('escalation', () => {
     const escalations = [{ to: 'large', failed: null }];
     const response = await send('responses', { input: QUESTION });
     expect(response).toMatchObject({ escalations, usage_by_model: { small: {}, large: {} } });
+    const prompt = template.render([{ role: 'user', content: QUESTION }], { addGenerationPrompt: true });
+    const completion = await send('completions', { prompt, max_tokens: 60 });
+    expect(completion).toMatchObject({ escalations });
   });
 
   it('is not asked for where the guard is off', async () => {

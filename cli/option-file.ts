@@ -9,7 +9,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EEXIST: 'exists already',
   EACCES: 'this user may not use it',
   EPERM: 'this user may not use it',
-  EROFS: 'is on a medium that cannot be written to',
+  EROFS: 'on a read-only file system',
 };
 
 /**

@@ -10,7 +10,7 @@ import { DEFAULT_METHODS } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, TestSocket, useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
-import { kill } from '../support/process.js';
+import { freeze, kill } from '../support/process.js';
 import { QUESTION } from '../support/requests.js';
 import { upstreamConfig } from '../support/upstream-server.js';
 
@@ -245,8 +245,13 @@ describe('generation.score', () => {
 
   it('is an error of the guardrail, too', async () => {
     await expect.poll(() => gateway.engine.status().score.device).toBeDefined();
-    kill(gateway.engine.status().score.pid);
-    const { status, code } = await refused({ texts: [WRONG] });
+    const { pid } = gateway.engine.status().score;
+    // Dies with the request in it: one that comes later finds a new process.
+    freeze(pid);
+    const answer = refused({ texts: [WRONG] });
+    await expect.poll(() => gateway.engine.status().score.waiting).toBeGreaterThan(0);
+    kill(pid);
+    const { status, code } = await answer;
     expect([500, 503]).toContain(status);
     expect(code).toMatch(/^engine_/);
   });

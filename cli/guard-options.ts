@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { ACTIONS, replacesAnswers } from '../src/guard/guard.js';
 import { type GuardFields, guardSchema } from '../src/guard/guard-fields.js';
 import { fieldOption, fieldsOf } from './field-option.js';
 
 /** Adds the options that say when a step is doubtful and what happens then. They conflict with `--no-score`. */
 export function addGuardOptions(command: Command, defaultMethod: string): Command {
   const options = [
-    fieldOption('action', '<name>'),
+    fieldOption('action', '<name>').choices(ACTIONS.filter((action) => !replacesAnswers(action))),
     fieldOption('act_on', '<what>'),
     fieldOption('delivery', '<name>'),
     fieldOption('lag', '<name>', 'wait'),

@@ -24,6 +24,8 @@ export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../s
 export { parseJsonLines } from '../src/files/json-lines.js';
 export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visible } from '../src/files/visible.js';
+export { finalAnswer } from '../src/guard/final-answer.js';
+export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
 export { hash32 } from '../src/numerics/noise.js';
 export { wilson } from '../src/numerics/proportion.js';
 export { extractFacts, type Span } from '../src/tasks/facts.js';

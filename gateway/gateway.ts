@@ -200,6 +200,11 @@ export function assembleGateway(
     watchPolicies();
   };
   watchPolicies();
+  const unreplaced = (error: unknown, fields: object, text: string): void => {
+    const { code } = toApiError(error).body;
+    if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, text);
+    else logger.warn({ ...fields, code }, text);
+  };
   const models = new GovernedModels(
     metered(within, metrics, [traceGenerations(), webhooks.listen]),
     policies,
@@ -209,11 +214,13 @@ export function assembleGateway(
       count: (name, kept) => metrics.policy(name, kept),
       escalated: (model, to, error, { responseId }) => {
         metrics.escalated(model, error === null);
-        if (error === null) return;
-        const { code } = toApiError(error).body;
-        const fields = { response_id: responseId, model, to, code };
-        if (OWN_FAULTS.has(code)) logger.error({ ...fields, err: error }, 'flagged answer not escalated');
-        else logger.warn(fields, 'flagged answer not escalated');
+        const fields = { response_id: responseId, model, to };
+        if (error !== null) unreplaced(error, fields, 'flagged answer not escalated');
+      },
+      voted: (model, replaced, error, { responseId }) => {
+        metrics.voted(model, replaced);
+        const fields = { response_id: responseId, model };
+        if (error !== null) unreplaced(error, fields, 'further answer of a vote not written');
       },
     },
   );

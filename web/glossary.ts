@@ -16,7 +16,7 @@ export const GLOSSARY: readonly { readonly word: string; readonly meaning: strin
   {
     word: 'action',
     meaning:
-      'what happens to a flagged step: annotate, stop, rollback or reflect; or to a flagged answer: escalate',
+      'what happens to a flagged step: annotate, stop, rollback or reflect; or to a flagged answer: escalate or vote',
   },
   { word: 'rollback', meaning: 'a flagged step is taken back and sampled again' },
   { word: 'verdict', meaning: 'whether a whole answer is flagged, known once it is written' },

@@ -22,7 +22,7 @@ export const NO_SETTINGS: Settings = {
   guard: {},
 };
 
-const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate'] as const;
+const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote'] as const;
 
 /** The actions that a model has: `escalate` needs another model. */
 export const actionsOf = (escalatesTo: string | null): readonly (typeof ACTIONS)[number][] =>
@@ -58,7 +58,7 @@ export const GUARD_FIELDS: readonly GuardField[] = [
   {
     name: 'action',
     label: 'Action',
-    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again, reflect asks the model to check it. escalate: another model answers in place of a flagged answer.',
+    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again, reflect asks the model to check it. escalate: another model answers in place of a flagged answer. vote: further answers are drawn, and the one that most agree with is shown.',
     values: ACTIONS,
     unset: 'annotate',
   },
@@ -95,10 +95,10 @@ export const GUARD_FIELDS: readonly GuardField[] = [
   {
     name: 'candidates',
     label: 'Candidates',
-    hint: 'How many other continuations are sampled.',
+    hint: 'How many other continuations are sampled; vote: how many further answers, at most.',
     bounds: [1, 16],
     unset: '4',
-    onlyFor: ['rollback'],
+    onlyFor: ['rollback', 'vote'],
   },
   {
     name: 'choose',

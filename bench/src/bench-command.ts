@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   report: async () => (await import('./report/report-command.js')).reportCommand(),
   judge: async () => (await import('./run/judge-command.js')).judgeCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
+  vote: async () => (await import('./vote/vote-command.js')).voteCommand(),
   rollouts: async () => (await import('./run/rollouts-command.js')).rolloutsCommand(),
 };
 

@@ -85,6 +85,8 @@ export interface Answer {
     EventOf<'generation.escalated'>,
     'type' | 'response_id' | 'offset' | 'guard'
   > | null;
+  /** How further answers have voted on a flagged one; `null` if they have not. */
+  readonly vote: Omit<EventOf<'generation.voted'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
   readonly usage: Usage | null;
   /** Verdict on the whole answer, once it is done; `null` without a guard. */
@@ -93,17 +95,17 @@ export interface Answer {
   readonly error: FlinchError | null;
 }
 
+/** Of an answer before its first token. */
+const NOTHING_YET = { tokens: [], steps: [], flags: [], rollbacks: [], mismatch: null } as const;
+
 export const EMPTY_ANSWER: Answer = {
   phase: 'waiting',
   responseId: null,
   model: null,
   guard: null,
-  tokens: [],
-  steps: [],
-  flags: [],
-  rollbacks: [],
-  mismatch: null,
+  ...NOTHING_YET,
   escalation: null,
+  vote: null,
   finishReason: null,
   usage: null,
   verdict: null,
@@ -163,8 +165,11 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
     case 'generation.escalated': {
       const { type, guard, ...escalation } = own;
       if (escalation.failed !== null) return { ...answer, escalation };
-      const none = { tokens: [], steps: [], flags: [], rollbacks: [], mismatch: null };
-      return { ...answer, ...none, guard: guard ?? answer.guard, escalation };
+      return { ...answer, ...NOTHING_YET, guard: guard ?? answer.guard, escalation };
+    }
+    case 'generation.voted': {
+      const { type, ...vote } = own;
+      return { ...answer, ...(vote.replaced && NOTHING_YET), vote };
     }
     case 'generation.done':
       return {

@@ -43,6 +43,7 @@ export class CompletionRecord {
     rollbacks: [],
     mismatches: [],
     escalations: [],
+    votes: [],
   };
   #verdict: FlinchMetadata['verdict'] | null = null;
   #readable = true;
@@ -78,12 +79,13 @@ export class CompletionRecord {
   }
 
   #addEvent(event: FlinchEvent): void {
-    const { steps, flagged, rollbacks, mismatches, escalations } = this.#known;
+    const { steps, flagged, rollbacks, mismatches, escalations, votes } = this.#known;
     if (event.type === 'step.done') steps.push(event);
     if (event.type === 'step.flagged') flagged.push(event);
     if (event.type === 'rollback.done') rollbacks.push(event);
     if (event.type === 'scorer.mismatch') mismatches.push(event);
     if (event.type === 'generation.escalated') escalations.push(event);
+    if (event.type === 'generation.voted') votes.push(event);
   }
 
   #read<T>(schema: z.ZodMiniType<T>, raw: unknown): T | null {

@@ -57,7 +57,7 @@ export interface GuardInForce {
   method: Method;
   rate: number;
   delivery: 'immediate' | 'held';
-  action: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate';
+  action: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate' | 'vote';
   /** Whether a calibration holds for `method`. */
   calibrated?: boolean | undefined;
   /** Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged. */
@@ -307,6 +307,24 @@ interface GenerationEscalatedEvent {
   verdict: Verdict;
 }
 
+/** With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
+interface GenerationVotedEvent {
+  type: 'generation.voted';
+  response_id: string;
+  /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
+  offset: number;
+  /** Answers that were written, the flagged one included. */
+  answers: number;
+  /** Those that say what the returned one says; 0 if none of them says anything. */
+  agreed: number;
+  /** Whether another answer than the flagged one is returned. */
+  replaced: boolean;
+  /** Code of the error for which an answer was not written; those that were decide. `null` if none failed. */
+  failed: string | null;
+  /** On the flagged answer. */
+  verdict: Verdict;
+}
+
 /** The generation has ended. */
 interface GenerationDoneEvent {
   type: 'generation.done';
@@ -336,6 +354,7 @@ export type GenerationEvent =
   | ScorerMismatchEvent
   | UpstreamDeltaEvent
   | GenerationEscalatedEvent
+  | GenerationVotedEvent
   | GenerationDoneEvent;
 
 /** The answer to `generation.resume`. */

@@ -31,6 +31,7 @@ const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
 const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
 const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
 const escalated = z.omit(GENERATION_EVENTS['generation.escalated'], PLACE);
+const voted = z.omit(GENERATION_EVENTS['generation.voted'], PLACE);
 
 /** Findings of the guard. */
 export const COMPLETION_EVENT = z.discriminatedUnion('type', [
@@ -41,6 +42,7 @@ export const COMPLETION_EVENT = z.discriminatedUnion('type', [
   rollbackDone,
   scorerMismatch,
   escalated,
+  voted,
 ]);
 
 /** Field of a chunk: news since the previous chunk. */
@@ -61,6 +63,7 @@ export const WHOLE_FLINCH = z.object({
   rollbacks: z.optional(z.array(rollbackDone)),
   mismatches: z.optional(z.array(scorerMismatch)),
   escalations: z.optional(z.array(escalated)),
+  votes: z.optional(z.array(voted)),
   verdict,
   usage_by_model,
 });

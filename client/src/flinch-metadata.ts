@@ -19,7 +19,8 @@ export type FlinchEvent =
   | Found<'rollback.started'>
   | Found<'rollback.done'>
   | Found<'scorer.mismatch'>
-  | Found<'generation.escalated'>;
+  | Found<'generation.escalated'>
+  | Found<'generation.voted'>;
 
 /**
  * Reason why the server has not judged an answer:
@@ -50,5 +51,7 @@ export interface FlinchMetadata {
   mismatches: Found<'scorer.mismatch'>[];
   /** Whether another model was asked in place of the one that wrote: one event, or none. */
   escalations: Found<'generation.escalated'>[];
+  /** How further answers have voted on a flagged one: one event, or none. */
+  votes: Found<'generation.voted'>[];
   verdict: FlinchVerdict;
 }

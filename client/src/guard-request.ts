@@ -52,17 +52,17 @@ export interface GuardRequest {
   readonly lag?: 'wait' | 'skip';
   /** `skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block` (default: 32, or `block` if that is larger). */
   readonly lag_tokens?: number;
-  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one). Default: `"annotate"`. */
-  readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate';
+  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway). Default: `"annotate"`. */
+  readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate' | 'vote';
   /** The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked. Default: `"step"`. */
   readonly act_on?: 'step' | 'spike';
   /** `rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`). Default: `"step"`. */
   readonly rollback_to?: 'step' | 'token';
-  /** `rollback`: number of continuations sampled in addition to the flagged one. Default: `4`. */
+  /** `rollback`: number of continuations sampled in addition to the flagged one; `vote`: maximum number of further answers. Default: `4`. */
   readonly candidates?: number;
   /** `rollback`: keep the continuation with the lowest mean score (`uncertainty`), or what most of them say (`majority`). Default: `"majority"`. */
   readonly choose?: 'uncertainty' | 'majority';
-  /** `rollback`: sampling temperature of these continuations (default: that of the response). */
+  /** `rollback`, `vote`: sampling temperature of these continuations or answers (default: that of the response; `vote`: 0.7 where the request has none or 0). */
   readonly candidate_temperature?: number;
   /** `reflect`: text inserted after the step. Default: `"Wait, let me check that step.\n"`. */
   readonly reflection?: string;

@@ -24,7 +24,7 @@ const scores = about(
   z.partialRecord(method, z.number()),
 );
 const action = z.enum(['annotate', 'stop', 'rollback', 'reflect']);
-const guardAction = z.enum(['annotate', 'stop', 'rollback', 'reflect', 'escalate']);
+const guardAction = z.enum(['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote']);
 const part = about('What of an answer is not its text.', z.enum(['reasoning', 'tool_calls']));
 
 const rival = about(
@@ -348,6 +348,21 @@ export const GENERATION_EVENTS = {
         z.nullable(z.string()),
       ),
       guard: about('The settings in force for its answer; `null` with `failed`.', z.nullable(guardInForce)),
+      verdict: about('On the flagged answer.', verdict),
+    }),
+  ),
+  'generation.voted': about(
+    'With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
+    z.object({
+      type: z.literal('generation.voted'),
+      ...place,
+      answers: about('Answers that were written, the flagged one included.', z.int()),
+      agreed: about('Those that say what the returned one says; 0 if none of them says anything.', z.int()),
+      replaced: about('Whether another answer than the flagged one is returned.', z.boolean()),
+      failed: about(
+        'Code of the error for which an answer was not written; those that were decide. `null` if none failed.',
+        z.nullable(z.string()),
+      ),
       verdict: about('On the flagged answer.', verdict),
     }),
   ),

@@ -4,6 +4,7 @@ import { PRECISIONS } from '../../src/engine/precision.js';
 import { contradictionIn } from '../policy/contradiction.js';
 import { passedRoutes } from '../policy/passed-routes.js';
 import { policySchema } from '../policy/policy-schema.js';
+import { voteSchema } from '../policy/vote-schema.js';
 
 const MIB = 1 << 20;
 
@@ -80,6 +81,7 @@ const checkpointSchema = z
     memory,
     calibration,
     escalate,
+    vote: voteSchema.optional(),
     guard: guard.describe('Policy for requests for this model.'),
   })
   .refine(({ device, precision }) => precision !== 'int8' || device === 'cpu' || device === 'auto', {
@@ -183,6 +185,7 @@ export const upstreamModelSchema = z
       .prefault({})
       .describe("Limits for a server's answers."),
     escalate,
+    vote: voteSchema.optional(),
     guard: guard.describe('Policy for requests for this model.'),
   })
   .superRefine(({ scorer, scorer_url: url, scorer_model: model }, context) => {

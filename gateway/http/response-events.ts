@@ -68,7 +68,7 @@ export class ResponseEvents {
 
   push(event: GuardEvent): ResponseEvent[] {
     // It comes before all others, which are an upstream's own where that answers: it goes with the first of them.
-    if (event.type === 'generation.escalated') {
+    if (event.type === 'generation.escalated' || event.type === 'generation.voted') {
       this.#whole.add(event);
       return this.#completion.chunks(event).flatMap((chunk) => this.#delta(chunk));
     }

@@ -37,6 +37,7 @@ const LISTS = {
   rollbacks: 'rollback.done',
   mismatches: 'scorer.mismatch',
   escalations: 'generation.escalated',
+  votes: 'generation.voted',
 } as const;
 
 /**

@@ -1,5 +1,5 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
-import { DEFAULT_GUARD } from '../../src/guard/guard.js';
+import { DEFAULT_GUARD, replacesAnswers } from '../../src/guard/guard.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { toApiError } from '../errors/api-error.js';
 import type { ErrorCode } from '../errors/codes.js';
@@ -42,7 +42,7 @@ export function metered(
       });
       const { method, delivery, enabled } = prepared.guard;
       const { action: set } = prepared.guard;
-      const action = set === 'escalate' ? 'annotate' : set; // answers escalate, not their steps
+      const action = replacesAnswers(set) ? 'annotate' : set; // steps are only marked
       const held = enabled && delivery === 'held';
       return {
         ...prepared,

@@ -7,7 +7,6 @@ import { CalibrationMetrics } from './calibration.js';
 import { combined } from './combine.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';
 import { EngineMetrics } from './engine.js';
-import { EscalationMetrics } from './escalations.js';
 import { exposition, FORMATS, type Format } from './exposition.js';
 import { Families, familiesOf, type MetricsSnapshot } from './families.js';
 import type { ModelSeries } from './generation-observer.js';
@@ -17,6 +16,7 @@ import { HttpMetrics, type ObservedRequest } from './http.js';
 import { PolicyMetrics } from './policy.js';
 import { buildInfo, LOG_LINES_DROPPED, processMetrics } from './process.js';
 import { RedisMetrics } from './redis.js';
+import { ReplacedAnswerMetrics } from './replaced-answers.js';
 import { type DeliveryOutcome, type DropReason, TelemetryMetrics, type WebhookEvent } from './telemetry.js';
 import { UpstreamMetrics } from './upstream.js';
 
@@ -38,7 +38,7 @@ export class Metrics {
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
   readonly #calibration = new CalibrationMetrics(this.#families);
-  readonly #escalations = new EscalationMetrics(this.#families);
+  readonly #replaced = new ReplacedAnswerMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
   readonly #redis = new RedisMetrics(this.#families);
   readonly #telemetry = new TelemetryMetrics(this.#families);
@@ -110,12 +110,17 @@ export class Metrics {
 
   /** @param models those that name another one to answer in place of a flagged answer */
   watchEscalations(models: readonly string[]): void {
-    this.#escalations.watch(models);
+    this.#replaced.watch(models);
   }
 
   /** @param answered whether the other model answers */
   escalated(model: string, answered: boolean): void {
-    this.#escalations.escalated(model, answered ? 'answered' : 'failed');
+    this.#replaced.escalated(model, answered ? 'answered' : 'failed');
+  }
+
+  /** @param replaced whether another answer than the flagged one is returned */
+  voted(model: string, replaced: boolean): void {
+    this.#replaced.voted(model, replaced ? 'replaced' : 'kept');
   }
 
   /** @param planned answers that the calibration of the model will be of */

@@ -2,13 +2,13 @@ import * as calibration from './calibration.js';
 import * as connections from './connections.js';
 import type { Definition, HistogramDefinition, LabelValues } from './definition.js';
 import * as engine from './engine.js';
-import * as escalations from './escalations.js';
 import * as generations from './generations.js';
 import * as guard from './guard-definitions.js';
 import * as http from './http.js';
 import * as policy from './policy.js';
 import * as build from './process.js';
 import * as redis from './redis.js';
+import * as replaced from './replaced-answers.js';
 import * as servers from './scorer-servers.js';
 import * as telemetry from './telemetry.js';
 import * as upstream from './upstream.js';
@@ -46,7 +46,8 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.RETRACTED_TOKENS,
     guard.STEP_HOLD,
     guard.VERDICTS,
-    escalations.ESCALATIONS,
+    replaced.ESCALATIONS,
+    replaced.VOTES,
   ],
   Policies: [policy.POLICY_REQUESTS],
   Calibration: [calibration.CALIBRATION_ANSWERS],

@@ -1,3 +1,7 @@
+import type { Observable } from 'rxjs';
+import { replacesAnswers } from '../../src/guard/guard.js';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { ApiError } from '../errors/api-error.js';
 import { checkFields } from '../policy/passed-fields.js';
 import { isStateless, type Route } from '../policy/passed-routes.js';
@@ -6,10 +10,16 @@ import { type OperatorPolicy, underPolicy } from '../policy/policy.js';
 import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
-import { escalating } from './escalate.js';
+import { escalated } from './escalate.js';
+import { type FlaggedAnswer, unlessFlagged } from './flagged-answer.js';
 import type { KeptAnswers } from './kept-answers.js';
 import { Models } from './models.js';
+import { saidBy } from './said-by.js';
 import type { AskedAnswer, Asker, Forwards, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import { voted } from './vote.js';
+
+/** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
+const VOTE_TEMPERATURE = 0.7;
 
 export interface GovernedOptions extends PrepareOptions {
   readonly from: Asker & {
@@ -27,6 +37,8 @@ export interface Governing {
   readonly kept: KeptAnswers;
   /** Called when a flagged answer makes a model ask another one: with the error for which that one does not answer, if any. */
   readonly escalated: (model: string, to: string, error: unknown, from: Asker) => void;
+  /** Called when answers have voted: whether another one than the flagged one is returned, and with the error of one that was not written. */
+  readonly voted: (model: string, replaced: boolean, error: unknown, from: Asker) => void;
 }
 
 /** A request that is to be passed on as it is. */
@@ -57,8 +69,8 @@ export class GovernedModels extends Models {
     return this.#prepare(request, options, true);
   }
 
-  /** @param escalates whether another model may be asked; the other one may not ask a third */
-  async #prepare(request: GenerationFields, options: GovernedOptions, escalates: boolean): Promise<Prepared> {
+  /** @param replaces whether a flagged answer may be replaced; the answer that replaces one may not */
+  async #prepare(request: GenerationFields, options: GovernedOptions, replaces: boolean): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
     const { asked, from, bounds } = options;
     const { principal } = from;
@@ -85,42 +97,53 @@ export class GovernedModels extends Models {
     count(name, true);
     const bounded = { ...options, bounds: { ...bounds, refusesUnscored } };
     const prepared =
-      guarded && guard.action === 'escalate'
-        ? await this.#prepareToEscalate(model, { ...request, guard }, bounded, escalates)
+      guarded && replacesAnswers(guard.action ?? 'annotate')
+        ? await this.#prepareToReplace(model, { ...request, guard }, bounded, replaces)
         : await model.prepare({ ...request, guard }, bounded);
     return { ...prepared, guard: { ...prepared.guard, policy: name } };
   }
 
   /**
-   * A text that is given is not answered anew, nor is the answer of a model that was asked in place of another one.
+   * A text that is given is not answered anew, nor is an answer that replaces another one.
    * @throws ApiError 400 for a model that names no other, and for what another model cannot be asked
    */
-  async #prepareToEscalate(
+  async #prepareToReplace(
     model: ServedModel,
     request: GenerationFields,
     options: GovernedOptions,
-    escalates: boolean,
+    replaces: boolean,
   ): Promise<Prepared> {
     const { asked, from } = options;
     const { guard } = request;
-    const { kept, escalated } = this.#governing;
+    const { kept } = this.#governing;
     const annotating = { ...request, guard: { ...guard, action: 'annotate' } } as const;
-    if (asked.given || !escalates) return model.prepare(annotating, options);
+    if (asked.given || !replaces) return model.prepare(annotating, options);
+    const action = guard.action === 'vote' ? 'vote' : 'escalate';
+    if (guard.act_on === 'spike') throw refusal('guard.act_on', `${action} acts on whole answers alone`);
+    if ((request.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
+    const first = {
+      request: { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } },
+      options: { ...options, asked: { ...asked, verbatim: false, kept: false } },
+    } as const;
+    const held = !asked.canRetract || guard.delivery === 'held';
+    const rest =
+      action === 'vote'
+        ? this.#vote(model, first.request, first.options)
+        : this.#escalation(model, request, options, held);
+    const own = await model.prepare(first.request, first.options);
+    if (!own.guard.enabled) throw refusal('guard.action', `${action}: no answer can be flagged`);
+    return unlessFlagged(own, { action, held, keep: (end) => kept.open(from.client ?? '', end), rest });
+  }
+
+  #escalation(model: ServedModel, request: GenerationFields, options: GovernedOptions, held: boolean): Rest {
+    const { asked, from } = options;
     const to = this.policies.escalatesTo(model.name);
     if (to === null) throw refusal('guard.action', `escalate: ${model.name} names no other model`);
-    if (guard.act_on === 'spike') throw refusal('guard.act_on', 'escalate acts on whole answers alone');
     if (Array.isArray(asked.prompt))
       throw refusal('prompt', 'escalate takes texts, not token ids of one model');
-    if ((request.n ?? 1) !== 1) throw refusal('n', 'escalate takes one choice');
-    const held = !asked.canRetract || guard.delivery === 'held';
-    const own = await model.prepare(
-      { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } },
-      { ...options, asked: { ...asked, verbatim: false, kept: false } },
-    );
-    if (!own.guard.enabled) throw refusal('guard.action', 'escalate: no answer can be flagged');
-    return escalating(own, {
+    const escalation = {
+      of: model.name,
       to,
-      keep: held ? (end) => kept.open(from.client ?? '', end) : null,
       whole: asked.kept === true && asked.stream !== true,
       prepare: () =>
         this.#prepare(
@@ -128,8 +151,25 @@ export class GovernedModels extends Models {
           { ...options, asked: { ...asked, verbatim: false, canRetract: asked.canRetract && !held } },
           false,
         ),
-      escalated: (error) => escalated(model.name, to, error, from),
-    });
+      escalated: (error: unknown) => this.#governing.escalated(model.name, to, error, from),
+    };
+    return (flagged, gate) => escalated(flagged, escalation, gate);
+  }
+
+  #vote(model: ServedModel, request: GenerationFields, options: GovernedOptions): Rest {
+    const { temperature, seed, guard } = request;
+    const { candidates, candidate_temperature: own } = guardSchema.parse(guard);
+    // Greedy answers would all be the same.
+    const drawn = { ...request, temperature: own ?? (temperature || VOTE_TEMPERATURE) };
+    const vote = {
+      answers: 1 + candidates,
+      prepare: (number: number) =>
+        model.prepare({ ...drawn, ...(typeof seed === 'number' && { seed: seed + number }) }, options),
+      said: saidBy(this.policies.voteOf(model.name)),
+      voted: (replaced: boolean, error: unknown) =>
+        this.#governing.voted(model.name, replaced, error, options.from),
+    };
+    return (flagged, gate) => voted(flagged, vote, gate);
   }
 
   /**
@@ -176,6 +216,9 @@ export class GovernedModels extends Models {
     return null;
   }
 }
+
+/** The rest of what is told where an answer is flagged. */
+type Rest = (flagged: FlaggedAnswer, gate: FlowGate) => Observable<GuardEvent>;
 
 const refusal = (param: string, problem: string): ApiError =>
   new ApiError('invalid_value', `${param}: ${problem}`, param);

@@ -1,3 +1,4 @@
+import { replacesAnswers } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { METHODS, type Method, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
@@ -47,7 +48,7 @@ export function contradictionIn(
   for (const { levels, available, without } of places) {
     for (const key of keys) {
       const all = [...gateway, ...levels, ...key];
-      const found = contradictionOf(all, available) ?? unescalated(all, without);
+      const found = contradictionOf(all, available) ?? unreplaced(all, without);
       if (found) return found;
     }
   }
@@ -68,16 +69,16 @@ function contradictionOf(levels: readonly Level[], available: readonly Method[])
 }
 
 /**
- * Settings with which no answer can be escalated.
+ * Settings with which no answer can be replaced.
  * @param model the model, where it names no other one
  */
-function unescalated(levels: readonly Level[], model: string | undefined): Contradiction | null {
+function unreplaced(levels: readonly Level[], model: string | undefined): Contradiction | null {
   const defaults = mergedPolicy(levels)?.defaults;
-  if (defaults?.action !== 'escalate') return null;
-  if (model !== undefined)
+  if (!defaults?.action || !replacesAnswers(defaults.action)) return null;
+  if (defaults.action === 'escalate' && model !== undefined)
     return { path: pathOf('action', levels), problem: `escalate: the model ${model} has no field escalate` };
   if (defaults.act_on !== 'spike') return null;
-  return { path: pathOf('act_on', levels), problem: 'spike is not possible with escalate' };
+  return { path: pathOf('act_on', levels), problem: `spike is not possible with ${defaults.action}` };
 }
 
 /** Settings that a model would refuse. */
@@ -92,8 +93,8 @@ function unfit(
     const guard = completeGuard(fields, available);
     const scoring = scoringOf(guard.methods, guard.scoring);
     checkScoring(scoring);
-    // Another model is asked after a whole answer, of which every step is marked.
-    const action = guard.action === 'escalate' ? 'annotate' : guard.action;
+    // The gateway acts on whole answers, of which every step is marked.
+    const action = replacesAnswers(guard.action) ? 'annotate' : guard.action;
     checkGuard(guardOf({ ...guard, action }, false), scoring);
     return null;
   } catch (error) {

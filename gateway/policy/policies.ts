@@ -1,5 +1,6 @@
 import { type Level, limitsOf, mergedPolicy, type OperatorPolicy } from './policy.js';
 import type { PolicyConfig } from './policy-schema.js';
+import type { VoteConfig } from './vote-schema.js';
 
 /** Parts of the configuration that set policies of the guard. */
 export interface PolicySources {
@@ -11,6 +12,7 @@ export interface PolicySources {
 export interface ModelWithPolicy {
   readonly guard?: PolicyConfig | undefined;
   readonly escalate?: { readonly to: string } | undefined;
+  readonly vote?: VoteConfig | undefined;
 }
 
 export interface KeyWithPolicy {
@@ -33,10 +35,10 @@ export class Policies {
   replace({ guard, models, access }: PolicySources): void {
     const { models: served, access: known } = this.#sources;
     const gone = known.keys.filter((key) => !access.keys.some(({ name }) => name === key.name));
-    // Which other model one asks is read at start, as the models are.
+    // The other fields are read at start, as the models are.
     const changed = Object.entries(models ?? {}).map(([name, model]) => {
-      const escalate = served && Object.hasOwn(served, name) ? served[name]?.escalate : model.escalate;
-      return [name, { guard: model.guard, escalate }] as const;
+      const atStart = served && Object.hasOwn(served, name) ? served[name] : model;
+      return [name, { ...atStart, guard: model.guard }] as const;
     });
     this.#sources = {
       guard,
@@ -63,6 +65,12 @@ export class Policies {
   escalatesTo(model: string): string | null {
     const { models = {} } = this.#sources;
     return (Object.hasOwn(models, model) ? models[model]?.escalate?.to : undefined) ?? null;
+  }
+
+  /** How it is found what answers of a model say, for votes. */
+  voteOf(model: string): VoteConfig {
+    const { models = {} } = this.#sources;
+    return (Object.hasOwn(models, model) ? models[model]?.vote : undefined) ?? {};
   }
 
   /** Models that name another one. */

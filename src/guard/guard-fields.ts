@@ -12,6 +12,7 @@ import {
   type Guard,
   LAGS,
   RATED,
+  replacesAnswers,
   retracts,
   TARGETS,
 } from './guard.js';
@@ -68,7 +69,7 @@ const judgingFields = {
     .enum(ACTIONS)
     .default(DEFAULT_GUARD.action)
     .describe(
-      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one).',
+      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway).',
     ),
   act_on: z
     .enum(DOUBTS)
@@ -84,7 +85,9 @@ const judgingFields = {
     ),
   candidates: integer(1, 16)
     .default(DEFAULT_GUARD.candidates)
-    .describe('`rollback`: number of continuations sampled in addition to the flagged one.'),
+    .describe(
+      '`rollback`: number of continuations sampled in addition to the flagged one; `vote`: maximum number of further answers.',
+    ),
   choose: z
     .enum(CHOICES)
     .default(DEFAULT_GUARD.choose)
@@ -93,7 +96,9 @@ const judgingFields = {
     ),
   candidate_temperature: real(0, 2)
     .optional()
-    .describe('`rollback`: sampling temperature of these continuations (default: that of the response).'),
+    .describe(
+      '`rollback`, `vote`: sampling temperature of these continuations or answers (default: that of the response; `vote`: 0.7 where the request has none or 0).',
+    ),
   reflection: z
     .string({ error: text })
     .min(1, { error: text })
@@ -191,8 +196,9 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   if (schedule.kind === 'offline') {
     throw new SettingsError('schedule', 'offline has no scores before the response has ended');
   }
-  if (guard.action === 'escalate') {
-    throw new SettingsError('action', 'escalate needs a gateway, with a model that names another one');
+  if (replacesAnswers(guard.action)) {
+    const model = guard.action === 'escalate' ? ', with a model that names another one' : '';
+    throw new SettingsError('action', `${guard.action} needs a gateway${model}`);
   }
   if (guard.actOn === 'spike' && guard.action === 'reflect') {
     throw new SettingsError('actOn', 'spike is not possible with reflect, which asks after a whole step');

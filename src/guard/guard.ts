@@ -6,7 +6,7 @@ import { lowestUncertainty, majority } from './choose.js';
 import type { Choose, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
-export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate'] as const;
+export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote'] as const;
 export type GuardAction = (typeof ACTIONS)[number];
 export const CHOICES = ['uncertainty', 'majority'] as const;
 export const LAGS = ['wait', 'skip'] as const;
@@ -33,7 +33,7 @@ export interface Guard {
   readonly lag: (typeof LAGS)[number];
   /** `skip`: tokens that may wait for their scores. */
   readonly lagTokens: number;
-  /** `escalate` is the gateway's, which has the other model. */
+  /** `escalate` and `vote` are the gateway's: they replace whole answers. */
   readonly action: GuardAction;
   /** What the action is taken on: a flagged step, when it is complete, or a spike, at once. */
   readonly actOn: (typeof DOUBTS)[number];
@@ -67,6 +67,11 @@ export const DEFAULT_GUARD: Guard = {
   reflection: 'Wait, let me check that step.\n',
   maxRollbacks: 8,
 };
+
+/** Whether an action is taken on a flagged answer, of which every step is only marked. */
+export function replacesAnswers(action: GuardAction): action is 'escalate' | 'vote' {
+  return action === 'escalate' || action === 'vote';
+}
 
 /** Whether an action voids tokens that may have been shown: a client that cannot remove them needs `held`. */
 export function retracts(action: GuardAction): boolean {
@@ -127,7 +132,7 @@ export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): P
   return (step, { interventions, peak }) => {
     if (actOn === 'spike') return { action: 'annotate' };
     if (action === 'annotate' || action === 'stop') return { action };
-    if (action === 'escalate') return { action: 'annotate' };
+    if (replacesAnswers(action)) return { action: 'annotate' };
     if (interventions >= maxRollbacks) return { action: 'annotate' };
     if (action === 'reflect') return { action, text: reflection };
     return rollback(guard, choose, rollbackTo === 'step' ? step.from : peak);

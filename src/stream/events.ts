@@ -91,6 +91,24 @@ export interface EscalatedEvent {
   readonly verdict: Verdict;
 }
 
+/**
+ * Further answers were drawn, as the first one was flagged, and the one that most agree with is returned. If that is another
+ * one than the first, all before this event is void, and tokens and steps count from 0 again.
+ */
+export interface VotedEvent {
+  readonly type: 'generation.voted';
+  /** Answers that were written, the flagged one included. */
+  readonly answers: number;
+  /** Those that say what the returned one says; 0 if none of them says anything. */
+  readonly agreed: number;
+  /** Whether another answer than the flagged one is returned. */
+  readonly replaced: boolean;
+  /** Why an answer was not written, as a code for programs; `null` if none failed. */
+  readonly failed: string | null;
+  /** Verdict on the flagged answer. */
+  readonly verdict: Verdict;
+}
+
 export interface DoneEvent {
   readonly type: 'generation.done';
   readonly finishReason: FinishReason;
@@ -261,6 +279,7 @@ export interface ScorerMismatchEvent {
 export type GuardEvent =
   | GenerationEvent
   | EscalatedEvent
+  | VotedEvent
   | ScorerMismatchEvent
   | SpikeEvent
   | StepEvent

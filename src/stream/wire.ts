@@ -30,10 +30,8 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
       ...usageByModelFields(event),
     };
   }
-  if (event.type === 'generation.escalated') {
-    const { to, failed, guard, verdict } = event;
-    return { type, to, failed, guard, verdict: verdictFields(verdict) };
-  }
+  if (event.type === 'generation.escalated' || event.type === 'generation.voted')
+    return { type, ...fields, verdict: verdictFields(event.verdict) };
   return { type, ...fields };
 }
 

@@ -134,6 +134,22 @@ describe('an answer, event by event', () => {
     expect(failed.escalation?.failed).toBe('upstream_unreachable');
   });
 
+  it('begins anew where a vote returns another answer', () => {
+    const verdict = {
+      ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
+      ...{ unscored_tokens: 0, calibrated: true, reason: null },
+    };
+    const vote = { answers: 3, agreed: 2, replaced: true, failed: null, verdict };
+    const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];
+    const other = play(numbered([...first, { type: 'generation.voted', ...vote }, token(0, 'Five'), done]));
+    expect(answerText(other)).toBe('Five');
+    expect(other).toMatchObject({ phase: 'done', flags: [], vote });
+    const kept = { ...vote, replaced: false };
+    const same = play(numbered([...first, { type: 'generation.voted', ...kept }, done]));
+    expect(answerText(same)).toBe('So 4');
+    expect(same.vote).toEqual(kept);
+  });
+
   it.each([
     ['a token is missing', [created(), token(0, 'So'), token(2, '.')], 'token 1'],
     ['a score has no token', [created(), token(0, 'So'), score(1, 1)], 'token 1'],

@@ -47,7 +47,7 @@ describe('CompletionRecord', () => {
     const whole = new CompletionRecord();
     const known = {
       ...{ guard, tokens: [scored], steps: [stepDone], flagged: [stepFlagged] },
-      ...{ rollbacks: [done], mismatches: [mismatch], escalations: [], verdict },
+      ...{ rollbacks: [done], mismatches: [mismatch], escalations: [], votes: [], verdict },
     };
     whole.addWhole({ choices: [], flinch: known });
     expect(streamed.metadata).toEqual(known);

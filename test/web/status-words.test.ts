@@ -22,3 +22,13 @@ it.each([
   const exchange = { model: 'small', events: [], leftOut: 0 };
   expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(words);
 });
+
+it.each([
+  [true, 'small · another answer, with which 2 of 3 agree · 0 tokens · writing, scores 0 tokens behind'],
+  [false, 'small · this answer, with which 2 of 3 agree · 0 tokens · writing, scores 0 tokens behind'],
+])('says how answers have voted: %j', (replaced, words) => {
+  const vote = { answers: 3, agreed: 2, replaced, failed: null, verdict };
+  const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', vote } as const;
+  const exchange = { model: 'small', events: [], leftOut: 0 };
+  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(words);
+});

@@ -23,9 +23,13 @@ export function statusWords(
   const unscored = scored ? unscoredTokens(answer, method) : 0;
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
-  const { escalation } = answer;
-  const by = escalation ? [`${name}, flagged`, escalationWords(escalation)] : [name];
-  const parts = [...by, countTokens(answer.tokens.length)];
+  const { escalation, vote } = answer;
+  const by = [
+    escalation ? `${name}, flagged` : name,
+    escalation && escalationWords(escalation),
+    vote && voteWords(vote),
+  ];
+  const parts = [...by.filter((words) => words !== null), countTokens(answer.tokens.length)];
   if (leftOut > 0)
     parts.push(`context full, the oldest ${leftOut === 1 ? 'question' : `${leftOut} questions`} left out`);
   const rate = isOver(answer) ? tokensPerSecond(events) : null;
@@ -47,6 +51,9 @@ export function statusWords(
   if (answer.finishReason) parts.push(finishWords(answer.finishReason));
   return parts.join(' · ');
 }
+
+const voteWords = ({ answers, agreed, replaced }: NonNullable<Answer['vote']>): string =>
+  `${replaced ? 'another answer' : 'this answer'}, with which ${agreed} of ${answers} agree`;
 
 const escalationWords = ({ to, failed }: NonNullable<Answer['escalation']>): string =>
   failed === null ? `answered by ${to}` : `${to} did not answer (${failed})`;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
-import { percent, table } from '../markdown-table.js';
+import { percent } from '../markdown-table.js';
 import { peekRecords, type RunRecords, readRun, readScores } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import {
@@ -13,6 +13,8 @@ import {
   QUESTION_LENGTH,
 } from './escalation.js';
 import { escalationPlot } from './escalation-plot.js';
+import { parseShares } from './shares.js';
+import { waysTable } from './ways-table.js';
 
 interface EscalateOptions {
   readonly shares: readonly number[];
@@ -100,24 +102,7 @@ function format(
   { questions, small, large, smallTokens, largeTokens, ways }: EscalationTable,
   models: { readonly small: string; readonly large: string },
 ): string {
-  const shares = ways[0]?.points ?? [];
   const each = (tokens: number): string => (tokens / questions).toFixed(0);
-  const rows = ways.map(({ by, auroc, points }) => [
-    by,
-    formatEstimate(auroc, 2),
-    ...points.flatMap(({ accuracy, gain, overLength, closed }) => [
-      accuracy.value.toFixed(3),
-      formatEstimate(gain),
-      by === ANSWER_LENGTH ? '' : formatEstimate(overLength),
-      closed === null ? '–' : percent(closed),
-    ]),
-  ]);
-  const columns = shares.flatMap(({ share }) => [
-    `at ${percent(share)}`,
-    'more than random',
-    'than by length',
-    'of the gap',
-  ]);
   const cost = ways[0]?.points.map(
     ({ share, cost: of }) => `${percent(share)} handed on costs ${percent(of)}`,
   );
@@ -125,16 +110,8 @@ function format(
     `${questions} questions, right answers: ${models.small} ${formatEstimate(small)}, ${models.large} ${formatEstimate(large)}`,
     `tokens of an answer: ${each(smallTokens)} and ${each(largeTokens)}`,
     '',
-    table(['handed on by', 'AUROC', ...columns], rows),
+    waysTable('handed on by', ways),
     '',
     `By ${ways[0]?.by}, in tokens times parameters: ${cost?.join(', ')} of what ${models.large} alone does.`,
   ].join('\n');
-}
-
-function parseShares(text: string): number[] {
-  return text.split(',').map((each) => {
-    const share = Number(each) / 100;
-    if (each.trim() !== '' && share > 0 && share < 1) return share;
-    throw new InvalidArgumentError(`"${each}" is not a percentage above 0 and below 100.`);
-  });
 }

@@ -19,6 +19,7 @@ const metadata = z.object({
     rollbacks: z.nonoptional(shape.rollbacks),
     mismatches: z.nonoptional(shape.mismatches),
     escalations: z.nonoptional(shape.escalations),
+    votes: z.nonoptional(shape.votes),
     verdict: z.union([z.nonoptional(verdict), noVerdict]),
   }),
 });

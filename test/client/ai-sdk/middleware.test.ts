@@ -73,6 +73,7 @@ describe('flinchMiddleware', () => {
         rollbacks: [],
         mismatches: [],
         escalations: [],
+        votes: [],
         verdict,
       },
     });

@@ -87,6 +87,7 @@ const websocket: Target = {
       severalKeys: true,
       count: () => {},
       escalated: () => {},
+      voted: () => {},
       kept: new KeptAnswers(),
     });
     const live = new LiveGenerations(settings.streams, logger);

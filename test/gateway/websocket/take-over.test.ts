@@ -159,6 +159,7 @@ describe('a generation whose gateway is gone', () => {
       severalKeys: true,
       count: () => {},
       escalated: () => {},
+      voted: () => {},
       kept: new KeptAnswers(),
     });
     return { asked, live, goOn: takeOver({ models, live, logger }) };

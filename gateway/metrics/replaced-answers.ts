@@ -9,12 +9,21 @@ export const ESCALATIONS = {
   labels: { model: MODEL, outcome: ['answered', 'failed'] },
 } as const satisfies Definition;
 
-/** How often a model's answers made another one answer. */
-export class EscalationMetrics {
+export const VOTES = {
+  name: 'flinch_votes_total',
+  type: 'counter',
+  help: 'Flagged answers of a model for which further ones were drawn: another one was returned (`replaced`), or the flagged one (`kept`). Tokens of all are in `flinch_generated_tokens_total`.',
+  labels: { model: MODEL, outcome: ['replaced', 'kept'] },
+} as const satisfies Definition;
+
+/** How often flagged answers made another model answer, or were put to a vote. */
+export class ReplacedAnswerMetrics {
   readonly #escalations: Counter<'model' | 'outcome'>;
+  readonly #votes: Counter<'model' | 'outcome'>;
 
   constructor(families: Families) {
     this.#escalations = families.counter(ESCALATIONS);
+    this.#votes = families.counter(VOTES);
   }
 
   /** Shows models that name another one before that is asked. */
@@ -25,5 +34,9 @@ export class EscalationMetrics {
 
   escalated(model: string, outcome: (typeof ESCALATIONS)['labels']['outcome'][number]): void {
     this.#escalations.inc({ model, outcome });
+  }
+
+  voted(model: string, outcome: (typeof VOTES)['labels']['outcome'][number]): void {
+    this.#votes.inc({ model, outcome });
   }
 }

@@ -1,0 +1,108 @@
+import {
+  catchError,
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  forkJoin,
+  from,
+  map,
+  type Observable,
+  of,
+  tap,
+  toArray,
+} from 'rxjs';
+import { answersNeeded, elected, type Said } from '../../src/guard/vote.js';
+import type { DoneEvent, GuardEvent, Usage } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { paced } from '../../src/stream/paced.js';
+import { toApiError } from '../errors/api-error.js';
+import { type FlaggedAnswer, textOf, toldBy } from './flagged-answer.js';
+import type { Prepared } from './served-model.js';
+
+interface VoteOptions {
+  /** Most answers, the flagged one included. */
+  readonly answers: number;
+  /** Prepares a further answer to the same request; called with 1, 2, 3 … */
+  readonly prepare: (number: number) => Promise<Prepared>;
+  /** What an answer says. */
+  readonly said: (text: string) => Said;
+  /** Called with whether another answer than the flagged one is returned, and the error of one that was not written. */
+  readonly voted: (replaced: boolean, error: unknown) => void;
+}
+
+interface Answer {
+  readonly events: readonly GuardEvent[];
+  readonly said: Said;
+  readonly done: DoneEvent | null;
+}
+
+/** Ends of an answer that is not whole, or is no text. It has no vote. */
+const WITHOUT_VOTE = ['length', 'content_filter', 'tool_calls'];
+
+/**
+ * The answer that most answers agree with, in place of a flagged one (self-consistency, arXiv 2203.11171). As many further
+ * answers are drawn at once as may settle it, until no further one can change the winner (as in adaptive consistency, arXiv
+ * 2305.11860, without its prior). If one fails, those that are there decide. An answer that calls a tool stays.
+ */
+export function voted(
+  { done, verdict, text, withheld, kept }: FlaggedAnswer,
+  { answers: total, prepare, said, voted }: VoteOptions,
+  gate: FlowGate,
+): Observable<GuardEvent> {
+  const stays = from(withheld).pipe(paced(gate));
+  if (done.finishReason === 'tool_calls') return stays;
+  const saidBy = (whole: string, end: DoneEvent | null): Said =>
+    end === null || WITHOUT_VOTE.includes(end.finishReason) ? null : said(whole);
+  const answers: Answer[] = [{ events: withheld, said: saidBy(text, done), done }];
+  let failure: { readonly error: unknown } | null = null;
+
+  const drawn = (number: number): Observable<Answer | null> =>
+    defer(() => prepare(number)).pipe(
+      concatMap((prepared) => toldBy(prepared, gate)),
+      tap((event) => kept.add(event)),
+      toArray(),
+      map((events) => {
+        const last = events.at(-1);
+        const end = last?.type === 'generation.done' ? last : null;
+        return { events, said: saidBy(events.map(textOf).join(''), end), done: end };
+      }),
+      catchError((error: unknown) => {
+        failure ??= { error };
+        return of(null);
+      }),
+    );
+  const further = (): Observable<never> =>
+    defer(() => {
+      const contents = answers.map((answer) => answer.said);
+      const needed = failure ? 0 : answersNeeded(contents, total);
+      if (needed === 0) return EMPTY;
+      return forkJoin(Array.from({ length: needed }, (_, i) => drawn(answers.length + i))).pipe(
+        concatMap((round) => {
+          answers.push(...round.filter((answer) => answer !== null));
+          return further();
+        }),
+      );
+    });
+  const winner = defer(() => {
+    const { index, votes: agreed } = elected(answers.map((answer) => answer.said));
+    const replaced = index > 0;
+    voted(replaced, failure?.error ?? null);
+    const failed = failure ? toApiError(failure.error).body.code : null;
+    const vote = { answers: answers.length, agreed, replaced, failed, verdict };
+    const usages = answers.flatMap((answer) => answer.done?.usage ?? []);
+    const events = answers[index]!.events.map((event) => withGenerated(event, usages));
+    return concat(of<GuardEvent>({ type: 'generation.voted', ...vote }), from(events).pipe(paced(gate)));
+  });
+  return concat(further(), winner);
+}
+
+/** All answers were written for the one that is returned. */
+function withGenerated(event: GuardEvent, usages: readonly Usage[]): GuardEvent {
+  if (event.type !== 'generation.done') return event;
+  const generatedTokens = usages.reduce(
+    (sum, usage) => sum + (usage.generatedTokens ?? usage.completionTokens ?? 0),
+    0,
+  );
+  return { ...event, usage: { ...event.usage, generatedTokens } };
+}

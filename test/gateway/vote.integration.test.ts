@@ -1,0 +1,133 @@
+import { answerText, EMPTY_ANSWER, FlinchClient, foldAnswer } from 'flinch-client';
+import { WHOLE_FLINCH } from 'flinch-client/protocol';
+import { lastValueFrom, toArray } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { EngineModel, type Gateway, Models, startGateway } from '#gateway/index.js';
+import { policySchema } from '#gateway/policy/policy-schema.js';
+import { useFolder } from '../support/cli.js';
+import { chatBody, post, sseData } from '../support/gateway.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
+import { QUESTION } from '../support/requests.js';
+import { openShared } from '../support/shared-engines.js';
+
+const folder = useFolder();
+let gateway: Gateway;
+
+beforeAll(async () => {
+  // Every answer is doubtful to one of them, none to the other.
+  const doubtful = await openShared(await calibratedReasoner(folder.path('doubtful'), 1e-9));
+  const sure = await openShared(await calibratedReasoner(folder.path('sure'), 1e3));
+  await Promise.all([doubtful.start(), sure.start()]);
+  const small = await EngineModel.open('small', doubtful);
+  gateway = await startGateway({
+    models: new Models([small, await EngineModel.open('sure', sure)]),
+    config: { listen: { port: 0 }, log: { level: 'silent' } },
+    policies: {
+      models: { sure: { guard: policySchema.parse({ defaults: { action: 'vote' }, locked: ['action'] }) } },
+      access: { keys: [] },
+    },
+  });
+});
+afterAll(() => gateway?.close());
+
+const whole = z.object({
+  choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
+  usage: z.looseObject({ completion_tokens: z.number(), generated_tokens: z.number().optional() }),
+  flinch: z.looseObject({
+    guard: z.looseObject({ action: z.string(), delivery: z.string() }),
+    votes: z.array(z.looseObject({ answers: z.number(), agreed: z.number(), replaced: z.boolean() })),
+    verdict: z.looseObject({ flagged: z.boolean() }),
+  }),
+});
+
+/** Further answers that differ from each other. */
+const VOTE = { action: 'vote', candidates: 4, candidate_temperature: 2 } as const;
+const asked = (changes: object = {}) => chatBody({ model: 'small', seed: 4, guard: VOTE, ...changes });
+
+async function answerOf(changes: object = {}) {
+  const response = await post(gateway.url, asked(changes));
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  const body = JSON.parse(text);
+  WHOLE_FLINCH.parse(body.flinch);
+  const { flinch, choices, usage } = whole.parse(body);
+  return { flinch, text: choices[0].message.content, usage };
+}
+
+describe('a flagged answer', () => {
+  it('is put to a vote', async () => {
+    const { flinch, text, usage } = await answerOf();
+    expect(flinch.guard).toMatchObject({ action: 'vote', delivery: 'held' });
+    const [vote] = flinch.votes;
+    expect(vote?.answers).toBeGreaterThanOrEqual(3);
+    expect(vote?.agreed).toBeGreaterThanOrEqual(1);
+    expect(usage.generated_tokens).toBeGreaterThan(2 * usage.completion_tokens);
+    // The same seed, the same vote.
+    expect(await answerOf()).toMatchObject({ text, flinch: { votes: [vote] } });
+  });
+
+  it('stays where further ones agree, with its verdict', async () => {
+    const greedy = await answerOf({ guard: {} });
+    const { flinch, text } = await answerOf({ guard: { ...VOTE, candidate_temperature: 0 } });
+    expect(flinch.votes).toMatchObject([{ answers: 3, agreed: 3, replaced: false, failed: null }]);
+    expect([text, flinch.verdict.flagged]).toEqual([greedy.text, true]);
+    const metrics = await (await fetch(gateway.metricsUrl)).text();
+    expect(metrics).toMatch(/flinch_votes_total\{model="small",outcome="kept"\} [1-9]/);
+  });
+
+  it('is withheld from an event stream', async () => {
+    const data: string[] = [];
+    for await (const each of sseData(await post(gateway.url, asked({ stream: true })))) data.push(each);
+    const chunks = data.slice(0, -1).map((each) => JSON.parse(each));
+    const told = chunks.findIndex(({ flinch }) => flinch?.events?.[0]?.type === 'generation.voted');
+    expect(told).toBeGreaterThan(0);
+    expect(told).toBeLessThan(chunks.findIndex(({ flinch }) => flinch?.tokens?.length > 0));
+    const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+    expect(text).toBe((await answerOf()).text);
+  });
+
+  it('is shown at once over a WebSocket, and void if another one is returned', async () => {
+    const client = new FlinchClient({ url: gateway.url });
+    const messages = [{ role: 'user', content: QUESTION }] as const;
+    // The further answers are greedy, and so agree with each other.
+    const guard = { ...VOTE, candidate_temperature: 0 };
+    const request = { model: 'small', messages, temperature: 2, seed: 1, guard } as const;
+    const events = await lastValueFrom(client.generate(request).pipe(toArray()));
+    client.close();
+    const at = events.findIndex(({ type }) => type === 'generation.voted');
+    expect(events.slice(0, at).filter(({ type }) => type === 'token.delta').length).toBeGreaterThan(5);
+    const answer = events.reduce(foldAnswer, EMPTY_ANSWER);
+    expect(answer).toMatchObject({ phase: 'done', vote: { answers: 4, agreed: 3, replaced: true } });
+    expect(answerText(answer)).toBe((await answerOf({ guard: {}, max_tokens: undefined })).text);
+    expect(answer.steps[0]?.from).toBe(0);
+  });
+});
+
+describe('a vote', () => {
+  it('is the same in the API of responses', async () => {
+    const response = await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ model: 'small', guard: VOTE, input: QUESTION }),
+    });
+    const { flinch } = z.object({ flinch: whole.shape.flinch }).parse(JSON.parse(await response.text()));
+    expect(flinch.votes).toHaveLength(1);
+  });
+
+  it('is not held where the answer is not flagged, and may be what an operator locks', async () => {
+    const { flinch } = await answerOf({ model: 'sure', guard: {} });
+    expect(flinch).toMatchObject({ guard: { action: 'vote' }, votes: [], verdict: { flagged: false } });
+    const response = await post(gateway.url, asked({ model: 'sure', guard: { action: 'annotate' } }));
+    expect(response.status).toBe(403);
+  });
+
+  it.each([
+    [{ guard: { ...VOTE, act_on: 'spike' } }, 'guard.act_on'],
+    [{ n: 2 }, 'n'],
+    [{ guard: { ...VOTE, candidates: 17 } }, 'guard.candidates'],
+  ])('is refused with %j', async (changes, param) => {
+    const response = await post(gateway.url, asked(changes));
+    expect([response.status, JSON.parse(await response.text()).error.param]).toEqual([400, param]);
+  });
+});

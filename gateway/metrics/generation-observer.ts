@@ -30,6 +30,8 @@ export interface Observed {
   readonly held: boolean;
   /** Whether scores follow the tokens. */
   readonly scored: boolean;
+  /** A further answer to one question: its scores and steps are not counted, which would be no ordinary ones. */
+  readonly further?: boolean;
 }
 
 /**
@@ -75,10 +77,11 @@ export class GenerationObserver {
   /** Observes an event before steps are held back. */
   written(event: GuardEvent): void {
     const { guard } = this.#series;
-    const { action } = this.#observed;
+    const { action, further } = this.#observed;
+    if (event.type === 'token.delta') this.#writtenMs ??= this.#clock.now();
+    if (further) return;
     switch (event.type) {
       case 'token.delta':
-        this.#writtenMs ??= this.#clock.now();
         if (event.inserted) this.#inserted.add(event.index);
         break;
       case 'score.delta':
@@ -163,7 +166,7 @@ export class GenerationObserver {
     this.#tell({ type: 'done', event: done });
     const ms = this.#clock.now();
     const { generations, guard } = this.#series;
-    if (done.verdict) guard.verdict(done.verdict, this.#observed);
+    if (done.verdict && !this.#observed.further) guard.verdict(done.verdict, this.#observed);
     const total = this.#secondsAt(ms);
     generations.done(done, total, this.#exemplar(total));
     const tokens = done.usage.completionTokens ?? 0;
@@ -174,8 +177,8 @@ export class GenerationObserver {
   }
 
   #token(index: number): void {
-    const { held, scored } = this.#observed;
-    const timed = scored && !held;
+    const { held, scored, further } = this.#observed;
+    const timed = scored && !held && !further;
     if (!timed && this.begun) return;
     const ms = this.#clock.now();
     if (timed) {
@@ -195,7 +198,7 @@ export class GenerationObserver {
   }
 
   #lag(index: number): void {
-    if (this.#observed.held) return;
+    if (this.#observed.held || this.#observed.further) return;
     const sent = this.#sentMs.get(index);
     // Scores may come first, where a token waits for those before it.
     if (sent === undefined) this.#series.guard.lag(0, 0);

@@ -70,7 +70,7 @@ export class EngineModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { prompt, response, given, after, canRetract } = options.asked;
-    const { client = '' } = options.from ?? {};
+    const { client = '', further } = options.from ?? {};
     const { maxTokens, maxWork } = options.bounds ?? {};
     const { written } = options.listeners ?? {};
     const engine = this.#engine;
@@ -102,6 +102,7 @@ export class EngineModel implements ServedModel {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
       client,
+      further,
       canRetract,
       lag: 'wait', // writing and scoring share the machine
     });

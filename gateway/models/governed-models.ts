@@ -161,10 +161,11 @@ export class GovernedModels extends Models {
     const { candidates, candidate_temperature: own } = guardSchema.parse(guard);
     // Greedy answers would all be the same.
     const drawn = { ...request, temperature: own ?? (temperature || VOTE_TEMPERATURE) };
+    const further = { ...options, from: { ...options.from, further: true } };
     const vote = {
       answers: 1 + candidates,
       prepare: (number: number) =>
-        model.prepare({ ...drawn, ...(typeof seed === 'number' && { seed: seed + number }) }, options),
+        model.prepare({ ...drawn, ...(typeof seed === 'number' && { seed: seed + number }) }, further),
       said: saidBy(this.policies.voteOf(model.name)),
       voted: (replaced: boolean, error: unknown) =>
         this.#governing.voted(model.name, replaced, error, options.from),

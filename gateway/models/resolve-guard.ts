@@ -22,6 +22,8 @@ export interface JudgedBy {
   readonly risks: RiskModels;
   /** Client of the request. */
   readonly client: string | undefined;
+  /** Whether running estimates leave the answer out. */
+  readonly further?: boolean | undefined;
   readonly canRetract: boolean;
   /** Default for a request without `lag`, if no step waits for its verdict. */
   readonly lag: StreamGuard['lag'];
@@ -38,7 +40,7 @@ export const withWarnings = (guard: GuardInForce, more: readonly string[]): Guar
  */
 export async function guardInForce(
   asked: AskedGuard,
-  { checkpoint, risks: models, client = '', canRetract, lag }: JudgedBy,
+  { checkpoint, risks: models, client = '', further, canRetract, lag }: JudgedBy,
 ): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
   await models.refresh();
   const fields = completeGuard(guardSchema.parse(asked), METHODS, models.judge);
@@ -48,7 +50,7 @@ export async function guardInForce(
   if (!settings.enabled) return { settings, judging: null };
   const guard = guardOf(settings, canRetract, lag);
   checkGuard(guard, scoring);
-  const { risks, warnings: uncalibrated } = await models.of(scoring, client);
+  const { risks, warnings: uncalibrated } = await models.of(scoring, client, further);
   checkPromise(guard, risks);
   const useless = neverFires(guard, risks);
   if (useless !== null) models.warn(useless);

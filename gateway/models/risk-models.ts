@@ -69,11 +69,13 @@ export class RiskModels {
 
   /**
    * Risk model and warnings for one answer.
+   * @param further whether estimates leave it out
    * @throws ModelError where the model's files cannot be read any more
    */
   async of(
     scoring: AbsoluteScoring,
     client: string,
+    further = false,
   ): Promise<{ risks: RiskModel; warnings: readonly string[] }> {
     const methods = scoring.methods.toSorted();
     const key = JSON.stringify([methods, calibrationSettings(scoring, methods)]);
@@ -83,7 +85,7 @@ export class RiskModels {
     const oldest = this.#known.size > REMEMBERED ? this.#known.keys().next() : null;
     if (oldest && !oldest.done) this.#known.delete(oldest.value);
     const { warnings, with: ratedWith } = await known;
-    return { risks: ratedWith(this.#estimates.of(client, key).ofOneAnswer()), warnings };
+    return { risks: ratedWith(this.#estimates.of(client, key).ofOneAnswer(!further)), warnings };
   }
 
   /** Logs it, unless that was done before. */

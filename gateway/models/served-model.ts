@@ -78,6 +78,8 @@ export interface AskedAnswer {
 export interface Asker {
   /** Client of the request ({@link Principal.client}): running estimates learn from its requests alone. */
   readonly client?: string;
+  /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
+  readonly further?: boolean;
   /** Id of the response, for the metrics. */
   readonly responseId?: string;
   /** The trace that it belongs to. */

@@ -124,7 +124,7 @@ export class UpstreamModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { prompt, after, given } = options.asked;
-    const { client = '' } = options.from ?? {};
+    const { client = '', further = false } = options.from ?? {};
     const maxTokens = options.bounds?.maxTokens;
     if (this.#strict) checkOwn(request, options.asked);
     if (given) {
@@ -151,7 +151,7 @@ export class UpstreamModel implements ServedModel {
     }
     return prepareByLogprobs(request, options, {
       ...{ model: this.name, generations: this.#generations, capabilities, topLogprobs },
-      risks: () => this.#estimates.of(client, '').ofOneAnswer(),
+      risks: () => this.#estimates.of(client, '').ofOneAnswer(!further),
     });
   }
 

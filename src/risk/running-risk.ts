@@ -56,13 +56,17 @@ export class RunningRisk implements RiskModel {
     return among === 'all' ? null : this.#answers.get(`${method} ${statistic}`)!.rank(score);
   }
 
-  /** The same for one answer, which teaches it an eighth of what it remembers at most: no single one is the measure. */
-  ofOneAnswer(): RiskModel {
+  /**
+   * The same for one answer, which teaches it an eighth of what it remembers at most: no single one is the measure.
+   * @param teaches false: nothing
+   */
+  ofOneAnswer(teaches = true): RiskModel {
+    const most = teaches ? this.#mostOfAnswer : 0;
     const taught = new Map<RecentScores, number>();
     const rank = (recent: RecentScores, score: number): number | null => {
       const before = taught.get(recent) ?? 0;
       taught.set(recent, before + 1);
-      return recent.rank(score, before < this.#mostOfAnswer);
+      return recent.rank(score, before < most);
     };
     return {
       calibrated: () => false,

@@ -55,4 +55,12 @@ describe('RunningRisk', () => {
     risks.ofOneAnswer().ofStep('nll', 'max', 2);
     expect(risks.ofStep('nll', 'max', 1.5)).toBeLessThan(7 / 8);
   });
+
+  it('learns nothing from a further answer, which it ranks all the same', () => {
+    const risks = new RunningRisk();
+    for (let i = 0; i < 100; i++) risks.ofStep('nll', 'max', spread(i));
+    const further = risks.ofOneAnswer(false);
+    for (let i = 0; i < 100; i++) expect(further.ofStep('nll', 'max', 2)).toBe(100 / 101);
+    expect(risks.ofStep('nll', 'max', 1.5)).toBe(100 / 101);
+  });
 });

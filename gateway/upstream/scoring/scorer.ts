@@ -144,7 +144,7 @@ export class Scorer {
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
     const { prompt: raw, response, after, canRetract } = asked;
-    const { client = '' } = from ?? {};
+    const { client = '', further } = from ?? {};
     const { maxTokens, maxWork, refusesUnscored = false } = bounds ?? {};
     const { written } = listeners ?? {};
     // Responses have no ids.
@@ -153,6 +153,7 @@ export class Scorer {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
       client,
+      further,
       canRetract,
       lag: refusesUnscored ? 'wait' : 'skip',
     });

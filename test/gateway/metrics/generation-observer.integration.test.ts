@@ -96,6 +96,14 @@ describe('the times of a generation', () => {
     expect(read.sum('flinch_generations_total')).toBe(1);
   });
 
+  it('are all that is counted of a further answer', async () => {
+    for (const further of [false, true])
+      tell(observer({ further }), tokenEvent(0), scoreEvent(0, { scores: { nll: 1 } }), stepDone(0), doneEvent('stop', 1));
+    const read = await scrape();
+    expect(read.sum('flinch_generations_total')).toBe(2);
+    expect(read.sum('flinch_steps_total')).toBe(1);
+  });
+
   it('do not count what was cancelled, which is not slow', async () => {
     const left = observer();
     tell(left, 10, tokenEvent(0));

@@ -85,6 +85,8 @@ export interface Answer {
     EventOf<'generation.escalated'>,
     'type' | 'response_id' | 'offset' | 'guard'
   > | null;
+  /** Flagged steps that another model was asked to write. */
+  readonly escalatedSteps: readonly Omit<EventOf<'step.escalated'>, 'type' | 'response_id' | 'offset'>[];
   /** How further answers have voted on a flagged one; `null` if they have not. */
   readonly vote: Omit<EventOf<'generation.voted'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
@@ -96,7 +98,14 @@ export interface Answer {
 }
 
 /** Of an answer before its first token. */
-const NOTHING_YET = { tokens: [], steps: [], flags: [], rollbacks: [], mismatch: null } as const;
+const NOTHING_YET = {
+  tokens: [],
+  steps: [],
+  flags: [],
+  rollbacks: [],
+  escalatedSteps: [],
+  mismatch: null,
+} as const;
 
 export const EMPTY_ANSWER: Answer = {
   phase: 'waiting',
@@ -166,6 +175,10 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       const { type, guard, ...escalation } = own;
       if (escalation.failed !== null) return { ...answer, escalation };
       return { ...answer, ...NOTHING_YET, guard: guard ?? answer.guard, escalation };
+    }
+    case 'step.escalated': {
+      const { type, ...step } = own;
+      return { ...answer, escalatedSteps: [...answer.escalatedSteps, step] };
     }
     case 'generation.voted': {
       const { type, ...vote } = own;

@@ -20,6 +20,7 @@ export type FlinchEvent =
   | Found<'rollback.done'>
   | Found<'scorer.mismatch'>
   | Found<'generation.escalated'>
+  | Found<'step.escalated'>
   | Found<'generation.voted'>;
 
 /**
@@ -49,8 +50,8 @@ export interface FlinchMetadata {
   flagged: Found<'step.flagged'>[];
   rollbacks: Found<'rollback.done'>[];
   mismatches: Found<'scorer.mismatch'>[];
-  /** Whether another model was asked in place of the one that wrote: one event, or none. */
-  escalations: Found<'generation.escalated'>[];
+  /** Another model was asked: once for the whole answer, or for steps. */
+  escalations: (Found<'generation.escalated'> | Found<'step.escalated'>)[];
   /** How further answers have voted on a flagged one: one event, or none. */
   votes: Found<'generation.voted'>[];
   verdict: FlinchVerdict;

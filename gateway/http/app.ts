@@ -280,7 +280,7 @@ function modelObject(
     ...about,
     problem: ready ? null : problem,
     calibration: calibrations?.of(name) ?? null,
-    escalates_to: policies.escalatesTo(name),
+    escalates_to: policies.escalationOf(name)?.to ?? null,
     policy: policy && { ...describePolicy(policy), locked: Object.fromEntries(policy.locked) },
   };
   return { id: name, object: 'model', created, owned_by: 'flinch', ...(flinch && { flinch }) };

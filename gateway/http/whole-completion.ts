@@ -30,15 +30,16 @@ export interface WholeOptions {
   readonly logprobs: boolean;
 }
 
-/** Types of the events that the field `flinch` lists. */
-const LISTS = {
-  steps: 'step.done',
-  flagged: 'step.flagged',
-  rollbacks: 'rollback.done',
-  mismatches: 'scorer.mismatch',
-  escalations: 'generation.escalated',
-  votes: 'generation.voted',
-} as const;
+/** Lists in the field `flinch`, by the type of their events. */
+const LISTS: Readonly<Record<string, string>> = {
+  'step.done': 'steps',
+  'step.flagged': 'flagged',
+  'rollback.done': 'rollbacks',
+  'scorer.mismatch': 'mismatches',
+  'generation.escalated': 'escalations',
+  'step.escalated': 'escalations',
+  'generation.voted': 'votes',
+};
 
 /**
  * A completion in OpenAI's shapes as a whole, with flinch's fields beside `choices`. Events are written to
@@ -59,7 +60,7 @@ export class WholeCompletion {
   /** Tokens from the first on whose score has not come, by index; they are written with their scores. */
   readonly #waiting = new Map<number, { readonly token: TokenEvent; json: string | null }>();
   readonly #lists = new Map<string, WrittenItems>(
-    Object.values(LISTS).map((type) => [type, new WrittenItems()]),
+    Object.values(LISTS).map((name) => [name, new WrittenItems()]),
   );
   #done: DoneEvent | null = null;
 
@@ -73,7 +74,10 @@ export class WholeCompletion {
     else if (event.type === 'score.delta') this.#addScore(event);
     else if (event.type === 'upstream.delta') this.#addPassed(event);
     else if (event.type === 'generation.done') this.#done = event;
-    else this.#lists.get(event.type)?.push(JSON.stringify(eventFields(event, this.#options.vocabulary)));
+    else
+      this.#lists
+        .get(LISTS[event.type] ?? '')
+        ?.push(JSON.stringify(eventFields(event, this.#options.vocabulary)));
   }
 
   /** All of it, in parts. */
@@ -103,7 +107,7 @@ export class WholeCompletion {
     const { enabled } = this.#options.guard;
     for (const { token, json } of this.#waiting.values()) this.#tokens.push(json ?? this.#written(token));
     this.#waiting.clear();
-    const lists = Object.entries(LISTS).map(([name, type]) => [name, this.#lists.get(type)?.all]);
+    const lists = [...this.#lists].map(([name, { all }]) => [name, all]);
     const { verdict } = this.#done ?? {};
     const fields = {
       guard: this.#guard.inForce,

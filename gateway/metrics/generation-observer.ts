@@ -32,6 +32,9 @@ export interface Observed {
   readonly scored: boolean;
   /** A further answer to one question: its scores and steps are not counted, which would be no ordinary ones. */
   readonly further?: boolean;
+  /** Only its first step is asked for: it is done when no more of it is read. */
+  readonly step?: boolean;
+  readonly promptTokens?: number | null;
 }
 
 /**
@@ -52,6 +55,8 @@ export class GenerationObserver {
   readonly #sentMs = new Map<number, number>();
   /** The index of the next to go out. */
   #sent = 0;
+  /** One more than the index of the last token. */
+  #tokens = 0;
   /** The flagged step whose `step.done` is still to come: it has been counted. */
   #judged: number | null = null;
   #over = false;
@@ -69,6 +74,11 @@ export class GenerationObserver {
     this.#tell = tell;
   }
 
+  /** `null` where its scores and steps are not counted. */
+  get #guard(): ModelSeries['guard'] | null {
+    return this.#observed.further ? null : this.#series.guard;
+  }
+
   /** Whether a token has come. */
   get begun(): boolean {
     return this.#firstMs !== null;
@@ -76,23 +86,22 @@ export class GenerationObserver {
 
   /** Observes an event before steps are held back. */
   written(event: GuardEvent): void {
-    const { guard } = this.#series;
-    const { action, further } = this.#observed;
-    if (event.type === 'token.delta') this.#writtenMs ??= this.#clock.now();
-    if (further) return;
+    const guard = this.#guard;
+    const { action } = this.#observed;
     switch (event.type) {
       case 'token.delta':
+        this.#writtenMs ??= this.#clock.now();
         if (event.inserted) this.#inserted.add(event.index);
         break;
       case 'score.delta':
-        if (!this.#inserted.has(event.index)) guard.token(event);
+        if (!this.#inserted.has(event.index)) guard?.token(event);
         break;
       case 'spike.detected':
-        guard.spike(event);
+        guard?.spike(event);
         break;
       case 'step.flagged':
         this.#tell({ type: 'flagged', step: event, action: event.action });
-        guard.flagged(action, event.action);
+        guard?.flagged(action, event.action);
         this.#judge(event);
         this.#judged = event.step;
         break;
@@ -102,14 +111,14 @@ export class GenerationObserver {
           // A step that replaced a flagged one may be flagged itself; then nothing more is done about it.
           if (event.flagged) {
             this.#tell({ type: 'flagged', step: event, action: 'annotate' });
-            guard.flagged(action, 'annotate');
+            guard?.flagged(action, 'annotate');
           }
         }
         this.#judged = null;
         break;
       case 'rollback.done':
         this.#tell({ type: 'rollback', event });
-        guard.rolledBack(event.outcome);
+        guard?.rolledBack(event.outcome);
         // Another step stands there now, which has a verdict of its own.
         if (event.outcome === 'replaced') this.#judged = null;
         break;
@@ -121,7 +130,7 @@ export class GenerationObserver {
   /** Observes an event that goes to the client. */
   event(event: GuardEvent): void {
     if (!this.#observed.held) this.written(event);
-    const { guard } = this.#series;
+    const guard = this.#guard;
     switch (event.type) {
       case 'token.delta':
         this.#token(event.index);
@@ -134,10 +143,10 @@ export class GenerationObserver {
         else this.#sentMs.delete(event.index);
         break;
       case 'step.done':
-        if (event.held) guard.held(event.held.ms / 1000);
+        if (event.held) guard?.held(event.held.ms / 1000);
         break;
       case 'token.retracted':
-        guard.retracted(event.tokens);
+        guard?.retracted(event.tokens);
         for (const index of this.#sentMs.keys()) if (index >= event.from) this.#sentMs.delete(index);
         this.#sent = Math.min(this.#sent, event.from);
         break;
@@ -156,6 +165,12 @@ export class GenerationObserver {
 
   cancelled(): void {
     if (this.#over) return;
+    const { step, promptTokens = null } = this.#observed;
+    if (step && this.begun) {
+      const usage = { promptTokens, completionTokens: this.#tokens };
+      this.#done({ type: 'generation.done', finishReason: 'stop', usage });
+      return;
+    }
     this.#over = true;
     this.#tell({ type: 'cancelled' });
     this.#series.generations.cancelled();
@@ -165,8 +180,8 @@ export class GenerationObserver {
     this.#over = true;
     this.#tell({ type: 'done', event: done });
     const ms = this.#clock.now();
-    const { generations, guard } = this.#series;
-    if (done.verdict && !this.#observed.further) guard.verdict(done.verdict, this.#observed);
+    const { generations } = this.#series;
+    if (done.verdict) this.#guard?.verdict(done.verdict, this.#observed);
     const total = this.#secondsAt(ms);
     generations.done(done, total, this.#exemplar(total));
     const tokens = done.usage.completionTokens ?? 0;
@@ -177,8 +192,9 @@ export class GenerationObserver {
   }
 
   #token(index: number): void {
-    const { held, scored, further } = this.#observed;
-    const timed = scored && !held && !further;
+    const { held, scored } = this.#observed;
+    this.#tokens = index + 1;
+    const timed = scored && !held;
     if (!timed && this.begun) return;
     const ms = this.#clock.now();
     if (timed) {
@@ -198,17 +214,17 @@ export class GenerationObserver {
   }
 
   #lag(index: number): void {
-    if (this.#observed.held || this.#observed.further) return;
+    if (this.#observed.held) return;
     const sent = this.#sentMs.get(index);
     // Scores may come first, where a token waits for those before it.
-    if (sent === undefined) this.#series.guard.lag(0, 0);
-    else this.#series.guard.lag(this.#sent - 1 - index, (this.#clock.now() - sent) / 1000);
+    if (sent === undefined) this.#guard?.lag(0, 0);
+    else this.#guard?.lag(this.#sent - 1 - index, (this.#clock.now() - sent) / 1000);
     this.#sentMs.delete(index);
   }
 
   #judge(step: Rating): void {
     const exemplar = step.risk === null ? undefined : this.#exemplar(step.risk);
-    this.#series.guard.judged(this.#observed.action, step, exemplar);
+    this.#guard?.judged(this.#observed.action, step, exemplar);
   }
 
   #secondsAt(ms: number): number {

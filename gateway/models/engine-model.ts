@@ -13,7 +13,7 @@ import { givenAnswer } from './given-answer.js';
 import { followed, guardedAfter, restOf, type Settled } from './go-on.js';
 import { aboutCheckpoint } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
-import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
+import { idsOf, lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
 import type {
@@ -69,10 +69,11 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, response, given, after, canRetract } = options.asked;
+    const { prompt, response, given, begun, after, canRetract } = options.asked;
     const { client = '', further } = options.from ?? {};
     const { maxTokens, maxWork } = options.bounds ?? {};
     const { written } = options.listeners ?? {};
+    const { writeStep } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -80,10 +81,11 @@ export class EngineModel implements ServedModel {
       const scoring = { engine, promptIds, risks: this.#risks, places: this.#places };
       return givenAnswer(given, { model: this.name, guard: request.guard, ...scoring }, options);
     }
-    const { promptIds, unasked } =
+    const { promptIds: asWritten, unasked } =
       prompt === undefined
         ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }
         : await completionOf(engine, request, prompt, maxTokens);
+    const promptIds = begun === undefined ? asWritten : [...asWritten, ...(await idsOf(engine, begun))];
     const room = roomAfter(engine, promptIds);
     const asked = engine.complete({
       client,
@@ -123,7 +125,11 @@ export class EngineModel implements ServedModel {
           return guardedAfter(
             after,
             (judge) => engineBranch(engine, own, { scoring, ...judge }),
-            { ...judging, seed: asked.sampling.seed, refusesUnscored, ...(written && { written }) },
+            {
+              ...{ ...judging, seed: asked.sampling.seed, refusesUnscored },
+              ...(written && { written }),
+              ...(writeStep && { writeStep }),
+            },
             gate,
           );
         }),

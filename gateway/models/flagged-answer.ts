@@ -14,13 +14,15 @@ export interface FlaggedAnswer {
   readonly verdict: Verdict;
   /** Its text, without other parts such as reasoning. */
   readonly text: string;
+  /** Whether it calls a tool. */
+  readonly calls: boolean;
   /** What was not told of it: all of it, or the end alone. */
   readonly withheld: readonly GuardEvent[];
   /** Counts what else is kept. */
   readonly kept: KeptAnswer;
 }
 
-interface FlaggedOptions {
+export interface FlaggedOptions {
   readonly action: GuardAction;
   /** Whether nothing is told before it is settled which answer it will be. */
   readonly held: boolean;
@@ -43,9 +45,11 @@ export function unlessFlagged(own: Prepared, { action, held, keep, rest }: Flagg
         subscriber.add(() => kept.close());
         const withheld: GuardEvent[] = [];
         let text = '';
+        let calls = false;
         const told = toldBy(own, gate).pipe(
           filter((event) => {
             text += textOf(event);
+            calls ||= callsTool(event);
             if (!held && event.type !== 'generation.done') return true;
             withheld.push(event);
             kept.add(event);
@@ -56,7 +60,7 @@ export function unlessFlagged(own: Prepared, { action, held, keep, rest }: Flagg
           const done = withheld.at(-1);
           if (done?.type !== 'generation.done' || done.verdict?.flagged !== true)
             return from(withheld).pipe(paced(gate));
-          return rest({ done, verdict: done.verdict, text, withheld, kept }, gate);
+          return rest({ done, verdict: done.verdict, text, calls, withheld, kept }, gate);
         });
         subscriber.add(concat(told, others).subscribe(subscriber));
       }),
@@ -66,6 +70,13 @@ export function unlessFlagged(own: Prepared, { action, held, keep, rest }: Flagg
 /** What an event adds to the text of an answer. */
 export const textOf = (event: GuardEvent): string =>
   event.type === 'token.delta' && !event.part ? event.text : '';
+
+/** Whether an event is of a call of a tool, whatever the reason is for which its answer ends. */
+export function callsTool(event: GuardEvent): boolean {
+  if (event.type === 'upstream.delta') return event.unscored.includes('tool_calls');
+  if (event.type === 'generation.done') return event.finishReason === 'tool_calls';
+  return event.type === 'token.delta' && event.part === 'tool_calls';
+}
 
 /** The events of a model with the texts of its vocabulary. */
 export const toldBy = ({ start, vocabulary }: Prepared, gate: FlowGate): Observable<GuardEvent> =>

@@ -41,8 +41,8 @@ export function guardedAfter(
     {
       ...options,
       risks: risksAfter(after, risks),
-      policy: (step, { interventions, peak }) =>
-        policy(step, { interventions: interventions + after.interventions, peak }),
+      policy: (step, { interventions, ...context }) =>
+        policy(step, { ...context, interventions: interventions + after.interventions }),
       spikePolicy: (spike, { interventions }) =>
         spikePolicy(spike, { interventions: interventions + after.interventions }),
       ...(written && { written: (event) => isNew(after, event) && written(event) }),

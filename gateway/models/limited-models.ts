@@ -43,7 +43,7 @@ export function servedWithin(models: Models, { limits, kept, texts }: Bounds): M
     });
     const prepared = keptWithin(kept, within, {
       client: from?.client ?? '',
-      kept: asked.kept === true,
+      kept: asked.kept === true || options.writeStep !== undefined,
       written,
     });
     return texts

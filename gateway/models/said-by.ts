@@ -1,4 +1,5 @@
 import { type JsonValue, query } from 'jsonpath-rfc9535';
+import { isRecord } from '../../src/files/json.js';
 import { finalAnswer } from '../../src/guard/final-answer.js';
 import type { Said } from '../../src/guard/vote.js';
 import type { VoteConfig } from '../policy/vote-schema.js';
@@ -14,7 +15,7 @@ export function saidBy({ regex, json_path: path }: VoteConfig): (text: string) =
     const expression = new RegExp(regex, 'gu');
     return (text) => {
       const match = [...text.matchAll(expression)].at(-1);
-      return match ? (match[1] ?? match[0]).trim() : null;
+      return (match?.[1] ?? match?.[0])?.trim() || null;
     };
   }
   return path === undefined ? finalAnswer : (text) => saidAt(path, text);
@@ -25,7 +26,7 @@ function saidAt(path: string, text: string): Said {
   const trimmed = text.trim();
   const json = jsonOf(FENCED.exec(trimmed)?.[1] ?? trimmed);
   const found = json === undefined ? [] : query(json, path);
-  return found.length > 0 ? JSON.stringify(found) : null;
+  return found.length > 0 ? JSON.stringify(found, sorted) : null;
 }
 
 /** `undefined` for a text that is no JSON. */
@@ -36,3 +37,7 @@ function jsonOf(text: string): JsonValue | undefined {
     return undefined;
   }
 }
+
+/** Objects are equal whatever the order of their keys. */
+const sorted = (_: string, value: unknown): unknown =>
+  isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;

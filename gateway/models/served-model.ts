@@ -3,6 +3,7 @@ import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
 import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
+import type { StepOfOther } from '../../src/guard/policy.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
@@ -62,6 +63,8 @@ export interface AskedAnswer {
   readonly response?: ResponseRequest;
   /** The answer, which is there already: it is scored, not written. */
   readonly given?: GivenText;
+  /** Text that the answer begins with, and that the model goes on from: it is told what comes after it. */
+  readonly begun?: string;
   /** The part that stays of an answer that another gateway has begun: it is to go on from there. */
   readonly after?: Settled;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
@@ -80,6 +83,8 @@ export interface Asker {
   readonly client?: string;
   /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
   readonly further?: boolean;
+  /** Whether only the first step is read: a part of another answer, which receivers are not told of. */
+  readonly step?: boolean;
   /** Id of the response, for the metrics. */
   readonly responseId?: string;
   /** The trace that it belongs to. */
@@ -109,6 +114,8 @@ export interface PrepareOptions {
   readonly from?: Asker;
   readonly bounds?: AnswerBounds;
   readonly listeners?: AnswerListeners;
+  /** Has another model write a flagged step, on the text before it. */
+  readonly writeStep?: (text: string) => Promise<StepOfOther>;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */

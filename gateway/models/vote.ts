@@ -17,7 +17,7 @@ import type { DoneEvent, GuardEvent, Usage } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
-import { type FlaggedAnswer, textOf, toldBy } from './flagged-answer.js';
+import { callsTool, type FlaggedAnswer, textOf, toldBy } from './flagged-answer.js';
 import type { Prepared } from './served-model.js';
 
 interface VoteOptions {
@@ -37,8 +37,8 @@ interface Answer {
   readonly done: DoneEvent | null;
 }
 
-/** Ends of an answer that is not whole, or is no text. It has no vote. */
-const WITHOUT_VOTE = ['length', 'content_filter', 'tool_calls'];
+/** Ends of an answer that is not whole. It has no vote. */
+const WITHOUT_VOTE = ['length', 'content_filter'];
 
 /**
  * The answer that most answers agree with, in place of a flagged one (self-consistency, arXiv 2203.11171). As many further
@@ -46,14 +46,14 @@ const WITHOUT_VOTE = ['length', 'content_filter', 'tool_calls'];
  * 2305.11860, without its prior). If one fails, those that are there decide. An answer that calls a tool stays.
  */
 export function voted(
-  { done, verdict, text, withheld, kept }: FlaggedAnswer,
+  { done, verdict, text, calls, withheld, kept }: FlaggedAnswer,
   { answers: total, prepare, said, voted }: VoteOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   const stays = from(withheld).pipe(paced(gate));
-  if (done.finishReason === 'tool_calls') return stays;
-  const saidBy = (whole: string, end: DoneEvent | null): Said =>
-    end === null || WITHOUT_VOTE.includes(end.finishReason) ? null : said(whole);
+  if (calls) return stays;
+  const saidBy = (whole: string | null, end: DoneEvent | null): Said =>
+    whole === null || end === null || WITHOUT_VOTE.includes(end.finishReason) ? null : said(whole);
   const answers: Answer[] = [{ events: withheld, said: saidBy(text, done), done }];
   let failure: { readonly error: unknown } | null = null;
 
@@ -65,7 +65,8 @@ export function voted(
       map((events) => {
         const last = events.at(-1);
         const end = last?.type === 'generation.done' ? last : null;
-        return { events, said: saidBy(events.map(textOf).join(''), end), done: end };
+        const text = events.some(callsTool) ? null : events.map(textOf).join('');
+        return { events, said: saidBy(text, end), done: end };
       }),
       catchError((error: unknown) => {
         failure ??= { error };

@@ -6,6 +6,7 @@ import { checkScoring } from '../../src/uncertainty/settings.js';
 import { toApiError } from '../errors/api-error.js';
 import { type AskedGuard, completeGuard, guardSchema } from '../requests/guard-limits.js';
 import {
+  type Escalation,
   gatewayLevel,
   type KeyWithPolicy,
   keyLevel,
@@ -38,17 +39,17 @@ export function contradictionIn(
   const models = Object.entries(sources.models ?? {});
   const keys = [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))];
   const places = [
-    { levels: [], available: METHODS, without: undefined },
+    { levels: [], available: METHODS, model: null },
     ...models.map(([name, model]) => ({
-      ...(model.escalate === undefined && { without: name }),
+      model: { name, escalate: model.escalate },
       levels: modelLevel(name, model),
       available: model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
     })),
   ];
-  for (const { levels, available, without } of places) {
+  for (const { levels, available, model } of places) {
     for (const key of keys) {
       const all = [...gateway, ...levels, ...key];
-      const found = contradictionOf(all, available) ?? unreplaced(all, without);
+      const found = contradictionOf(all, available) ?? unreplaced(all, model);
       if (found) return found;
     }
   }
@@ -70,13 +71,26 @@ function contradictionOf(levels: readonly Level[], available: readonly Method[])
 
 /**
  * Settings with which no answer can be replaced.
- * @param model the model, where it names no other one
+ * @param model the model that they are for, or `null` for any
  */
-function unreplaced(levels: readonly Level[], model: string | undefined): Contradiction | null {
-  const defaults = mergedPolicy(levels)?.defaults;
+function unreplaced(
+  levels: readonly Level[],
+  model: { readonly name: string; readonly escalate: Escalation | undefined } | null,
+): Contradiction | null {
+  const { defaults, unscored } = mergedPolicy(levels) ?? {};
   if (!defaults?.action || !replacesAnswers(defaults.action)) return null;
-  if (defaults.action === 'escalate' && model !== undefined)
-    return { path: pathOf('action', levels), problem: `escalate: the model ${model} has no field escalate` };
+  if (defaults.action === 'escalate' && model) {
+    const { name, escalate } = model;
+    if (!escalate)
+      return { path: pathOf('action', levels), problem: `escalate: the model ${name} has no field escalate` };
+    const isBySteps = escalate.on === 'step';
+    if (isBySteps && defaults.lag === 'skip')
+      return { path: pathOf('lag', levels), problem: 'skip is not possible with escalate by steps' };
+    if (isBySteps && unscored === 'refuse') {
+      const problem = 'escalate by steps needs unscored: pass, because steps of another model are not judged';
+      return { path: pathOf('action', levels), problem };
+    }
+  }
   if (defaults.act_on !== 'spike') return null;
   return { path: pathOf('act_on', levels), problem: `spike is not possible with ${defaults.action}` };
 }

@@ -11,8 +11,15 @@ export interface PolicySources {
 
 export interface ModelWithPolicy {
   readonly guard?: PolicyConfig | undefined;
-  readonly escalate?: { readonly to: string } | undefined;
+  readonly escalate?: Escalation | undefined;
   readonly vote?: VoteConfig | undefined;
+}
+
+export interface Escalation {
+  /** Name of the other model. */
+  readonly to: string;
+  /** What it writes in place of: a flagged answer, or each flagged step. */
+  readonly on: 'answer' | 'step';
 }
 
 export interface KeyWithPolicy {
@@ -61,10 +68,10 @@ export class Policies {
     ]);
   }
 
-  /** Model that answers in place of a flagged answer of this one; `null` if there is none. */
-  escalatesTo(model: string): string | null {
+  /** The model that is asked where an answer or a step of this one is flagged; `null` if there is none. */
+  escalationOf(model: string): Escalation | null {
     const { models = {} } = this.#sources;
-    return (Object.hasOwn(models, model) ? models[model]?.escalate?.to : undefined) ?? null;
+    return (Object.hasOwn(models, model) ? models[model]?.escalate : undefined) ?? null;
   }
 
   /** How it is found what answers of a model say, for votes. */
@@ -75,7 +82,7 @@ export class Policies {
 
   /** Models that name another one. */
   get escalating(): readonly string[] {
-    return Object.keys(this.#sources.models ?? {}).filter((model) => this.escalatesTo(model) !== null);
+    return Object.keys(this.#sources.models ?? {}).filter((model) => this.escalationOf(model) !== null);
   }
 
   /** All that requests for a model may have: that of keys without a policy of their own first, if there is one. */

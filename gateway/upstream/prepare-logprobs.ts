@@ -20,7 +20,14 @@ import { logprobGuard, withoutRollbacks } from './scoring/logprob-guard.js';
 import { alternativesFor, methodsOf } from './scoring/logprob-scores.js';
 import type { Writing } from './scoring/scorer.js';
 import type { UpstreamGenerations } from './servers/upstream-generations.js';
-import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
+import {
+  begunOf,
+  invalid,
+  requestAfter,
+  requestOf,
+  tells,
+  topLogprobsWarnings,
+} from './servers/upstream-request.js';
 import type { UpstreamServer } from './servers/upstream-server.js';
 import { chunksOf } from './servers/verbatim.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
@@ -52,6 +59,7 @@ export function prepareByLogprobs(
   const { client = '' } = options.from ?? {};
   const { maxTokens, refusesUnscored } = options.bounds ?? {};
   const { written } = options.listeners ?? {};
+  const { writeStep } = options;
   const lowered = topLogprobsWarnings(request, topLogprobs);
   const echoes = prompt !== undefined && request.echo === true;
   const available = echoes ? [] : methodsOf(capabilities);
@@ -68,6 +76,11 @@ export function prepareByLogprobs(
     ),
   };
   const asked = requestAfter(all, after);
+  if (all.begun && !generations.goesOn(all))
+    throw invalid(
+      'guard.action',
+      `escalate requires an upstream that can continue a text; ${model} has none`,
+    );
   // A guard without any method still has a verdict: unknown.
   if (request.guard.enabled === false && asItComes) {
     const whole = options.asked.stream === false && !response;
@@ -87,7 +100,8 @@ export function prepareByLogprobs(
         ),
     };
   }
-  const resumes = settings.enabled && retracts(settings.action) && !response;
+  const redraws = settings.enabled && (writeStep !== undefined || retracts(settings.action));
+  const resumes = redraws && !response;
   const begun = begunOf(prompt, capabilities);
   if (resumes) generations.checkContinues(settings, begun);
   const goesOn = after && { goesOn: generations.goesOn(asked) };
@@ -128,7 +142,11 @@ export function prepareByLogprobs(
   const scoring = scoringOf(settings.methods, settings.scoring);
   checkScoring(scoring);
   checkGuard(guard, scoring);
-  const judging = { scoring, guard, risks, seed, refusesUnscored, ...(written && { written }) };
+  const judging = {
+    ...{ scoring, guard, risks, seed, refusesUnscored },
+    ...(written && { written }),
+    ...(writeStep && { writeStep }),
+  };
   return {
     ...prepared,
     ...goesOn,
@@ -136,6 +154,7 @@ export function prepareByLogprobs(
     guard: withoutRollbacks(
       { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
       asked,
+      redraws,
     ),
     start: (gate) =>
       generate((open, dispensable) => guardedAfter(after, open, { ...judging, dispensable }, gate)),

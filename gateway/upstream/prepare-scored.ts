@@ -16,6 +16,8 @@ interface ScoredAsking {
   readonly seed: GenerationFields['seed'];
   readonly client: string;
   readonly after: Settled | undefined;
+  /** Whether another model may write steps of it. */
+  readonly escalates: boolean;
 }
 
 /**
@@ -25,7 +27,7 @@ interface ScoredAsking {
 export function prepareScored(
   whole: UpstreamRequest,
   scored: ScoredResponse,
-  { model, generations, seed: given, client, after }: ScoredAsking,
+  { model, generations, seed: given, client, after, escalates }: ScoredAsking,
 ): Prepared {
   const { guard, promptIds, prompt, vocabulary, start } = scored;
   const asked = requestAfter(whole, after, prompt);
@@ -33,7 +35,8 @@ export function prepareScored(
     ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
     ...(prompt !== null && { prompt }),
   };
-  const resumes = retracts(guard.action) && !asked.isResponse;
+  const redraws = escalates || retracts(guard.action);
+  const resumes = redraws && !asked.isResponse;
   if (resumes) generations.checkContinues(guard, begun);
   const suits = (server: UpstreamServer): boolean =>
     tells(server, asked.topLogprobs) &&
@@ -48,7 +51,7 @@ export function prepareScored(
     }),
     vocabulary,
     promptTokens: promptIds?.length ?? null,
-    guard: withoutRollbacks(guard, asked),
+    guard: withoutRollbacks(guard, asked, redraws),
     start: (gate) =>
       generations.start({ asked, suits, topLogprobs: asked.topLogprobs, client }, (writing) =>
         start({ ...writing, request: asked, seed }, gate),

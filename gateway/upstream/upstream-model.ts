@@ -146,7 +146,14 @@ export class UpstreamModel implements ServedModel {
       return prepareScored(
         { ...whole, ...length, topLogprobs },
         { ...scored, guard },
-        { model: this.name, generations: this.#generations, seed: request.seed, client, after },
+        {
+          model: this.name,
+          generations: this.#generations,
+          seed: request.seed,
+          client,
+          after,
+          escalates: options.writeStep !== undefined,
+        },
       );
     }
     return prepareByLogprobs(request, options, {

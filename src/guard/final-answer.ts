@@ -11,7 +11,7 @@ const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
  */
 export function finalAnswer(text: string): Said {
   const boxed = lastBoxed(text);
-  if (boxed !== null) return numberOf(boxed) ?? boxed.replace(/\s+/g, '');
+  if (boxed !== null) return numberOf(boxed) ?? (boxed.replace(/\s+/g, '') || null);
   const last = text.match(NUMBER)?.at(-1);
   if (last !== undefined) return numberOf(last) ?? last;
   const line = text.trim().split('\n').at(-1) ?? '';
@@ -32,8 +32,10 @@ function lastBoxed(text: string): string | null {
   return null;
 }
 
-/** `1,000.0` is 1000. */
+/** `1,000.0` is 1000; a number with more digits than fit stays as it is. */
 function numberOf(text: string): string | null {
-  const plain = THOUSANDS.test(text) ? text.replaceAll(',', '') : text.trim();
-  return plain !== '' && Number.isFinite(Number(plain)) ? String(Number(plain)) : null;
+  const plain = text.trim();
+  const digits = THOUSANDS.test(plain) ? plain.replaceAll(',', '') : plain;
+  const number = Number(digits);
+  return digits !== '' && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? String(number) : null;
 }

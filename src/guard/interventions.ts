@@ -6,7 +6,7 @@ import { type Attempt, type Followed, readCandidate, readRest, summaryOf } from 
 import type { Branch } from './branch.js';
 import type { Continuation, Place } from './continuation.js';
 import { EventReader } from './event-reader.js';
-import type { Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
+import type { Escalation, Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export interface InterveneOptions {
   readonly policy: Policy;
@@ -30,8 +30,9 @@ export class Interventions {
   readonly #open = new Set<Followed>();
   /** The latest of each token of the steps that are not settled. */
   readonly #scores = new Map<number, ScoreEvent>();
-  /** Tokens that have been emitted and not retracted. */
+  /** Tokens that have been emitted and not retracted, and their texts. */
   #tokens = 0;
+  readonly #texts: string[] = [];
   /** Tokens written for branches that are closed. */
   #written = 0;
   #interventions = 0;
@@ -75,7 +76,10 @@ export class Interventions {
   }
 
   #pass(event: GuardEvent): void {
-    if (event.type === 'token.delta') this.#tokens = event.index + 1;
+    if (event.type === 'token.delta') {
+      this.#tokens = event.index + 1;
+      this.#texts[event.index] = event.part ? '' : event.text;
+    }
     if (event.type === 'score.delta') this.#scores.set(event.index, event);
     this.#emit(event);
   }
@@ -113,7 +117,8 @@ export class Interventions {
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
-      const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
+      const text = this.#texts.slice(0, step.from).join('');
+      const asked = await this.#options.policy(step, { interventions: this.#interventions, peak, text });
       const intervention = fitting(asked, step, current.branch);
       this.#flag(step, intervention.action);
       if (intervention.action === 'stop') return this.#stop();
@@ -124,6 +129,7 @@ export class Interventions {
       }
       if (intervention.action === 'reflect')
         return this.#reflect(step, requestAfter(step, intervention.text), current);
+      if (intervention.action === 'escalate') return this.#escalate(step, intervention, current);
     }
     this.#conclude(step);
     return current;
@@ -146,6 +152,29 @@ export class Interventions {
     }
     this.#conclude(step);
     return next ?? current;
+  }
+
+  /** Puts the step of another model in the place of a flagged one. The branch waits for it. */
+  async #escalate(step: StepEvent, { write }: Escalation, current: Followed): Promise<Followed> {
+    const { branch } = current;
+    const { step: number, from } = step;
+    this.#interventions += 1;
+    const resume = current.gate.hold();
+    const { to, failed, text: insert } = await write();
+    const place = { keep: from, step: number, from };
+    const fits = insert !== '' && branch.fits(from, insert);
+    const next = fits
+      ? await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }))
+      : null;
+    resume();
+    this.#emit({ type: 'step.escalated', step: number, to, failed, replaced: next !== null });
+    if (next) {
+      this.#leaveOthers(next);
+      this.#retract(from);
+      return next;
+    }
+    this.#conclude(step);
+    return current;
   }
 
   /** @param read the version of the branch itself, which then waits */
@@ -249,6 +278,7 @@ export class Interventions {
   #retract(from: number): void {
     if (this.#tokens > from) this.#emit({ type: 'token.retracted', from, tokens: this.#tokens - from });
     this.#tokens = Math.min(this.#tokens, from);
+    this.#texts.length = this.#tokens;
     for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
   }
 
@@ -292,11 +322,20 @@ export class Interventions {
 
 /** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
-  const fits =
-    intervention.action === 'rollback'
-      ? branch.fits(intervention.from, '')
-      : intervention.action !== 'reflect' || branch.fits(step.to, requestAfter(step, intervention.text));
-  return fits ? intervention : { action: 'annotate' };
+  return fits(intervention, step, branch) ? intervention : { action: 'annotate' };
+}
+
+function fits(intervention: Intervention, step: StepEvent, branch: Branch): boolean {
+  switch (intervention.action) {
+    case 'rollback':
+      return branch.fits(intervention.from, '');
+    case 'reflect':
+      return branch.fits(step.to, requestAfter(step, intervention.text));
+    case 'escalate':
+      return branch.fits(step.from, '');
+    default:
+      return true;
+  }
 }
 
 /** Request on a line of its own, or at least separated by white space. */

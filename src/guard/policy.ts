@@ -27,16 +27,35 @@ export type Intervention =
       readonly action: 'reflect';
       /** Text that is put after the step, such as a request to check it. */
       readonly text: string;
+    }
+  | {
+      readonly action: 'escalate';
+      /** Has another model write the step. */
+      readonly write: () => Promise<StepOfOther>;
     };
+
+/** A step that another model was asked for. */
+export interface StepOfOther {
+  /** Name of that model. */
+  readonly to: string;
+  /** Code of the error for which there is none, or `null`. */
+  readonly failed: string | null;
+  /** Empty with `failed`. */
+  readonly text: string;
+}
+
+export type Escalation = Extract<Intervention, { action: 'escalate' }>;
 
 export type Rollback = Extract<Intervention, { action: 'rollback' }>;
 
 /** Information for a policy, in addition to the step. */
 export interface PolicyContext {
-  /** Rollbacks and reflections of this response so far. */
+  /** Rollbacks, reflections and escalated steps of this response so far. */
   readonly interventions: number;
   /** The token of the step that scored highest. */
   readonly peak: number;
+  /** Text of the response before the step. */
+  readonly text: string;
 }
 
 /**
@@ -55,4 +74,4 @@ export type Policy = (step: StepEvent, context: PolicyContext) => Intervention |
 export type SpikePolicy = (
   spike: SpikeEvent,
   context: Pick<PolicyContext, 'interventions'>,
-) => Exclude<Intervention, { action: 'reflect' }>;
+) => Exclude<Intervention, { action: 'reflect' | 'escalate' }>;

@@ -13,6 +13,8 @@ it.each([
   ['\\boxed{1,000}', '1000'],
   ['The box \\boxed{12 is open', '12'],
   ['First.\nThe answer is Paris.\n', 'answer paris'],
+  ['\\boxed{}', null],
+  ['\\boxed{90071992547409931}', '90071992547409931'],
   ['', null],
   ['…', null],
 ])('of %j is %j', (text, said) => {

@@ -315,9 +315,7 @@ describe('intervene', () => {
 
   it('draws anew from a token within the step', async () => {
     const root = new ScriptedBranch(WRONG, ({ keep }) => [[`from ${keep}.`, 0.1]]);
-    const events = await collect(root, (step, { peak, interventions }) =>
-      rollback({ from: peak })(step, { peak, interventions }),
-    );
+    const events = await collect(root, (step, context) => rollback({ from: context.peak })(step, context));
     expect(finalText(events)).toBe('A. B. from 3.');
   });
 
@@ -358,6 +356,58 @@ describe('intervene', () => {
     ]);
   });
 
+  it('puts the step of another model in the place of a flagged one', async () => {
+    const asked: Continuation[] = [];
+    const texts: string[] = [];
+    const root = new ScriptedBranch(WRONG, (continuation) => {
+      asked.push(continuation);
+      return [
+        ['Other. ', 0],
+        ['D.', 0.1],
+      ];
+    });
+    const events = await collect(root, (_, { text }) => {
+      texts.push(text);
+      return { action: 'escalate', write: async () => ({ to: 'large', failed: null, text: 'Other. ' }) };
+    });
+    expect(finalText(events)).toBe('A. Other. D.');
+    expect(texts).toEqual(['A. ']);
+    expect(asked).toMatchObject([{ keep: 2, step: 1, from: 2, insert: 'Other. ' }]);
+    expect(kinds(events)).toEqual([
+      ...['step.done', 'step.flagged', 'step.escalated', 'token.retracted'],
+      ...['step.done', 'step.done', 'generation.done'],
+    ]);
+    expect(events.find(({ type }) => type === 'step.escalated')).toEqual({
+      ...{ type: 'step.escalated', step: 1, to: 'large', failed: null, replaced: true },
+    });
+  });
+
+  it.each([
+    ['fails', { failed: 'upstream_unreachable', text: '' }],
+    ['has nothing to say', { failed: null, text: '' }],
+    ['has too much to say', { failed: null, text: 'Other. ' }],
+  ])('leaves a step to which another model %s', async (_, how) => {
+    const root = new ScriptedBranch(WRONG);
+    root.fits = (_keep, insert) => insert === '';
+    const write = async () => ({ to: 'large', ...how });
+    const events = await collect(root, () => ({ action: 'escalate', write }));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(kinds(events)).not.toContain('token.retracted');
+    expect(events.filter(({ type }) => type === 'step.done')).toHaveLength(3);
+    expect(events.find(({ type }) => type === 'step.escalated')).toMatchObject({
+      ...{ failed: how.failed, replaced: false },
+    });
+  });
+
+  it('asks no other model where the branch cannot go on', async () => {
+    const root = new ScriptedBranch(WRONG);
+    root.fits = () => false;
+    const write = async () => expect.unreachable('it was asked');
+    const events = await collect(root, () => ({ action: 'escalate', write }));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
+  });
+
   it('asks for no check that leaves no room to answer', async () => {
     const events = await collect(new ScriptedBranch(WRONG), () => ({
       action: 'reflect',
@@ -376,8 +426,8 @@ describe('intervene', () => {
           ]
         : [['D.', 0.1]];
     });
-    const events = await collect(root, (step, { peak, interventions }) =>
-      rollback({ from: peak, choose: () => 1 })(step, { peak, interventions }),
+    const events = await collect(root, (step, context) =>
+      rollback({ from: context.peak, choose: () => 1 })(step, context),
     );
     expect(finalText(events)).toBe('A. B. better D.');
     expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([

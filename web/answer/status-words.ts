@@ -23,11 +23,12 @@ export function statusWords(
   const unscored = scored ? unscoredTokens(answer, method) : 0;
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
-  const { escalation, vote } = answer;
+  const { escalation, escalatedSteps, vote } = answer;
   const by = [
     escalation ? `${name}, flagged` : name,
     escalation && escalationWords(escalation),
     vote && voteWords(vote),
+    stepsWords(escalatedSteps),
   ];
   const parts = [...by.filter((words) => words !== null), countTokens(answer.tokens.length)];
   if (leftOut > 0)
@@ -54,6 +55,19 @@ export function statusWords(
 
 const voteWords = ({ answers, agreed, replaced }: NonNullable<Answer['vote']>): string =>
   `${replaced ? 'another answer' : 'this answer'}, with which ${agreed} of ${answers} agree`;
+
+/** How many steps other models have written, or not; `null` if none was asked. */
+function stepsWords(steps: Answer['escalatedSteps']): string | null {
+  const words = new Map<string, number>();
+  for (const { to, failed, replaced } of steps) {
+    const how = replaced
+      ? `written by ${to}`
+      : `not written by ${to}${failed === null ? '' : ` (${failed})`}`;
+    words.set(how, 1 + (words.get(how) ?? 0));
+  }
+  const parts = [...words].map(([how, count]) => `${count === 1 ? '1 step' : `${count} steps`} ${how}`);
+  return parts.length === 0 ? null : parts.join(', ');
+}
 
 const escalationWords = ({ to, failed }: NonNullable<Answer['escalation']>): string =>
   failed === null ? `answered by ${to}` : `${to} did not answer (${failed})`;

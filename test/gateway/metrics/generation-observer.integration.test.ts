@@ -98,10 +98,28 @@ describe('the times of a generation', () => {
 
   it('are all that is counted of a further answer', async () => {
     for (const further of [false, true])
-      tell(observer({ further }), tokenEvent(0), scoreEvent(0, { scores: { nll: 1 } }), stepDone(0), doneEvent('stop', 1));
+      tell(
+        observer({ further }),
+        tokenEvent(0),
+        scoreEvent(0, { scores: { nll: 1 } }),
+        stepDone(0),
+        doneEvent('stop', 1),
+      );
     const read = await scrape();
     expect(read.sum('flinch_generations_total')).toBe(2);
     expect(read.sum('flinch_steps_total')).toBe(1);
+  });
+
+  it('count a step of which no more is read as done', async () => {
+    const step = observer({ step: true, promptTokens: 7 });
+    tell(step, tokenEvent(0), tokenEvent(1));
+    step.cancelled();
+    // Of one that has not begun, nothing is known.
+    observer({ step: true }).cancelled();
+    const read = await scrape();
+    expect(read.sum('flinch_generations_total', { outcome: 'stop' })).toBe(1);
+    expect(read.sum('flinch_generations_total', { outcome: 'cancelled' })).toBe(1);
+    expect(read.sum('flinch_generated_tokens_total')).toBe(2);
   });
 
   it('do not count what was cancelled, which is not slow', async () => {

@@ -9,6 +9,7 @@ describe('what an answer says', () => {
     expect(saidBy({ regex: '[A-D](?=\\.)' })('It is B.')).toBe('B');
     // A group that takes no part in the match.
     expect(saidBy({ regex: 'yes( really)?' })('yes')).toBe('yes');
+    expect(saidBy({ regex: 'Answer:(.*)' })('Answer: ')).toBeNull();
   });
 
   it('is the value at a path of JSON, in a block or not', () => {
@@ -16,6 +17,8 @@ describe('what an answer says', () => {
     const json = '{"why": "…", "result": {"value": [1, "a"]}}';
     const said = '[[1,"a"]]';
     expect([json, ` \`\`\`json\n${json}\n\`\`\`\n`].map(at)).toEqual([said, said]);
+    const whole = saidBy({ json_path: '$' });
+    expect(whole('{"a": 1, "b": {"d": 2, "c": 3}}')).toBe(whole('{"b": {"c": 3, "d": 2}, "a": 1}'));
     expect(['{"result": {}}', 'no JSON', `${json} and more`].map(at)).toEqual([null, null, null]);
   });
 

@@ -27,13 +27,16 @@ interface Scripted {
   /** After its text. */
   readonly error?: ApiError;
   readonly flagged?: boolean;
+  /** Whether a token of a tool call comes after its text. */
+  readonly call?: boolean;
 }
 
 /** One token of text, and one of reasoning that a vote must not read. */
-const answer = ({ text, finish = 'stop', error, flagged = true }: Scripted): Prepared => {
+const answer = ({ text, finish = 'stop', error, flagged = true, call = false }: Scripted): Prepared => {
   const verdict = { ...FLAGGED, flagged };
   const reasoning = tokenEvent(1, { text: '99', part: 'reasoning' });
-  const tokens = [tokenEvent(0, { text }), reasoning];
+  const called = call ? [tokenEvent(2, { text: '', part: 'tool_calls' })] : [];
+  const tokens = [tokenEvent(0, { text }), reasoning, ...called];
   return prepared(() =>
     error
       ? new Observable((subscriber) => subscriber.error(error))
@@ -165,7 +168,7 @@ it('ends all answers when the client leaves', async () => {
   const kept = new KeptAnswers().open('', () => {});
   const { verdict } = flagged;
   const subscription = voted(
-    { done: flagged, verdict, text: '1', withheld: [flagged], kept },
+    { done: flagged, verdict, text: '1', calls: false, withheld: [flagged], kept },
     options,
     new FlowGate(),
   ).subscribe();

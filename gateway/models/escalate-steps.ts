@@ -1,0 +1,107 @@
+import { finalize, lastValueFrom, map, Observable, ReplaySubject, takeUntil } from 'rxjs';
+import type { StepOfOther } from '../../src/guard/policy.js';
+import { TokenSteps } from '../../src/steps/token-steps.js';
+import type { GuardEvent, Usage } from '../../src/stream/events.js';
+import { FlowGate } from '../../src/stream/flow-gate.js';
+import { toApiError } from '../errors/api-error.js';
+import type { Prepared } from './served-model.js';
+
+interface EscalateStepsOptions {
+  /** The model whose steps are flagged, and the one that writes them in its place. */
+  readonly of: string;
+  readonly to: string;
+  /** Prepares the rest of the answer by the other model, after a text. */
+  readonly prepare: (begun: string) => Promise<Prepared>;
+  /** Called with the error for which the other model does not write a step, or with `null` if it does. */
+  readonly escalated: (error: unknown) => void;
+}
+
+/** Flagged steps of one answer that another model writes. */
+export class EscalatedSteps {
+  readonly #options: EscalateStepsOptions;
+  /** The client has left, or the answer is over. */
+  readonly #over = new ReplaySubject<void>(1);
+  #isOver = false;
+  #asked = false;
+  #promptTokens: number | null = 0;
+  #completionTokens = 0;
+
+  constructor(options: EscalateStepsOptions) {
+    this.#options = options;
+  }
+
+  /** The step that the other model writes on a text. */
+  async write(begun: string): Promise<StepOfOther> {
+    const { to, prepare, escalated } = this.#options;
+    try {
+      const prepared = await prepare(begun);
+      this.#asked = true;
+      const tokens = this.#promptTokens;
+      const { promptTokens } = prepared;
+      this.#promptTokens = tokens === null || promptTokens === null ? null : tokens + promptTokens;
+      const text = await lastValueFrom(
+        firstStep(prepared, () => {
+          this.#completionTokens += 1;
+        }).pipe(takeUntil(this.#over)),
+        { defaultValue: '' },
+      );
+      if (!this.#isOver) escalated(null);
+      // The next token brings its own space.
+      return { to, failed: null, text: text.replace(/[^\S\n]+$/, '') };
+    } catch (error) {
+      if (!this.#isOver) escalated(error);
+      return { to, failed: toApiError(error).body.code, text: '' };
+    }
+  }
+
+  /** The answer with the usage of both models. */
+  in(answer: Prepared): Prepared {
+    const { goesOn: _, ...prepared } = answer;
+    const { of: name, to } = this.#options;
+    const withUsage = (event: GuardEvent): GuardEvent => {
+      if (event.type !== 'generation.done' || !this.#asked) return event;
+      const other: Usage = { promptTokens: this.#promptTokens, completionTokens: this.#completionTokens };
+      return { ...event, usageByModel: { [name]: event.usage, [to]: other } };
+    };
+    return {
+      ...prepared,
+      guard: { ...answer.guard, action: 'escalate' },
+      start: (gate) =>
+        answer.start(gate).pipe(
+          map(withUsage),
+          finalize(() => {
+            this.#isOver = true;
+            this.#over.next();
+          }),
+        ),
+    };
+  }
+}
+
+/**
+ * The first step of a text, once it is complete; what comes after it is not awaited.
+ * @param counted called for each token that is read
+ */
+function firstStep({ start }: Prepared, counted: () => void): Observable<string> {
+  return new Observable((subscriber) => {
+    const steps = new TokenSteps();
+    let text = '';
+    const tell = (step: string): void => {
+      subscriber.next(step);
+      subscriber.complete();
+    };
+    subscriber.add(
+      start(new FlowGate()).subscribe({
+        next: (event) => {
+          if (event.type !== 'token.delta' || event.part) return;
+          counted();
+          text += event.text;
+          const [first] = steps.push(event.text);
+          if (first) tell(first.text);
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => tell(text),
+      }),
+    );
+  });
+}

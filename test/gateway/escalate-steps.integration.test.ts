@@ -1,0 +1,173 @@
+import { answerText, EMPTY_ANSWER, FlinchClient, foldAnswer } from 'flinch-client';
+import { WHOLE_FLINCH } from 'flinch-client/protocol';
+import { lastValueFrom, toArray } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import { useFolder } from '../support/cli.js';
+import { chatBody, post, sseData } from '../support/gateway.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
+import { QUESTION } from '../support/requests.js';
+import { openShared } from '../support/shared-engines.js';
+import { upstreamConfig } from '../support/upstream-server.js';
+
+const folder = useFolder();
+let gateway: Gateway;
+const upstreams: { close(): Promise<void> }[] = [];
+
+const renamed = (model: ServedModel, name: string): ServedModel => ({
+  ...{ name, status: () => model.status(), inside: model.inside, about: model.about },
+  prepare: async (request, options) => ({
+    ...(await model.prepare({ ...request, model: model.name }, options)),
+    model: name,
+  }),
+});
+
+beforeAll(async () => {
+  // Every step is doubtful to one of them, none to the other.
+  const doubtful = await openShared(await calibratedReasoner(folder.path('doubtful'), 1e-9));
+  const sure = await openShared(await calibratedReasoner(folder.path('sure'), 1e3));
+  await Promise.all([doubtful.start(), sure.start()]);
+  const small = await EngineModel.open('small', doubtful);
+  const large = await EngineModel.open('large', sure);
+  const dead = openUpstreamModel('dead', upstreamConfig(['http://127.0.0.1:9/v1'], { retries: 0 }));
+  upstreams.push(dead);
+  gateway = await startGateway({
+    models: new Models([small, large, renamed(small, 'beside-dead'), renamed(large, 'unsure'), dead]),
+    config: { listen: { port: 0 }, log: { level: 'silent' } },
+    policies: {
+      models: {
+        small: { escalate: { to: 'large', on: 'step' } },
+        'beside-dead': { escalate: { to: 'dead', on: 'step' } },
+      },
+      access: { keys: [] },
+    },
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await Promise.all(upstreams.map((each) => each.close()));
+});
+
+const whole = z.object({
+  choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
+  usage: z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() }),
+  flinch: z.looseObject({
+    guard: z.looseObject({ action: z.string(), delivery: z.string(), lag: z.string() }),
+    flagged: z.array(z.looseObject({ step: z.number(), action: z.string() })),
+    escalations: z.array(z.looseObject({ step: z.number(), to: z.string(), failed: z.string().nullable() })),
+    tokens: z.array(z.looseObject({ inserted: z.boolean().optional() })),
+    steps: z.array(z.looseObject({ text: z.string(), flagged: z.boolean() })),
+    verdict: z.looseObject({ flagged: z.boolean().nullable() }),
+    usage_by_model: z
+      .record(z.string(), z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() }))
+      .optional(),
+  }),
+});
+
+const ESCALATE = { action: 'escalate', max_rollbacks: 2 } as const;
+const asked = (changes: object = {}) => chatBody({ model: 'small', guard: ESCALATE, ...changes });
+
+async function answerOf(changes: object = {}) {
+  const response = await post(gateway.url, asked(changes));
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  const body = JSON.parse(text);
+  WHOLE_FLINCH.parse(body.flinch);
+  const { flinch, choices, usage } = whole.parse(body);
+  return { flinch, text: choices[0].message.content, usage };
+}
+
+describe('a flagged step', () => {
+  it('is written by the other model, and the first one goes on', async () => {
+    // Of the same weights, and so of the same words, as it is asked to be greedy.
+    const plain = await answerOf({ model: 'large', guard: {} });
+    const { flinch, text, usage } = await answerOf();
+    expect(text).toBe(plain.text);
+    expect(flinch.guard).toMatchObject({ action: 'escalate', delivery: 'held', lag: 'wait' });
+    const told = { to: 'large', failed: null };
+    expect(flinch.escalations).toMatchObject([
+      { step: 0, ...told },
+      { step: 1, ...told },
+    ]);
+    // As many as the guard may, then they are marked; those of the other model are not judged.
+    expect(flinch.flagged.slice(0, 3).map(({ step, action }) => [step, action])).toEqual([
+      [0, 'escalate'],
+      [1, 'escalate'],
+      [2, 'annotate'],
+    ]);
+    const inserted = flinch.tokens.filter((token) => token.inserted).length;
+    const { small, large } = flinch.usage_by_model ?? {};
+    expect(small).toMatchObject({ completion_tokens: usage.completion_tokens });
+    expect(large?.completion_tokens).toBeGreaterThanOrEqual(inserted);
+    expect(inserted).toBeGreaterThan(5);
+    // Its prompt is the question, and then the question with what came before the step.
+    expect(large?.prompt_tokens).toBeGreaterThan(2 * usage.prompt_tokens);
+  });
+
+  it('is replaced before it is sent, in an event stream', async () => {
+    const data: string[] = [];
+    for await (const each of sseData(await post(gateway.url, asked({ stream: true })))) data.push(each);
+    const chunks = data.slice(0, -1).map((each) => JSON.parse(each));
+    const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+    expect(text).toBe((await answerOf()).text);
+    const types = chunks.flatMap(({ flinch }) =>
+      (flinch?.events ?? []).map(({ type }: { type: string }) => type),
+    );
+    expect(types.filter((type) => type === 'step.escalated')).toHaveLength(2);
+  });
+
+  it('is void over a WebSocket, once the other one comes', async () => {
+    const client = new FlinchClient({ url: gateway.url });
+    const messages = [{ role: 'user', content: QUESTION }] as const;
+    const request = { model: 'small', messages, temperature: 0, guard: ESCALATE } as const;
+    const events = await lastValueFrom(client.generate(request).pipe(toArray()));
+    client.close();
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf('token.retracted')).toBeGreaterThan(types.indexOf('step.escalated'));
+    const answer = events.reduce(foldAnswer, EMPTY_ANSWER);
+    expect(answer.escalatedSteps).toHaveLength(2);
+    expect(answerText(answer)).toBe((await answerOf({ max_tokens: undefined })).text);
+    expect(answer.tokens.filter(({ inserted }) => inserted).length).toBeGreaterThan(5);
+  });
+
+  it('stays where the other model does not answer', async () => {
+    const { flinch, text } = await answerOf({ model: 'beside-dead' });
+    expect(text).toBe((await answerOf({ model: 'large', guard: {} })).text);
+    expect(flinch.escalations).toMatchObject([
+      { step: 0, to: 'dead', failed: 'upstream_unreachable' },
+      { step: 1, to: 'dead', failed: 'upstream_unreachable' },
+    ]);
+    expect([flinch.verdict.flagged, flinch.usage_by_model]).toEqual([true, undefined]);
+    const metrics = await (await fetch(gateway.metricsUrl)).text();
+    expect(metrics).toContain('flinch_escalations_total{model="beside-dead",outcome="failed"} 2');
+  });
+});
+
+describe('escalation by steps', () => {
+  it('is the same for completions of a text', async () => {
+    const response = await fetch(`${gateway.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        ...{ model: 'small', temperature: 0, guard: ESCALATE, max_tokens: 60 },
+        prompt: '<|user|>\nWhat is 12 + 3 * 4?\n<|assistant|>\n',
+      }),
+    });
+    const text = await response.text();
+    expect(response.status, text).toBe(200);
+    const { flinch } = z.object({ flinch: whole.shape.flinch }).parse(JSON.parse(text));
+    expect(flinch.escalations.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [{ guard: { ...ESCALATE, act_on: 'spike' } }, 'guard.act_on'],
+    [{ guard: { ...ESCALATE, lag: 'skip' } }, 'guard.lag'],
+    [{ n: 2 }, 'n'],
+    [{ model: 'unsure' }, 'guard.action'],
+  ])('is refused with %j', async (changes, param) => {
+    const response = await post(gateway.url, asked(changes));
+    expect([response.status, JSON.parse(await response.text()).error.param]).toEqual([400, param]);
+  });
+});

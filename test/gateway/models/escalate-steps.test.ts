@@ -1,0 +1,90 @@
+import { concat, NEVER, Observable, of, throwError } from 'rxjs';
+import { expect, it } from 'vitest';
+import { ApiError } from '#gateway/errors/api-error.js';
+import { EscalatedSteps } from '#gateway/models/escalate-steps.js';
+import { FlowGate, type GuardEvent } from '#src/index.js';
+import { doneEvent, tokenEvent } from '../../support/events.js';
+import { prepared } from '../../support/scripted-model.js';
+
+const tokens = (...texts: string[]): Observable<GuardEvent> =>
+  of(...texts.map((text, index) => tokenEvent(index, { text })));
+
+const LOST = new ApiError('upstream_unreachable', 'the connection was cut');
+
+function stepsOf(answer: Observable<GuardEvent>) {
+  const begun: string[] = [];
+  const told: unknown[] = [];
+  const steps = new EscalatedSteps({
+    ...{ of: 'small', to: 'large' },
+    prepare: async (text) => {
+      begun.push(text);
+      return prepared(() => answer);
+    },
+    escalated: (error) => told.push(error),
+  });
+  return { steps, begun, told };
+}
+
+it('reads a step, and no more than that takes', async () => {
+  let left = 0;
+  const endless = new Observable<GuardEvent>((subscriber) => {
+    subscriber.add(() => {
+      left += 1;
+    });
+    subscriber.add(concat(tokens('Two', ' words.', ' Next'), NEVER).subscribe(subscriber));
+  });
+  const { steps, begun, told } = stepsOf(endless);
+  // The next token has a space of its own.
+  expect(await steps.write('Before. ')).toEqual({ to: 'large', failed: null, text: 'Two words.' });
+  expect([begun, told, left]).toEqual([['Before. '], [null], 1]);
+  const done: GuardEvent[] = [];
+  await steps
+    .in(prepared(() => of(doneEvent('stop', 9))))
+    .start(new FlowGate())
+    .forEach((event) => {
+      done.push(event);
+    });
+  expect(done).toMatchObject([
+    { usageByModel: { small: { completionTokens: 9 }, large: { promptTokens: 1, completionTokens: 3 } } },
+  ]);
+});
+
+it('reads an answer that ends with its step, and knows no step of one that is empty', async () => {
+  const whole = stepsOf(concat(tokens('All', ' of it.\n\n'), of(doneEvent())));
+  expect(await whole.steps.write('')).toMatchObject({ failed: null, text: 'All of it.\n\n' });
+  const none = stepsOf(of(doneEvent()));
+  expect(await none.steps.write('All.')).toMatchObject({ failed: null, text: '' });
+});
+
+it('says why there is none', async () => {
+  const { steps, told } = stepsOf(
+    concat(
+      tokens('Two'),
+      throwError(() => LOST),
+    ),
+  );
+  expect(await steps.write('')).toEqual({ to: 'large', failed: 'upstream_unreachable', text: '' });
+  expect(told).toEqual([LOST]);
+});
+
+it('reads no further once the client has left', async () => {
+  let open = 0;
+  const silent = new Observable<GuardEvent>(() => {
+    open += 1;
+    return () => {
+      open -= 1;
+    };
+  });
+  const { steps, told } = stepsOf(silent);
+  const answer = steps
+    .in(prepared(() => NEVER))
+    .start(new FlowGate())
+    .subscribe();
+  const step = steps.write('');
+  await expect.poll(() => open).toBe(1);
+  // Nobody has asked for it when the client leaves.
+  const late = steps.write('late');
+  answer.unsubscribe();
+  expect([await step, await late].map(({ text }) => text)).toEqual(['', '']);
+  expect([open, told]).toEqual([0, []]);
+});

@@ -4,8 +4,10 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import { policySchema } from '#gateway/policy/policy-schema.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { useFolder } from '../support/cli.js';
+import { EngineUpstream } from '../support/engine-upstream.js';
 import { chatBody, post, sseData } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { QUESTION } from '../support/requests.js';
@@ -14,6 +16,7 @@ import { upstreamConfig } from '../support/upstream-server.js';
 
 const folder = useFolder();
 let gateway: Gateway;
+let remote: EngineUpstream;
 const upstreams: { close(): Promise<void> }[] = [];
 
 const renamed = (model: ServedModel, name: string): ServedModel => ({
@@ -32,14 +35,28 @@ beforeAll(async () => {
   const small = await EngineModel.open('small', doubtful);
   const large = await EngineModel.open('large', sure);
   const dead = openUpstreamModel('dead', upstreamConfig(['http://127.0.0.1:9/v1'], { retries: 0 }));
-  upstreams.push(dead);
+  const server = await EngineUpstream.start(sure, { logprobs: true, continues: true });
+  const forgetful = await EngineUpstream.start(sure, { logprobs: true });
+  remote = server;
+  const away = openUpstreamModel('remote', upstreamConfig([server.url]));
+  const other = openUpstreamModel('forgetful', upstreamConfig([forgetful.url]));
+  upstreams.push(dead, away, other, server, forgetful);
   gateway = await startGateway({
-    models: new Models([small, large, renamed(small, 'beside-dead'), renamed(large, 'unsure'), dead]),
+    models: new Models([
+      ...[small, large, dead, away, other, renamed(large, 'alone')],
+      ...['beside-dead', 'beside-remote', 'beside-forgetful', 'strict'].map((name) => renamed(small, name)),
+    ]),
     config: { listen: { port: 0 }, log: { level: 'silent' } },
     policies: {
       models: {
         small: { escalate: { to: 'large', on: 'step' } },
         'beside-dead': { escalate: { to: 'dead', on: 'step' } },
+        'beside-remote': { escalate: { to: 'remote', on: 'step' } },
+        'beside-forgetful': { escalate: { to: 'forgetful', on: 'step' } },
+        strict: {
+          escalate: { to: 'large', on: 'step' },
+          guard: policySchema.parse({ unscored: 'refuse', locked: ['enabled'] }),
+        },
       },
       access: { keys: [] },
     },
@@ -61,7 +78,7 @@ const whole = z.object({
     steps: z.array(z.looseObject({ text: z.string(), flagged: z.boolean() })),
     verdict: z.looseObject({ flagged: z.boolean().nullable() }),
     usage_by_model: z
-      .record(z.string(), z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() }))
+      .record(z.string(), z.looseObject({ prompt_tokens: z.number().nullable(), completion_tokens: z.number() }))
       .optional(),
   }),
 });
@@ -91,7 +108,9 @@ describe('a flagged step', () => {
       { step: 0, ...told },
       { step: 1, ...told },
     ]);
-    // As many as the guard may, then they are marked; those of the other model are not judged.
+    // Nobody judges what the other model wrote.
+    expect(flinch.verdict).toMatchObject({ flagged: true });
+    // As many as the guard may, then they are marked.
     expect(flinch.flagged.slice(0, 3).map(({ step, action }) => [step, action])).toEqual([
       [0, 'escalate'],
       [1, 'escalate'],
@@ -103,7 +122,7 @@ describe('a flagged step', () => {
     expect(large?.completion_tokens).toBeGreaterThanOrEqual(inserted);
     expect(inserted).toBeGreaterThan(5);
     // Its prompt is the question, and then the question with what came before the step.
-    expect(large?.prompt_tokens).toBeGreaterThan(2 * usage.prompt_tokens);
+    expect(Number(large?.prompt_tokens)).toBeGreaterThan(2 * usage.prompt_tokens);
   });
 
   it('is replaced before it is sent, in an event stream', async () => {
@@ -130,6 +149,27 @@ describe('a flagged step', () => {
     expect(answer.escalatedSteps).toHaveLength(2);
     expect(answerText(answer)).toBe((await answerOf({ max_tokens: undefined })).text);
     expect(answer.tokens.filter(({ inserted }) => inserted).length).toBeGreaterThan(5);
+  });
+
+  it('is written by a server that goes on with the text before it', async () => {
+    const { flinch, text } = await answerOf({ model: 'beside-remote' });
+    expect(text).toBe((await answerOf({ model: 'large', guard: {} })).text);
+    expect(flinch.escalations).toMatchObject([
+      { step: 0, to: 'remote', failed: null, replaced: true },
+      { step: 1, to: 'remote', failed: null, replaced: true },
+    ]);
+    const [first, second] = remote.asked.map(({ messages }) => messages);
+    expect(first?.at(-1)).toMatchObject({ role: 'user' });
+    expect(second?.at(-1)).toMatchObject({ role: 'assistant', content: flinch.steps[0]?.text });
+  });
+
+  it('stays where the other model cannot go on with a text', async () => {
+    const { flinch } = await answerOf({ model: 'beside-forgetful' });
+    // The first step has no text before it.
+    expect(flinch.escalations).toMatchObject([
+      { step: 0, failed: null, replaced: true },
+      { step: 1, failed: 'invalid_value', replaced: false },
+    ]);
   });
 
   it('stays where the other model does not answer', async () => {
@@ -165,7 +205,8 @@ describe('escalation by steps', () => {
     [{ guard: { ...ESCALATE, act_on: 'spike' } }, 'guard.act_on'],
     [{ guard: { ...ESCALATE, lag: 'skip' } }, 'guard.lag'],
     [{ n: 2 }, 'n'],
-    [{ model: 'unsure' }, 'guard.action'],
+    [{ model: 'alone' }, 'guard.action'],
+    [{ model: 'strict' }, 'guard.action'],
   ])('is refused with %j', async (changes, param) => {
     const response = await post(gateway.url, asked(changes));
     expect([response.status, JSON.parse(await response.text()).error.param]).toEqual([400, param]);

@@ -130,6 +130,36 @@ describe('the configuration', () => {
       'models.a.guard.defaults.action: escalate: the model a has no field escalate',
     ],
     [
+      'models that write steps of each other',
+      'models: {a: {checkpoint: x, escalate: {to: b, on: step}}, b: {checkpoint: y, escalate: {to: a, on: step}}}',
+      {},
+      'models.a.escalate.to: models that write steps of each other would wait for each other',
+    ],
+    [
+      'a policy that escalates by steps, and passes over scores',
+      'models: {a: {checkpoint: x, escalate: {to: b, on: step}, guard: {defaults: {action: escalate, lag: skip}}}, b: {checkpoint: y}}',
+      {},
+      'models.a.guard.defaults.lag: skip is not possible with escalate by steps',
+    ],
+    [
+      'a policy that escalates by steps, and refuses what is not judged',
+      'models: {a: {checkpoint: x, escalate: {to: b, on: step}, guard: {defaults: {action: escalate}, locked: [action]}}, b: {checkpoint: y}}',
+      {},
+      'models.a.guard.defaults.action: escalate by steps needs unscored: pass',
+    ],
+    [
+      'a vote on spikes',
+      'models: {a: {checkpoint: x, guard: {defaults: {action: vote, act_on: spike}}}}',
+      {},
+      'models.a.guard.defaults.act_on: spike is not possible with vote',
+    ],
+    [
+      'an expression that is none',
+      "models: {a: {checkpoint: x, vote: {regex: '('}}}",
+      {},
+      'models.a.vote.regex: Invalid regular expression',
+    ],
+    [
       'an unknown part',
       'listn: {port: 1}',
       {},

@@ -78,7 +78,10 @@ const whole = z.object({
     steps: z.array(z.looseObject({ text: z.string(), flagged: z.boolean() })),
     verdict: z.looseObject({ flagged: z.boolean().nullable() }),
     usage_by_model: z
-      .record(z.string(), z.looseObject({ prompt_tokens: z.number().nullable(), completion_tokens: z.number() }))
+      .record(
+        z.string(),
+        z.looseObject({ prompt_tokens: z.number().nullable(), completion_tokens: z.number() }),
+      )
       .optional(),
   }),
 });

@@ -1,4 +1,4 @@
-import { finalize, lastValueFrom, map, Observable, ReplaySubject, takeUntil } from 'rxjs';
+import { BehaviorSubject, filter, finalize, lastValueFrom, map, Observable, takeUntil } from 'rxjs';
 import type { StepOfOther } from '../../src/guard/policy.js';
 import { TokenSteps } from '../../src/steps/token-steps.js';
 import type { GuardEvent, Usage } from '../../src/stream/events.js';
@@ -20,8 +20,7 @@ interface EscalateStepsOptions {
 export class EscalatedSteps {
   readonly #options: EscalateStepsOptions;
   /** The client has left, or the answer is over. */
-  readonly #over = new ReplaySubject<void>(1);
-  #isOver = false;
+  readonly #over = new BehaviorSubject(false);
   #asked = false;
   #promptTokens: number | null = 0;
   #completionTokens = 0;
@@ -42,14 +41,14 @@ export class EscalatedSteps {
       const text = await lastValueFrom(
         firstStep(prepared, () => {
           this.#completionTokens += 1;
-        }).pipe(takeUntil(this.#over)),
+        }).pipe(takeUntil(this.#over.pipe(filter(Boolean)))),
         { defaultValue: '' },
       );
-      if (!this.#isOver) escalated(null);
+      if (!this.#over.value) escalated(null);
       // The next token brings its own space.
       return { to, failed: null, text: text.replace(/[^\S\n]+$/, '') };
     } catch (error) {
-      if (!this.#isOver) escalated(error);
+      if (!this.#over.value) escalated(error);
       return { to, failed: toApiError(error).body.code, text: '' };
     }
   }
@@ -69,10 +68,7 @@ export class EscalatedSteps {
       start: (gate) =>
         answer.start(gate).pipe(
           map(withUsage),
-          finalize(() => {
-            this.#isOver = true;
-            this.#over.next();
-          }),
+          finalize(() => this.#over.next(true)),
         ),
     };
   }

@@ -69,15 +69,20 @@ export class Replacing {
     if (guard.act_on === 'spike')
       throw refusal('guard.act_on', `spike is not possible with ${action}, which acts on answers or steps`);
     if ((request.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
-    if (action === 'escalate' && this.#escalates(model, asked.prompt).on === 'step')
-      return this.#escalateSteps(model, annotating, options);
+    const escalation = action === 'escalate' ? this.#escalates(model, asked.prompt) : null;
+    if (escalation?.on === 'step') return this.#escalateSteps(model, escalation.to, annotating, options);
     const held = !asked.canRetract || guard.delivery === 'held';
     const first = { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } } as const;
     const apart = { ...options, asked: { ...asked, verbatim: false, kept: false } };
-    const rest =
-      action === 'vote'
-        ? this.#vote(model, first, apart)
-        : this.#escalateAnswer(model, request, { ...options, asked: { ...asked, verbatim: false } }, held);
+    const rest = escalation
+      ? this.#escalateAnswer(
+          model,
+          escalation.to,
+          request,
+          { ...options, asked: { ...asked, verbatim: false } },
+          held,
+        )
+      : this.#vote(model, first, apart);
     const own = guarded(await model.prepare(first, apart), action);
     const keep: FlaggedOptions['keep'] = (end) => this.#options.kept.open(from.client ?? '', end);
     return unlessFlagged(own, { action, held, keep, rest });
@@ -92,12 +97,12 @@ export class Replacing {
 
   #escalateAnswer(
     model: ServedModel,
+    to: string,
     request: GenerationFields,
     options: GovernedOptions,
     held: boolean,
   ): FlaggedOptions['rest'] {
     const { asked, from } = options;
-    const { to } = this.#escalates(model, asked.prompt);
     const escalation = {
       of: model.name,
       to,
@@ -114,12 +119,12 @@ export class Replacing {
 
   async #escalateSteps(
     model: ServedModel,
+    to: string,
     request: GenerationFields,
     options: GovernedOptions,
   ): Promise<Prepared> {
     const { asked, from } = options;
     const { guard } = request;
-    const { to } = this.#escalates(model, asked.prompt);
     const { listeners: _, ...apart } = options;
     if (options.bounds?.refusesUnscored)
       throw refusal('guard.action', 'steps of another model are not judged, and a policy refuses such text');

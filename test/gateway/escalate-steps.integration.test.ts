@@ -3,13 +3,14 @@ import { WHOLE_FLINCH } from 'flinch-client/protocol';
 import { lastValueFrom, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import { EngineModel, type Gateway, Models, startGateway } from '#gateway/index.js';
 import { policySchema } from '#gateway/policy/policy-schema.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { useFolder } from '../support/cli.js';
 import { EngineUpstream } from '../support/engine-upstream.js';
 import { chatBody, post, sseData } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
+import { renamed } from '../support/renamed-model.js';
 import { QUESTION } from '../support/requests.js';
 import { openShared } from '../support/shared-engines.js';
 import { upstreamConfig } from '../support/upstream-server.js';
@@ -18,14 +19,6 @@ const folder = useFolder();
 let gateway: Gateway;
 let remote: EngineUpstream;
 const upstreams: { close(): Promise<void> }[] = [];
-
-const renamed = (model: ServedModel, name: string): ServedModel => ({
-  ...{ name, status: () => model.status(), inside: model.inside, about: model.about },
-  prepare: async (request, options) => ({
-    ...(await model.prepare({ ...request, model: model.name }, options)),
-    model: name,
-  }),
-});
 
 beforeAll(async () => {
   // Every step is doubtful to one of them, none to the other.

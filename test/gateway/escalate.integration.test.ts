@@ -10,6 +10,7 @@ import type { Engine } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, sseData } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
+import { renamed } from '../support/renamed-model.js';
 import { QUESTION } from '../support/requests.js';
 import { openShared } from '../support/shared-engines.js';
 import { upstreamConfig } from '../support/upstream-server.js';
@@ -35,14 +36,6 @@ function failing(model: ServedModel, name: string, events: number): ServedModel 
     },
   };
 }
-
-const renamed = (model: ServedModel, name: string): ServedModel => ({
-  ...{ name, status: () => model.status(), inside: model.inside, about: model.about },
-  prepare: async (request, options) => ({
-    ...(await model.prepare({ ...request, model: model.name }, options)),
-    model: name,
-  }),
-});
 
 beforeAll(async () => {
   // Every answer is doubtful to one of them, none to the other.

@@ -23,7 +23,7 @@ export { holderOf, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines } from '../src/files/json-lines.js';
 export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
-export { visible } from '../src/files/visible.js';
+export { visible, visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
 export { hash32 } from '../src/numerics/noise.js';

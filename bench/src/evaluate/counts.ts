@@ -29,7 +29,7 @@ export function countTable(problems: readonly Counted[], subsets: readonly strin
 }
 
 function countsOf(scope: string, problems: readonly Counted[]): Evaluation['counts'][number] {
-  const checks = problems.flatMap(({ check, truncated }) => (check && !truncated ? [check] : []));
+  const checks = problems.flatMap(({ check }) => check ?? []);
   const correct = checks.filter((check) => check.correct).length;
   const located = problems.filter((one) => one.located?.span);
   const rejected: Record<string, number> = {};

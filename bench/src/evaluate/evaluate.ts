@@ -1,7 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluation } from '../records/evaluation.js';
 import type { ResponseRecord, ScoreRecord, TimeRecord } from '../records/records.js';
-import { asked, isTruncated, type Progressed, type SelectionRule, select } from '../records/selection.js';
+import {
+  asked,
+  isLeftOut,
+  isTruncated,
+  type Progressed,
+  type SelectionRule,
+  select,
+} from '../records/selection.js';
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
@@ -162,7 +169,7 @@ function countedProblems(records: Records, rule: EvaluationRule, examined: Reado
         text: response.tokenTexts.join(''),
         truncated: isTruncated(response),
         rejected: response.finish === 'rejected',
-        check: checks.get(id) ?? null,
+        check: (!isLeftOut(response) && checks.get(id)) || null,
         located: (isExamined && located.get(id)) || null,
         steps: isExamined ? rule.stepsOf(problem, response) : [],
       },

@@ -8,14 +8,13 @@ import { wilson } from '../statistics/wilson.js';
 import type { GivenResponse } from '../suites/suite.js';
 
 /** Label that a judge or rollouts found for a response whose first wrong step people have labelled. */
-export const comparedSchema = locatedSchema.pick({ rollouts: true }).extend({
+export const comparedSchema = locatedSchema.pick({ rollouts: true, rejected: true }).extend({
   id: z.string(),
   subset: z.string(),
   /** Steps, counted from 0. */
   label: z.int().min(0),
   /** `null` where none was named that could be found, or none could be told. */
   judged: z.int().min(0).nullable(),
-  rejected: z.enum(['none_named', 'no_match', 'unreadable', 'not_reached']).exactOptional(),
 });
 export type Compared = z.output<typeof comparedSchema>;
 

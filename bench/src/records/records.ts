@@ -20,9 +20,21 @@ export const problemSchema = z.object({
       steps: z.array(z.string()),
       firstWrong: z.int().min(0).nullable(),
       finalAnswerCorrect: z.boolean(),
+      whole: z.literal(true).exactOptional(),
     })
     .nullable(),
   facts: z.array(z.string()).exactOptional(),
+  row: z
+    .object({
+      answers: z.array(z.string()),
+      choices: z.array(z.string()).nullable(),
+      context: z.string().nullable(),
+      messages: z
+        .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+        .nullable(),
+      right: z.boolean().nullable(),
+    })
+    .exactOptional(),
 }) satisfies z.ZodType<BenchProblem>;
 
 /** Range of UTF-16 code units, with the start and without the end. */
@@ -45,6 +57,8 @@ export const responseSchema = z.object({
    * it. Both are left out of every table.
    */
   finish: z.enum(['stop', 'length', 'given', 'rejected']),
+  /** It was cut off, and counts as a wrong one. */
+  cutOffWrong: z.literal(true).exactOptional(),
   /** Time of the generation; 0 for a given response. */
   seconds: z.number(),
 });
@@ -64,10 +78,10 @@ export const locatedSchema = z.object({
   span: spanSchema.nullable(),
   by: z.enum(['program', 'labels', 'judge', 'rollouts']),
   /**
-   * Why there is no span: the judge named none, or its text is not in the response; or no rollout from the prompt reached
-   * the answer.
+   * Why there is no span: the judge named none, or its text is not in the response; no rollout from the prompt reached
+   * the answer; or the file of questions has no label.
    */
-  rejected: z.enum(['none_named', 'no_match', 'unreadable', 'not_reached']).optional(),
+  rejected: z.enum(['none_named', 'no_match', 'unreadable', 'not_reached', 'unlabelled']).optional(),
   /** The judge's text of the step, and how well it fits the span, 0 to 1. */
   judged: z.string().optional(),
   similarity: z.number().optional(),

@@ -51,8 +51,8 @@ export function asked(
   known: Progressed,
   { scored, perSubset, ignored = () => false }: SelectionRule,
 ): BenchProblem[] {
-  if (perSubset === null || scored === 'all') return [...problems];
-  const rightWanted = scored === 'wrong' ? 0 : scored;
+  if (perSubset === null) return [...problems];
+  const rightWanted = typeof scored === 'number' ? scored : 0;
   const found = new Map<string, { wrong: number; right: number; pending: number }>();
   return problems.filter((problem) => {
     const { id, subset } = problem;
@@ -60,22 +60,27 @@ export function asked(
     found.set(subset, counts);
     const { wrong, right, pending } = counts;
     if (wrong + pending >= perSubset && right + pending >= rightWanted) return false;
-    const outcome = outcomeOf(id, known);
+    const outcome = outcomeOf(id, known, scored);
     if (outcome !== null && !(outcome === 'pending' && ignored(id))) counts[outcome] += 1;
     return true;
   });
 }
 
-/** `null` for what is in no table: a response that was cut off, or a wrong one without a first wrong step. */
+/**
+ * `null` for what is in no table: a response that was cut off, or a wrong one without a first wrong step unless all are
+ * scored.
+ */
 function outcomeOf(
   id: string,
   { responses, checks, located }: Progressed,
+  scored: WhichScored,
 ): 'right' | 'wrong' | 'pending' | null {
   const response = responses.get(id);
   if (response && isLeftOut(response)) return null;
   const check = checks.get(id);
   if (!check) return 'pending';
   if (check.correct) return 'right';
+  if (scored === 'all') return 'wrong';
   const place = located.get(id);
   if (!place) return 'pending';
   return place.span ? 'wrong' : null;
@@ -84,17 +89,15 @@ function outcomeOf(
 /**
  * Follows from the problems' order and what is known of each, not from the order in which that came to be known.
  */
-export function select(
-  problems: readonly BenchProblem[],
-  known: Progressed,
-  { scored, perSubset, ignored = () => false }: SelectionRule,
-): Selection {
+export function select(problems: readonly BenchProblem[], known: Progressed, rule: SelectionRule): Selection {
+  const { scored, perSubset, ignored = () => false } = rule;
   const wrong = new Set<string>();
   const examined = new Set<string>();
   const next: BenchProblem[] = [];
   const chosen = new Set<string>();
   const found = new Map<string, { wrong: number; pending: number; right: number }>();
-  for (const problem of problems) {
+  // Shards may have written more than is needed.
+  for (const problem of scored === 'all' ? asked(problems, known, rule) : problems) {
     const { id, subset } = problem;
     const response = known.responses.get(id);
     const check = known.checks.get(id);
@@ -157,7 +160,7 @@ export const scoredIn = (
   judged === 'claims' ? selectClaimed(problems, known) : select(problems, known, rule).scored;
 
 /** Whether it is in no table. */
-export const isLeftOut = ({ finish }: ResponseRecord): boolean =>
-  finish === 'length' || finish === 'rejected';
+export const isLeftOut = ({ finish, cutOffWrong }: ResponseRecord): boolean =>
+  (finish === 'length' && !cutOffWrong) || finish === 'rejected';
 
 export const isTruncated = ({ finish }: ResponseRecord): boolean => finish === 'length';

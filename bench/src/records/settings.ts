@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { taskSettingsSchema } from '../suites/own/task.js';
 import { SUITES } from '../suites/suite.js';
 import { suiteSettingsSchema } from '../suites/suites.js';
 
@@ -44,6 +45,8 @@ export const settingsSchema = z.object({
   }),
   suite: z.enum(SUITES),
   suiteSettings: suiteSettingsSchema,
+  /** Of one's own questions. */
+  task: taskSettingsSchema.exactOptional(),
   subsets: z.array(z.string()).nullable(),
   /** Models that wrote the given responses of a suite; all of them if absent. */
   generators: z.array(z.string()).exactOptional(),
@@ -68,6 +71,8 @@ export const settingsSchema = z.object({
   temperature: z.number(),
   topP: z.number(),
   maxTokens: z.int(),
+  /** Responses that were cut off count as wrong; without it they are in no table. */
+  cutOff: z.literal('wrong').exactOptional(),
   measures: z.array(z.string()),
   /** The models that measures ask beside the one that writes, by what they are for: folder, file and fingerprint. */
   encoders: z.record(z.string(), z.string()),

@@ -13,8 +13,8 @@ const LEFT_OUT = [
 ];
 /** Options without a value that do not affect the results. */
 const SWITCHES = ['--json', '--yes'];
-/** Folders of this machine, which others have elsewhere. */
-const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder', '--probe'];
+/** Folders and files of this machine, which others have elsewhere. */
+const FOLDERS = ['--model', '--questions', '--data', '--nli', '--cross-encoder', '--embedder', '--probe'];
 
 /**
  * The command as it was given, without what does not decide what comes of it; for a folder stands its name.

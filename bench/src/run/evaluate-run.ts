@@ -17,7 +17,7 @@ export async function evaluateRun(folder: string, records: RunRecords): Promise<
   const asked = [knownOf(folder, run, records), ruleOf(settings)] as const;
   const tables = await (judged === 'claims' ? evaluateClaims(...asked) : evaluate(...asked));
   const evaluation = evaluationSchema.parse({
-    suite: settings.suite,
+    suite: settings.task?.name ?? settings.suite,
     model: { ...model, fingerprint: settings.model },
     temperature: settings.temperature,
     settings,

@@ -4,7 +4,7 @@ import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
 import { needsClaimGraph } from '../measures/measure.js';
 import type { RunSettings } from '../records/settings.js';
-import type { SuiteName } from '../suites/suite.js';
+import { comesLabelled, type SuiteName } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import { labelledBy, labelSettings } from './labels.js';
 import type { Run } from './run-context.js';
@@ -30,7 +30,7 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
     };
   }
   if (judgeModel !== undefined) throw new UsageError('--judge: is required with --judge-model');
-  const { judged, toldBy } = suites[suite];
+  const { judged } = suites[suite];
   // Claims can come from a file.
   if (judged === 'claims') {
     if (stages.includes('graph') && needsClaimGraph(namedMeasures(options) ?? [])) throw needsJudgeOfGraph();
@@ -38,7 +38,7 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
   }
   if (stages.includes('locate') && labelledBy(suites[suite], labelSettings(options)) === 'judge')
     throw new UsageError(needsJudge(suite));
-  if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
+  if (options.check === 'judge' && stages.includes('check') && !comesLabelled(suite))
     throw new UsageError('--judge: is required with --check judge');
   return null;
 }
@@ -51,7 +51,7 @@ export function asksJudge(
   if (stage === 'claims') return claims?.by !== 'file';
   if (stage === 'graph') return true;
   if (stage === 'locate') return labelledBy(suite, settings) === 'judge';
-  return stage === 'check' && settings.check === 'judge' && suite.toldBy !== 'labels';
+  return stage === 'check' && settings.check === 'judge' && !comesLabelled(suite.name);
 }
 
 /** The judge of the options, whose answers are kept in the folder of the run; `null` without one. */

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { type RunSettings, WHOLE } from '../records/settings.js';
 import { readResults, toLine } from '../result-log.js';
 import { rolloutKey } from '../rollouts/label-by-rollouts.js';
-import { suites } from '../suites/suites.js';
+import { suiteOf } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
@@ -169,7 +169,7 @@ function joinedSettings(shards: readonly ShardRun[]): RunSettings {
 async function finish(folder: string, json: boolean): Promise<void> {
   const { settings, problems } = await readRun(folder);
   const records = await openRecords(folder);
-  const suite = suites[settings.suite];
+  const suite = suiteOf(settings);
   const left = leftToDo({ suite, problems, isMine: () => true, settings, records, timed: 0 }, []);
   // If all responses are scored, first wrong steps are optional.
   if (settings.score === 'all' && records.located.size === 0) left.locate = 0;

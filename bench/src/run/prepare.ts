@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Engine, EngineError, ModelError } from 'flinch';
-import { fingerprint, formatDevices, reportDevices, UsageError } from 'flinch/internals';
+import { fingerprint, formatDevices, note, reportDevices, UsageError } from 'flinch/internals';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
 import { CONTROLS } from '../evaluate/case.js';
@@ -10,6 +10,8 @@ import { withSubstitutes } from '../measures/parse-measure.js';
 import { ruleOf } from '../records/selection.js';
 import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from '../records/settings.js';
 import type { Completer } from '../rollouts/completer.js';
+import { questionsOf } from '../suites/own/problems.js';
+import { readRows } from '../suites/own/rows.js';
 import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
 import { createSuites, suites } from '../suites/suites.js';
 import { type ClaimSource, readClaimSource } from './claim-source.js';
@@ -25,6 +27,7 @@ import {
   MEASURES_OF_CLAIMS,
   measures,
   namedMeasures,
+  OWN_MEASURES,
   type RunOptions,
 } from './run-options.js';
 import { engineCompleter, engineWriter } from './writer/engine-writer.js';
@@ -187,7 +190,12 @@ async function prepare(
   options: RunOptions,
 ): Promise<Omit<Prepared, 'writer' | 'completer'>> {
   const { seed, limit = null, subsets = null } = options;
-  const suite = createSuites(options.suiteSettings)[options.suite];
+  const own = options.task && questionsOf(await readRows(options.task.file), options.task);
+  if (own)
+    note(
+      `${own.problems.length} questions of ${own.settings.name}; answers are checked by: ${own.settings.check}\n`,
+    );
+  const suite = createSuites(options.suiteSettings, own)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
   const questions = limited(byGenerators(all, options.generators), limit);
@@ -207,6 +215,7 @@ async function prepare(
       scoring: SCORING,
       suite: suite.name,
       suiteSettings: options.suiteSettings,
+      ...(own && { task: own.settings }),
       subsets,
       ...(options.generators && { generators: options.generators }),
       limit,
@@ -220,6 +229,7 @@ async function prepare(
       temperature: options.temperature,
       topP: options.topP,
       maxTokens: options.maxTokens,
+      ...(options.cutOff === 'wrong' && { cutOff: options.cutOff }),
       measures: chosen.map(({ name }) => name),
       encoders: encoders.names,
       samples: samplesNeeded(chosen),
@@ -251,7 +261,13 @@ function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] 
   if (!asked) {
     const hasTable = (measure: Measure): boolean =>
       (judged === 'answer' && options.score === 'all') || !ofAnswers(measure);
-    return measures(judged === 'claims' && options.judge ? MEASURES_OF_CLAIMS : DEFAULT_MEASURES).filter(
+    const names =
+      name === 'own'
+        ? OWN_MEASURES
+        : judged === 'claims' && options.judge
+          ? MEASURES_OF_CLAIMS
+          : DEFAULT_MEASURES;
+    return measures(names).filter(
       (measure) => hasTable(measure) && !(comesLabelled(name) && 'samples' in measure),
     );
   }

@@ -44,15 +44,16 @@ export function systemMessage(
   throw new UsageError("--system: the model's chat template does not support system messages");
 }
 
-/** Messages to the model: system message and question. */
+/** Messages to the model: system message, unless the question brings one, and question. */
 export const messagesOf = (
   suite: Pick<Suite, 'messages'>,
   problem: BenchProblem,
   system: string | null,
-): ChatMessage[] => [
-  ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
-  ...suite.messages(problem),
-];
+): ChatMessage[] => {
+  const messages = suite.messages(problem);
+  const hasOwn = messages[0]?.role === 'system';
+  return [...(system === null || hasOwn ? [] : [{ role: 'system' as const, content: system }]), ...messages];
+};
 
 /** The whole prompt of a problem, up to where the response begins: the template with the question, or a text. */
 export const promptOf = (

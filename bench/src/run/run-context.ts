@@ -49,11 +49,14 @@ export function stepsOf(
   { tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>,
 ): ResponseStep[] {
   const { given } = problem;
-  return responseSteps(tokenTexts, mode === 'given' && given ? given.steps : stepMode(mode, problem));
+  return responseSteps(
+    tokenTexts,
+    mode === 'given' && given && !given.whole ? given.steps : stepMode(mode, problem),
+  );
 }
 
 /** How a text is cut that did not come in steps: a further response in such pieces as the one that is scored has. */
 export function stepMode(mode: RunSettings['steps'], { given }: Pick<BenchProblem, 'given'>): StepMode {
   if (mode !== 'given') return mode;
-  return given ? 'paragraph' : 'sentence';
+  return given && !given.whole ? 'paragraph' : 'sentence';
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readJsonFile, reasonOf, UsageError } from 'flinch/internals';
@@ -46,6 +46,8 @@ export const RESULT_FILES = {
 } as const;
 const PROBLEMS = 'problems.jsonl';
 const ABOUT = 'about.json';
+/** Folder of the shards' folders. */
+export const SHARDS = 'shards';
 export const EVALUATION = 'evaluation.json';
 
 const byId = ({ id }: { readonly id: string }): string => id;
@@ -106,21 +108,32 @@ export function claimRun(
 ): RunSettings {
   const settings = inTheirOrder(folder, asked);
   const hasNewJudge = joinJudge(folder, settings);
-  const isNews = claimFolder(folder, settings, ['claims']) || hasNewJudge;
+  const grows = isGrown(folder, settings, problems);
+  if (grows) {
+    writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
+    const { limit, problems: digest } = settings;
+    writeWhole(join(folder, SETTINGS_FILE), toJson({ ...readSettings(folder), limit, problems: digest }));
+  }
+  const isNews = claimFolder(folder, settings, ['claims']) || hasNewJudge || grows;
   if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  if (isNews || !existsSync(join(folder, ABOUT)))
-    writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
+  if (isNews || !existsSync(join(folder, ABOUT))) writeWhole(join(folder, ABOUT), toJson(about));
   return settings;
 }
+
+const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /**
  * Same as {@link claimRun} without writing anything. Judge and claims may be added later, and the writer does
  * not change the work: they are not compared.
  * @throws UsageError as {@link claimRun}
  */
-export function settingsIn(folder: string, asked: RunSettings): RunSettings {
+export function settingsIn(
+  folder: string,
+  asked: RunSettings,
+  problems: readonly BenchProblem[],
+): RunSettings {
   const settings = inTheirOrder(folder, asked);
-  if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
+  if (!existsSync(join(folder, SETTINGS_FILE)) || isGrown(folder, settings, problems)) return settings;
   const [mine, there] = [settings, readSettings(folder)].map(
     ({ judge: _, claims: __, writer: ___, ...rest }) => rest,
   );
@@ -136,6 +149,24 @@ function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
 }
 
 /**
+ * Whether a run goes on with more questions of the same kind: the limit is another, or the file has further rows. Shards
+ * divide the questions by their number, and cannot grow.
+ */
+function isGrown(folder: string, settings: RunSettings, problems: readonly BenchProblem[]): boolean {
+  if (!isRun(folder) || !existsSync(join(folder, PROBLEMS))) return false;
+  const there = readSettings(folder);
+  const { limit, problems: digest } = settings;
+  if (existsSync(join(folder, SHARDS)) || settings.shard.of > 1 || there.problems === digest) return false;
+  const same = (all: RunSettings) =>
+    JSON.parse(JSON.stringify({ ...all, limit, problems: digest, judge: null }));
+  if (differingSetting(same(settings), same(there)) !== null) return false;
+  const lines = new Set(problems.map(toLine));
+  return readFileSync(join(folder, PROBLEMS), 'utf8')
+    .split(/(?<=\n)/)
+    .every((line) => lines.has(line));
+}
+
+/**
  * A run that began without a judge may take one until there is something that it would have been asked.
  * @returns whether it does
  */
@@ -148,7 +179,7 @@ function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean
   // Claims may come late too.
   const mine = 'claims' in there ? settings : others;
   if (differingSetting({ ...mine, judge: null }, there) !== null) return false;
-  writeWhole(file, `${JSON.stringify({ ...there, judge }, null, 2)}\n`);
+  writeWhole(file, toJson({ ...there, judge }));
   return true;
 }
 
@@ -161,8 +192,8 @@ export function writeRun(
 ): void {
   makeFolder(folder);
   writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
-  writeWhole(join(folder, SETTINGS_FILE), `${JSON.stringify(settings, null, 2)}\n`);
+  writeWhole(join(folder, ABOUT), toJson(about));
+  writeWhole(join(folder, SETTINGS_FILE), toJson(settings));
 }
 
 /** Whether something was found out there. */

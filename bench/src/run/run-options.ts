@@ -1,14 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type DeviceChoice, SettingsError } from 'flinch';
-import { deviceOption, integer, modelOption, real } from 'flinch/internals';
+import { deviceOption, integer, modelOption, real, UsageError } from 'flinch/internals';
 import { ZodError } from 'zod';
 import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
 import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
 import type { WhichScored } from '../records/selection.js';
 import { type RunSettings, type Shard, STEP_MODES } from '../records/settings.js';
-import { SUITES, type SuiteName } from '../suites/suite.js';
+import { type Columns, HOW_CHECKED, openTask, parseColumns, type Task } from '../suites/own/task.js';
+import { NAMED_SUITES, type SuiteName } from '../suites/suite.js';
 import { DEFAULT_SUITE_SETTINGS, type SuiteSettings, suiteSettingsSchema } from '../suites/suites.js';
 import { DEFAULT_SYSTEM } from './prompt.js';
 import { STAGES, type StageName } from './stage-names.js';
@@ -23,8 +24,20 @@ export interface RolloutOptions {
   readonly completerKeyEnv?: string;
 }
 
+/** Options as they are given. */
+export interface GivenOptions extends Omit<RunOptions, 'suite' | 'task' | 'score' | 'check'> {
+  readonly suite?: SuiteName;
+  readonly questions?: string;
+  readonly columns?: Columns;
+  readonly prompt?: string;
+  readonly check: string;
+  readonly score?: WhichScored;
+}
+
 export interface RunOptions extends RolloutOptions {
   readonly suite: SuiteName;
+  /** The questions of `own`. */
+  readonly task?: Task;
   readonly model: string;
   readonly device: DeviceChoice;
   readonly out: string;
@@ -43,6 +56,7 @@ export interface RunOptions extends RolloutOptions {
   readonly temperature: number;
   readonly topP: number;
   readonly maxTokens: number;
+  readonly cutOff?: 'wrong' | 'left-out';
   readonly system?: string;
   readonly sampleTemperature: number;
   readonly upstream?: string;
@@ -72,12 +86,16 @@ export interface RunOptions extends RolloutOptions {
 export const DEFAULT_MEASURES =
   'adversarial,random,tokur_eu,nll,entropy,margin,ccp,token_sar,graph,self_consistency';
 
+/** Measures of one's own questions: those that need no further responses and no other model. */
+export const OWN_MEASURES = 'adversarial,nll,entropy,margin';
+
 /** The same for suites that are judged by claims, where a judge can take responses apart. */
 export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claims');
 
 export function addRunOptions(command: Command): Command {
   const all = command
-    .addOption(new Option('--suite <name>', 'benchmark suite').choices(SUITES).makeOptionMandatory())
+    .option('--questions <file>', "your own questions: JSON Lines, CSV, TSV, or a task's YAML, see below")
+    .addOption(new Option('--suite <name>', 'benchmark suite').choices(NAMED_SUITES))
     .addOption(modelOption())
     .addOption(deviceOption())
     .requiredOption('--out <folder>', 'folder for all results; an interrupted run continues there')
@@ -88,6 +106,13 @@ export function addRunOptions(command: Command): Command {
       ).argParser(measures),
     )
     .option('--json', 'print the summary as JSON')
+    .optionsGroup('Your own questions:')
+    .option(
+      '--columns <pairs>',
+      'columns with other names, such as question=Frage,answer=Antwort,id=doc.nr',
+      columns,
+    )
+    .option('--prompt <text>', 'what is asked, with {question} in it; by default the question alone')
     .optionsGroup('Problems:')
     .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
     .addOption(
@@ -101,7 +126,11 @@ export function addRunOptions(command: Command): Command {
       'only responses of processbench that these models wrote, comma-separated',
       list,
     )
-    .option('--limit <number>', 'number of problems, spread evenly over the subsets', integer(1, 1e6))
+    .option(
+      '--limit <number>',
+      'number of problems, spread evenly over the subsets; a larger number goes on in the same folder',
+      integer(1, 1e6),
+    )
     .option(
       '--repeat <number>',
       'ask each question up to so often, until its subset has the wrong responses of --per-subset',
@@ -112,11 +141,12 @@ export function addRunOptions(command: Command): Command {
     .optionsGroup('Responses:')
     .option('--temperature <number>', 'sampling temperature', real(0, 2), 0.2)
     .option('--top-p <number>', 'cumulative probability to sample from', real(0.01, 1), 1)
-    .option(
-      '--max-tokens <number>',
-      'maximum length of a response; truncated responses are excluded from all tables',
-      integer(1, 65_536),
-      1024,
+    .option('--max-tokens <number>', 'maximum length of a response', integer(1, 65_536), 1024)
+    .addOption(
+      new Option(
+        '--cut-off <what>',
+        'responses that are cut off there: wrong, the default for --questions; or left out of all tables, as in the paper',
+      ).choices(['wrong', 'left-out']),
     )
     .option(
       '--system <text>',
@@ -137,10 +167,10 @@ export function addRunOptions(command: Command): Command {
     .addOption(
       new Option(
         '--score <which>',
-        'wrong: wrong responses with a known first wrong step; all; a number: also this many right responses per subset',
+        'wrong: wrong responses with a known first wrong step; all, the default for --questions; a number: also this many right responses per subset',
       )
         .argParser(whichScored)
-        .default('wrong'),
+        .default(undefined, 'wrong'),
     )
     .option(
       '--per-subset <number>',
@@ -155,8 +185,10 @@ export function addRunOptions(command: Command): Command {
     .option('--nli <folder>', 'ONNX model for natural language inference, for ccp')
     .option('--cross-encoder <folder>', 'ONNX model for text similarity, for token_sar')
     .option('--embedder <folder>', 'ONNX model for sentence embeddings, for graph')
-    .addOption(
-      new Option('--check <by>', 'how answers are checked').choices(['rules', 'judge']).default('rules'),
+    .option(
+      '--check <by>',
+      `how answers are checked: rules, judge; for --questions also ${HOW_CHECKED}, by default as the columns suggest`,
+      'rules',
     )
     .option(
       '--judge <url>',
@@ -219,11 +251,47 @@ export function addRolloutOptions(command: Command, completer: string): Command 
     .option('--completer-key-env <variable>', "environment variable with that server's API key");
 }
 
+/** @throws UsageError for options that do not go together */
+export function resolveOptions(given: GivenOptions): RunOptions {
+  const { suite, questions, columns, prompt, check, score, cutOff, ...rest } = given;
+  if ((suite === undefined) === (questions === undefined))
+    throw new UsageError('--suite or --questions: one of them is required');
+  if (questions === undefined) {
+    const odd = columns ? '--columns' : prompt === undefined ? null : '--prompt';
+    if (odd) throw new UsageError(`${odd}: is only for --questions`);
+    if (check !== 'rules' && check !== 'judge')
+      throw new UsageError(`--check: must be rules or judge for --suite, not ${JSON.stringify(check)}`);
+    return { ...rest, suite: suite!, check, score: score ?? 'wrong', cutOff: cutOff ?? 'left-out' };
+  }
+  const task = openTask(questions, {
+    check,
+    ...(columns && { columns }),
+    ...(prompt !== undefined && { prompt }),
+  });
+  return {
+    ...rest,
+    suite: 'own',
+    task,
+    check: task.check === 'judge' ? 'judge' : 'rules',
+    score: score ?? 'all',
+    cutOff: cutOff ?? 'wrong',
+  };
+}
+
 /** Measures that were requested by name. */
 export const namedMeasures = ({
   measures,
   methods,
 }: Pick<RunOptions, 'measures' | 'methods'>): Measure[] | undefined => measures ?? methods;
+
+function columns(text: string): Columns {
+  try {
+    return parseColumns(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
+}
 
 export const list = (text: string): string[] => text.split(',').map((name) => name.trim());
 

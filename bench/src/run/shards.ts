@@ -13,6 +13,7 @@ import {
   RESULT_FILES,
   type RunRecords,
   readSettings,
+  SHARDS,
 } from './run-folder.js';
 import { STAGES, type StageName } from './stage-names.js';
 
@@ -20,7 +21,6 @@ import { STAGES, type StageName } from './stage-names.js';
  * The shards of a run are folders in `shards` of its own folder, which holds what was joined of earlier stages. A shard
  * reads both, and what the other shards have found out, and writes into its own folder alone.
  */
-const SHARDS = 'shards';
 
 export const nameOf = ({ index, of }: Shard): string => `shard ${index + 1} of ${of}`;
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
 import type { Shard } from '../records/settings.js';
-import { suites } from '../suites/suites.js';
+import { suiteOf } from '../suites/suites.js';
 import { workerIn } from './folder-lock.js';
 import { formatWork } from './plan/plan.js';
 import { plannedWork, type StageWork } from './plan/planned-work.js';
@@ -52,7 +52,7 @@ async function status(folder: string, { json = false }: StatusOptions): Promise<
     for (let index = 0; index < of; index += 1)
       shards.push(await shardStatus(folder, { index, of }, records));
   }
-  const suite = suites[settings.suite];
+  const suite = suiteOf(settings);
   const run = { suite, problems, isMine: () => true, settings, records, timed: 0 };
   const stages = plannedWork(run, STAGES);
   const told = { suite: suite.name, model: about.model.name, problems: problems.length, stages, shards };

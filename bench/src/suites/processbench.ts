@@ -71,7 +71,7 @@ export const processbenchSuite: Suite = {
   messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
   check({ given }, response) {
     if (given === null || response !== responseText(given)) return null;
-    return { extracted: extractMathAnswer(response), correct: given.firstWrong === null };
+    return { extracted: extractMathAnswer(response), correct: given.firstWrong === null, by: 'labels' };
   },
   locate({ given }, response) {
     if (given === null || given.firstWrong === null || response !== responseText(given)) return null;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stepContent } from 'flinch';
 import { z } from 'zod';
 import { chosenSubsets } from './data-files.js';
+import { pythonShuffle } from './python-shuffle.js';
 import type { BenchProblem, Checked, Suite } from './suite.js';
 
 const questionSchema = z.array(z.strictObject({ question: z.string(), answers: z.array(z.string()).min(1) }));
@@ -47,15 +48,17 @@ export const questionsSuite: Suite = {
   name: 'questions',
   judged: 'answer',
   toldBy: 'program',
-  async load({ subsets }) {
+  async load({ subsets, seed }) {
     chosenSubsets(['questions'], subsets);
-    return readQuestions().map(({ question, answers }, i) => ({
+    const all = readQuestions().map(({ question, answers }, i) => ({
       id: `question-${i}`,
       subset: 'questions',
       question,
       reference: answers.join(SEPARATOR),
       given: null,
     }));
+    // They are listed by topic.
+    return pythonShuffle(all, seed);
   },
   messages: ({ question }) => [{ role: 'user', content: `${question} Answer in one short sentence.` }],
   completion: {

@@ -4,7 +4,17 @@ import type { Span } from 'flinch/internals';
 /** Its responses were written by others and came with labels: how many are right says nothing of the model. */
 export const comesLabelled = (suite: string): boolean => suite === 'processbench';
 
-export const SUITES = ['math', 'bbh', 'gsm8k', 'processbench', 'factscore', 'tasks', 'questions'] as const;
+/** Suites that have a name; `own` is a file of questions. */
+export const NAMED_SUITES = [
+  'math',
+  'bbh',
+  'gsm8k',
+  'processbench',
+  'factscore',
+  'tasks',
+  'questions',
+] as const;
+export const SUITES = [...NAMED_SUITES, 'own'] as const;
 export type SuiteName = (typeof SUITES)[number];
 
 /** A question of a suite. */
@@ -19,6 +29,22 @@ export interface BenchProblem {
   readonly given: GivenResponse | null;
   /** Statements of the right steps, in order, if a program checks them. */
   readonly facts?: readonly string[];
+  /** What else a row of one's own questions has. */
+  readonly row?: OwnRow;
+}
+
+export interface OwnRow {
+  /** Right answers, any of which will do, as the check reads them; none where `right` is known. */
+  readonly answers: readonly string[];
+  readonly choices: readonly string[] | null;
+  /** A text to be read before the question. */
+  readonly context: string | null;
+  /** The conversation that ends with the question. */
+  readonly messages:
+    | readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[]
+    | null;
+  /** Label of a given response; `null` where the answer is checked. */
+  readonly right: boolean | null;
 }
 
 /** A labelled response of some other model, as ProcessBench has them. */
@@ -28,6 +54,8 @@ export interface GivenResponse {
   readonly steps: readonly string[];
   readonly firstWrong: number | null;
   readonly finalAnswerCorrect: boolean;
+  /** It came as one text, and is cut into steps like any other. */
+  readonly whole?: true;
 }
 
 /** Result of the check of a response's final answer. */
@@ -35,6 +63,8 @@ export interface Checked {
   /** The answer that was found; `null` where there is none, which is never right. */
   readonly extracted: string | null;
   readonly correct: boolean;
+  /** Source, if it is not that of the suite's other labels. */
+  readonly by?: 'rules' | 'program' | 'labels';
 }
 
 /** A family of problems: where they come from, how they are asked, and what can be told without a judge. */
@@ -55,6 +85,8 @@ export interface Suite {
   readonly completion?: Completion;
   /** Extraction and equivalence by rules, or by a program; `null` where only a judge can tell. */
   check(problem: BenchProblem, response: string): Checked | null;
+  /** A program of the user's that tells what no rule does. */
+  checkBy?(problem: BenchProblem, response: string, signal: AbortSignal): Promise<Checked>;
   /** The first wrong step of a response that is wrong, where a program or a label knows it; `null` where a judge is needed. */
   locate(problem: BenchProblem, response: string): Span | null;
 }
@@ -71,7 +103,7 @@ export interface SuiteSource {
   /** The folder with the suite's files; `null` for suites that make their problems. */
   readonly folder: string | null;
   readonly subsets: readonly string[] | null;
-  /** For suites that generate their problems: the seed, and the number. */
+  /** For suites that generate or shuffle their problems: the seed, and the number. */
   readonly seed: number;
   readonly count: number;
 }

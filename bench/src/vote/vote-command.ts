@@ -8,7 +8,7 @@ import type { ScoreRecord } from '../records/records.js';
 import { textOf } from '../run/run-context.js';
 import { peekRecords, readRun, readScores, sampleKey } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
-import { createSuites } from '../suites/suites.js';
+import { suiteOf } from '../suites/suites.js';
 import { type VoteCase, type VoteTable, type VotingAnswer, votes } from './vote.js';
 
 interface VoteOptions {
@@ -60,7 +60,7 @@ async function vote(folder: string, { shares, json }: VoteOptions): Promise<void
 async function casesOf(folder: string): Promise<VoteCase[]> {
   const { settings, problems } = await readRun(folder);
   const records = await peekRecords(folder);
-  const suite = createSuites(settings.suiteSettings)[settings.suite];
+  const suite = suiteOf(settings);
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
   const caseOf = (score: ScoreRecord): VoteCase | null => {
     const { id } = score;

@@ -68,10 +68,17 @@ const askedOf = (states: readonly State[], scored: 'wrong' | 'all' | number, per
 };
 
 describe('asked', () => {
-  it('asks all without a limit, or where all are scored', () => {
+  it('asks all without a limit', () => {
     const states: State[] = ['located', 'open', 'open', 'right', 'open'];
     expect(askedOf(states, 'wrong', null)).toHaveLength(5);
-    expect(askedOf(states, 'all', 1)).toHaveLength(5);
+  });
+
+  it('asks until there are so many wrong ones where all are scored, whatever is known of their steps', () => {
+    expect(askedOf(['right', 'wrong', 'rejected', 'open', 'open', 'open'], 'all', 1)).toEqual([
+      'p0',
+      'p1',
+      'p2',
+    ]);
   });
 
   it('asks no more than each subset needs whatever comes out', () => {

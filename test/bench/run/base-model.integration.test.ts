@@ -57,7 +57,8 @@ describe('a model without a chat template', () => {
     expect(set).toMatchObject({ task: 'questions', answers: 12, truncated: 12 - whole.length });
     expect(set!.units).toHaveLength(whole.length);
     const sum = set!.columns.findIndex(([measure, how]) => measure === 'nll' && how === 'sum');
-    const record = lines('run/scores.jsonl').find(({ id }) => id === `question-${set!.units[0]![0]}`);
+    const asked = lines('run/problems.jsonl')[Number(set!.units[0]![0])];
+    const record = lines('run/scores.jsonl').find(({ id }) => id === asked!.id);
     const { nll } = z.object({ nll: z.array(z.number()) }).parse(record!.tokens);
     expect(set!.units[0]![2 + sum]).toBeCloseTo(aggregate('sum', nll), 2);
 

@@ -5,7 +5,16 @@ import { begin } from '#bench/run/plan/begin.js';
 import type { Plan } from '#bench/run/plan/plan.js';
 
 const plan = (seconds: number): Plan => ({
-  ...{ suite: 'math', problems: 10, model: 'a-model', device: 'cpu', stages: [], seconds, memory: 1e9 },
+  ...{
+    suite: 'math',
+    problems: 10,
+    model: 'a-model',
+    device: 'cpu',
+    stages: [],
+    seconds,
+    memory: 1e9,
+    isMeasured: true,
+  },
   ...{ wrong: 0.5, speed: { promptTokens: 1, responseTokens: 1, lengthKnown: true, written: 1, score: 1 } },
   sizes: { sentences: 1, claims: 1, graphClaims: 1, known: { claims: true, graph: true } },
   rollouts: null,

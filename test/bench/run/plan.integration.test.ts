@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '#bench/run/plan/plan.js';
@@ -43,7 +43,7 @@ const run = async (args: readonly string[], name: string): Promise<string> => {
 
 async function compare(name: string, args: readonly string[]): Promise<Plan> {
   const before = await planOf(args, name);
-  expect(existsSync(folder.path(name))).toBe(false);
+  expect(readdirSync(folder.path(name))).toEqual(['speed.json']);
   expect(before.seconds).toBeGreaterThan(0);
   expect(before.memory).toBeGreaterThan(1e6);
   await run(args, name);
@@ -140,11 +140,15 @@ describe('flinch bench plan', () => {
   });
 
   it('is what a run says first', { timeout: 300_000 }, async () => {
-    const args = ['--suite', 'tasks', '--limit', '4', '--measures', 'nll'];
+    const args = ['--suite', 'tasks', '--limit', '12', '--measures', 'nll'];
     const said = await run(args, 'said');
-    expect(said).toMatch(/^plan: 4 problems of tasks, reasoner on cpu\n {2}generate {2}4 responses {2,}\S/);
-    expect(await run(args, 'said')).toContain('generate  0 responses, 4 done');
+    expect(said).toMatch(/^plan: 12 problems of tasks, reasoner on cpu\n {2}generate {2}12 responses {2,}\S/);
+    expect(await run(args, 'said')).toContain('generate  0 responses, 12 done');
     const other = await flinch(['bench', 'plan', ...args, '--seed', '2', '--out', folder.path('said')]);
     expect(other.stderr).toContain('contains a run with another seed: 1, not 2');
+    // A few responses are there before their speed is measured.
+    const few = await run(['--suite', 'tasks', '--limit', '4', '--measures', 'nll'], 'few');
+    expect(few).toMatch(/^plan: 4 problems of tasks, reasoner on cpu\n {2}generate {2}4 responses\n/);
+    expect(existsSync(folder.path('few/speed.json'))).toBe(false);
   });
 });

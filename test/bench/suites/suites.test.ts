@@ -134,7 +134,11 @@ describe('processbench', () => {
     const response = problem.given!.steps.join('\n\n');
     const span = suites.processbench.locate(problem, response)!;
     expect(response.slice(...span)).toBe('So 3 boxes hold 3 + 12 = 15 pens.');
-    expect(suites.processbench.check(problem, response)).toEqual({ extracted: '15', correct: false });
+    expect(suites.processbench.check(problem, response)).toEqual({
+      extracted: '15',
+      correct: false,
+      by: 'labels',
+    });
   });
 
   it('shuffles rows, as the files have wrong responses first', async () => {

@@ -3,7 +3,7 @@ import { say } from 'flinch/internals';
 import { writeWhole } from '../../result-log.js';
 import { runOf, withPrepared } from '../prepare.js';
 import { peekRecords, settingsIn } from '../run-folder.js';
-import { addRunOptions, type RunOptions } from '../run-options.js';
+import { addRunOptions, type GivenOptions, resolveOptions } from '../run-options.js';
 import { learn, shardFolder } from '../shards.js';
 import { formatPlan, planRun } from './plan.js';
 import { plannedRequests, requestLine } from './requests.js';
@@ -21,7 +21,7 @@ export function planCommand(): Command {
       'after',
       `
 Counts what is left to do in --out, and measures the speed by a few short responses, which are thrown away. Writes nothing
-but the file of --requests.
+but the file of --requests, and the speed to --out: a run there does not measure it again.
 Numbers that depend on what the model answers are expectations, with their bounds in brackets.
 
 Examples:
@@ -32,20 +32,23 @@ Examples:
     .action(plan);
 }
 
-interface PlanOptions extends RunOptions {
+interface PlanOptions extends GivenOptions {
   readonly requests?: string;
 }
 
-const plan = (options: PlanOptions): Promise<void> =>
-  withPrepared(options, 'nothing was written', async (prepared, { interrupt }) => {
+async function plan(given: PlanOptions): Promise<void> {
+  const options = resolveOptions(given);
+  await withPrepared(options, 'no response was written', async (prepared, { interrupt }) => {
     const { out, shard } = options;
-    const settings = settingsIn(shard ? shardFolder(out, shard) : out, prepared.settings);
+    const folder = shard ? shardFolder(out, shard) : out;
+    const settings = settingsIn(folder, prepared.settings, prepared.problems);
     const records = await peekRecords(out);
-    if (shard) learn(records, await peekRecords(shardFolder(out, shard)));
+    if (shard) learn(records, await peekRecords(folder));
     const { signal } = interrupt;
     const run = runOf(prepared, settings, options, { records, refresh: async () => {}, judge: null, signal });
-    if (options.requests !== undefined)
-      writeWhole(options.requests, plannedRequests(run).map(requestLine).join(''));
-    const planned = await planRun(run, options.stages);
+    if (given.requests !== undefined)
+      writeWhole(given.requests, plannedRequests(run).map(requestLine).join(''));
+    const planned = await planRun(run, options.stages, { folder });
     say(`${options.json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
   });
+}

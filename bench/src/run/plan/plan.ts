@@ -19,6 +19,8 @@ export interface Plan {
   readonly stages: readonly PlannedStage[];
   /** Time of all stages, where it is known. */
   readonly seconds: number;
+  /** Whether it is: not where only a few responses are left. */
+  readonly isMeasured: boolean;
   /** Bytes. */
   readonly memory: number;
   /** The share of answers that is supposed to be wrong. */
@@ -40,8 +42,19 @@ export interface PlannedStage extends StageWork {
   readonly rollouts: Pick<RolloutCost, 'completions' | 'tokens'> | null;
 }
 
-/** Counts what is left to do, and measures how fast that goes: a few seconds with a small model. */
-export async function planRun(run: Run, stages: readonly StageName[]): Promise<Plan> {
+/** So few responses are written and scored before their speed is measured. */
+export const FEW = 8;
+
+/**
+ * Counts what is left to do, and measures how fast that goes: a few seconds with a small model.
+ * @param folder where the speed is kept once it is measured
+ * @param few how many responses are so few that nothing is measured
+ */
+export async function planRun(
+  run: Run,
+  stages: readonly StageName[],
+  { folder, few = 0 }: { readonly folder: string; readonly few?: number },
+): Promise<Plan> {
   const { engine, suite, problems, isMine, records, rule } = run;
   const work = plannedWork(run, stages);
   const left = (...names: readonly StageName[]): number =>
@@ -56,21 +69,25 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
     (left('sample', 'time') > 0 ||
       (left('generate') > 0 && !first?.given) ||
       (left('locate') > 0 && completesAsWriter(run)));
-  const speed = await measureSpeed(run, asked.length > 0 ? asked : problems.filter(isMine), {
-    writes,
-    scores: left('score', 'time') > 0,
-  });
+  const isShort = Math.max(left('generate'), left('score'), left('sample')) <= few && left('time') === 0;
+  const speed = await measureSpeed(
+    run,
+    asked.length > 0 ? asked : problems.filter(isMine),
+    isShort ? null : { writes, scores: left('score', 'time') > 0, folder },
+  );
   const sizes = judgedSizes(run, speed);
   const { label } = run.settings;
   const rollouts = label?.by === 'rollouts' ? rolloutCost(label, run, speed) : null;
   const planned = work.map((one) => plannedStage(run, one, { speed, sizes, rollouts }));
   return {
-    suite: suite.name,
+    suite: run.settings.task?.name ?? suite.name,
     problems: problems.filter(isMine).length,
     model: engine.checkpoint.name,
-    device: formatDevices(engine),
+    // Without a measurement no model is loaded yet.
+    device: isShort ? run.settings.device : formatDevices(engine),
     stages: planned,
     seconds: planned.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),
+    isMeasured: !isShort,
     memory: await plannedMemory(run, {
       positions: Math.min(engine.contextLength, speed.promptTokens + speed.responseTokens),
       writing:
@@ -142,6 +159,7 @@ export function formatPlan({
   device,
   stages,
   seconds,
+  isMeasured,
   memory,
   wrong,
   speed,
@@ -182,7 +200,7 @@ export function formatPlan({
   return [
     `plan: ${problems} problems of ${suite}, ${model} on ${device}`,
     ...(lines.length > 0 ? lines : ['  nothing is left to do']),
-    `  about ${formatDuration(seconds)}${without}, ${formatBytes(memory)} of memory`,
+    `  ${isMeasured ? `about ${formatDuration(seconds)}${without}, ` : ''}${formatBytes(memory)} of memory`,
     ...(rates.length > 0 ? [`  measured: ${rates.join(', ')}`] : []),
     ...(guesses.length > 0 ? [`  supposed: ${guesses.join(', ')}`] : []),
   ].join('\n');

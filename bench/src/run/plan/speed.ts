@@ -1,8 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { readJsonFile } from 'flinch/internals';
+import { z } from 'zod';
 import { samplesNeeded } from '../../measures/measure.js';
 import { scoreMeasures } from '../../measures/score-measures.js';
+import { digestOf } from '../../records/settings.js';
+import { writeWhole } from '../../result-log.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { encodeGiven, promptOf } from '../prompt.js';
 import type { Run } from '../run-context.js';
+import { makeFolder } from '../run-folder.js';
 import { write } from '../stages/generate.js';
 import type { Writer } from '../writer/writer.js';
 
@@ -27,30 +35,71 @@ const STREAMS: Readonly<Record<Writer['kind'], number>> = { engine: 8, upstream:
 /** Number of given responses whose length is measured. */
 const GIVEN = 8;
 
+const ratesSchema = z.object({
+  /** All that they depend on. */
+  key: z.string(),
+  writing: z.object({ tokensPerSecond: z.number(), length: z.int().nullable() }).nullable(),
+  /** Seconds for each position of a prompt and its response. */
+  scoring: z.number().nullable(),
+});
+type Rates = z.output<typeof ratesSchema>;
+
+/** Rates that were measured, in a run's folder. */
+const RATES = 'speed.json';
+
+export interface Measuring {
+  readonly writes: boolean;
+  readonly scores: boolean;
+  /** Where the rates are kept, so that they are measured once. */
+  readonly folder: string;
+}
+
 /**
  * Writes the beginnings of a few responses and scores one, and throws them away.
  * @param asked problems to which responses are going to be written
+ * @param measuring `null` to measure nothing
  */
 export async function measureSpeed(
   run: Run,
   asked: readonly BenchProblem[],
-  { writes, scores }: { readonly writes: boolean; readonly scores: boolean },
+  measuring: Measuring | null,
 ): Promise<Speed> {
   const first = (asked[0] ?? run.problems[0])!;
   const promptTokens = promptOf(run.engine.checkpoint, run.suite, first, run.settings.system).length;
-  const measured = writes
-    ? await measureWriting(run, spread(asked, Math.min(STREAMS[run.writer.kind], run.streams)))
-    : null;
-  const known = knownLength(run, asked) ?? measured?.length ?? null;
+  const rates = measuring ? await ratesOf(run, asked, first, measuring) : null;
+  const known = knownLength(run, asked) ?? rates?.writing?.length ?? null;
   const room = Math.max(1, Math.min(run.settings.maxTokens, run.engine.contextLength - promptTokens));
   const responseTokens = known ?? Math.ceil(room / 2);
   return {
     promptTokens,
     responseTokens,
     lengthKnown: known !== null,
-    written: measured?.tokensPerSecond ?? null,
-    score: scores ? await measureScoring(run, first, promptTokens, responseTokens) : null,
+    written: rates?.writing?.tokensPerSecond ?? null,
+    score: rates?.scoring == null ? null : rates.scoring * (promptTokens + responseTokens),
   };
+}
+
+async function ratesOf(
+  run: Run,
+  asked: readonly BenchProblem[],
+  first: BenchProblem,
+  { writes, scores, folder }: Measuring,
+): Promise<Omit<Rates, 'key'>> {
+  const { model, device, writer, measures, encoders, maxTokens } = run.settings;
+  const key = digestOf({ model, device, writer, measures, encoders, maxTokens, streams: run.streams });
+  const file = join(folder, RATES);
+  const there = existsSync(file) ? readJsonFile(file, ratesSchema) : null;
+  const known = there?.key === key ? there : null;
+  const streams = Math.min(STREAMS[run.writer.kind], run.streams);
+  const writing = known?.writing ?? (writes ? await measureWriting(run, spread(asked, streams)) : null);
+  const scoring =
+    known?.scoring ?? (scores ? await measureScoring(run, first, writing?.length ?? SCORED) : null);
+  const rates = { key, writing, scoring };
+  if (!isDeepStrictEqual(rates, known)) {
+    makeFolder(folder);
+    writeWhole(file, `${JSON.stringify(rates)}\n`);
+  }
+  return { writing: writes ? writing : null, scoring: scores ? scoring : null };
 }
 
 /** `count` items, from the whole list. */
@@ -90,13 +139,11 @@ function knownLength({ records, engine }: Run, asked: readonly BenchProblem[]): 
   return sum > 0 ? Math.ceil(sum / lengths.length) : null;
 }
 
-/** Scores a text of the first tokens of the prompt: which they are makes no difference. The time goes by positions. */
-async function measureScoring(
-  run: Run,
-  problem: BenchProblem,
-  promptTokens: number,
-  responseTokens: number,
-): Promise<number> {
+/**
+ * Scores a text of the first tokens of the prompt: which they are makes no difference. The time goes by positions.
+ * @returns seconds for each of them
+ */
+async function measureScoring(run: Run, problem: BenchProblem, responseTokens: number): Promise<number> {
   const { engine, suite, settings, encoders } = run;
   // Graphs of claims are what a judge makes: the rest of that measure takes no time.
   const measures = run.measures.filter(({ kind }) => kind !== 'claim_graph');
@@ -119,8 +166,8 @@ async function measureScoring(
     );
     return (performance.now() - start) / 1000;
   };
-  const tokens = Math.max(1, Math.min(SCORED, responseTokens, engine.contextLength - promptTokens));
+  const room = engine.contextLength - promptIds.length;
+  const tokens = Math.max(1, Math.min(SCORED, responseTokens, room));
   await scored(1); // sessions open on first use
-  const seconds = await scored(tokens);
-  return (seconds * (promptTokens + responseTokens)) / (promptTokens + tokens);
+  return (await scored(tokens)) / (promptIds.length + tokens);
 }

@@ -1,7 +1,7 @@
 import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { CheckRecord } from '../../records/records.js';
-import { isLeftOut } from '../../records/selection.js';
+import { isLeftOut, isTruncated } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { type Run, textOf } from '../run-context.js';
 
@@ -22,14 +22,18 @@ export async function checkResponses(run: Run): Promise<void> {
   );
 }
 
-async function check({ suite, settings, judge, records }: Run, problem: BenchProblem): Promise<CheckRecord> {
-  const { id, given } = problem;
-  const text = textOf(records.responses.get(id)!);
-  const checked = suite.check(problem, text);
-  if (checked && (settings.check === 'rules' || given)) {
-    const by = suite.toldBy === 'judge' ? 'rules' : suite.toldBy;
-    return { id, ...checked, by };
-  }
+async function check(
+  { suite, settings, judge, records, signal }: Run,
+  problem: BenchProblem,
+): Promise<CheckRecord> {
+  const { id } = problem;
+  const response = records.responses.get(id)!;
+  const text = textOf(response);
+  // A right answer on the way is not where it would have ended.
+  if (isTruncated(response)) return { id, extracted: null, correct: false, by: 'rules' };
+  const checked = suite.check(problem, text) ?? (await suite.checkBy?.(problem, text, signal)) ?? null;
+  if (checked && (settings.check === 'rules' || checked.by === 'labels'))
+    return { by: suite.toldBy === 'judge' ? 'rules' : suite.toldBy, ...checked, id };
   if (!judge)
     throw new UsageError('--judge: is required, because only a judge can check these final answers');
   const correct = await judge.check(problem, text);

@@ -47,12 +47,13 @@ export const unwritten = (count: number, first: string): UsageError =>
   );
 
 async function response(run: Run, problem: BenchProblem): Promise<ResponseRecord> {
-  const { temperature, maxTokens } = run.settings;
+  const { temperature, maxTokens, cutOff } = run.settings;
   const { id, subset } = problem;
   const start = performance.now();
   const written = await write(run, problem, { temperature, sample: 0, maxTokens });
   const seconds = (performance.now() - start) / 1000;
-  return { id, subset, ...written, seconds };
+  const isWrong = written.finish === 'length' && cutOff === 'wrong';
+  return { id, subset, ...written, ...(isWrong && { cutOffWrong: true }), seconds };
 }
 
 function givenResponse({ engine, suite, settings }: Run, problem: BenchProblem): ResponseRecord {

@@ -49,7 +49,7 @@ async function locate(run: Run, problem: BenchProblem): Promise<LocatedRecord> {
   const span = suite.locate(problem, text);
   return span && span[1] > span[0]
     ? { id, span: [...span], by }
-    : { id, span: null, by, rejected: 'none_named' };
+    : { id, span: null, by, rejected: by === 'labels' ? 'unlabelled' : 'none_named' };
 }
 
 async function locateByRollouts(

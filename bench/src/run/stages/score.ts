@@ -1,5 +1,5 @@
 import type { Rival } from 'flinch';
-import { Agreement, UsageError } from 'flinch/internals';
+import { Agreement, finalAnswer, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
@@ -8,7 +8,7 @@ import { scoredIn } from '../../records/selection.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
-import { type Run, stepMode, stepsOf } from '../run-context.js';
+import { type Run, stepMode, stepsOf, textOf } from '../run-context.js';
 import { comparable, type DrawnSample, storedSamples } from './further-responses.js';
 import { claimGraphOf } from './graph.js';
 
@@ -89,7 +89,10 @@ export function scorable(
   samples: readonly DrawnSample[],
 ): Scorable {
   const response = records.responses.get(problem.id)!;
-  const extracted = records.checks.get(problem.id)?.extracted ?? null;
+  const agreeing = agreement(suite, problem, {
+    text: textOf(response),
+    extracted: records.checks.get(problem.id)?.extracted ?? null,
+  });
   const { tokenIds, tokenTexts } = response;
   const mode = stepMode(settings.steps, problem);
   return {
@@ -99,17 +102,24 @@ export function scorable(
     tokenTexts,
     steps: stepsOf(settings.steps, problem, response).map(({ tokens: { start, end } }) => [start, end]),
     stepMode: mode,
-    samples: samples.map((sample) =>
-      comparable(sample, mode, (text) => extracted !== null && agrees(suite, problem, extracted, text)),
-    ),
+    samples: samples.map((sample) => comparable(sample, mode, agreeing)),
   };
 }
 
-/** Whether the final answer of another response is equivalent to this one's. */
-function agrees(suite: Suite, problem: BenchProblem, extracted: string, other: string): boolean {
+/** Tells whether the final answer of another response is equivalent to this one's. */
+function agreement(
+  suite: Suite,
+  problem: BenchProblem,
+  { text, extracted }: { readonly text: string; readonly extracted: string | null },
+): (other: string) => boolean {
+  if (suite.name === 'own') {
+    const said = finalAnswer(text);
+    return (other) => said !== null && finalAnswer(other) === said;
+  }
   // ProcessBench checks no other responses than those it has; its problems are mathematics.
   const checking = suite.name === 'processbench' ? suites.math : suite;
-  return checking.check({ ...problem, given: null, reference: extracted }, other)?.correct ?? false;
+  const asked = { ...problem, given: null, reference: extracted };
+  return (other) => extracted !== null && (checking.check(asked, other)?.correct ?? false);
 }
 
 const spelled = ({ checkpoint }: Run['engine'], { id, before, after }: Rival) => ({

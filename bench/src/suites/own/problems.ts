@@ -1,0 +1,278 @@
+import type { ChatMessage } from 'flinch';
+import { UsageError, visibleLine } from 'flinch/internals';
+import { z } from 'zod';
+import { parseNumber } from '../../answers/number.js';
+import { GIVEN_SEPARATOR } from '../../steps/response-steps.js';
+import { refuseRepeated } from '../data-files.js';
+import type { BenchProblem, GivenResponse } from '../suite.js';
+import { optionsOf } from './answer-checks.js';
+import type { Row } from './rows.js';
+import { COLUMNS, type Column, type Task, type TaskSettings } from './task.js';
+
+/** Faulty rows that an error names. */
+const NAMED = 5;
+/** Several values in one cell of a table. */
+const BETWEEN = '|';
+/** Scope of tables with everything in them. */
+const ALL = 'all';
+
+const textSchema = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const messagesSchema = z
+  .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string().min(1) }))
+  .min(1)
+  .refine((messages) => messages.at(-1)?.role === 'user', 'must end with a message of the user');
+const trueOrFalse = z.preprocess(
+  (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
+  z
+    .union(
+      [
+        z.boolean(),
+        z.literal([0, 1, '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no', 'right', 'wrong']),
+      ],
+      {
+        error: 'must be true or false',
+      },
+    )
+    .transform((value) => [true, 1, '1', '1.0', 'true', 'yes', 'right'].some((yes) => yes === value)),
+);
+
+/** A list, or several values in a cell with | between; choices also as `{"text": [...]}`, as ARC has them. */
+const listSchema = z.preprocess(
+  (value) => (typeof value === 'string' ? value.split(BETWEEN).map((one) => one.trim()) : value),
+  z.union([
+    z.array(textSchema).min(1),
+    z.object({ text: z.array(textSchema).min(1) }).transform(({ text }) => text),
+  ]),
+);
+const answersSchema = z.union([textSchema.transform((text) => [text]), z.array(textSchema).min(1)]);
+/** In a table JSON, as it is in JSON Lines. */
+const inJson = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value, context) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      context.addIssue('must be a list, in JSON');
+      return z.NEVER;
+    }
+  }, schema);
+
+const SCHEMAS = {
+  id: textSchema,
+  group: textSchema,
+  question: z.string().trim().min(1),
+  messages: inJson(messagesSchema),
+  context: z.string(),
+  choices: listSchema,
+  answer: answersSchema,
+  response: z.string().min(1),
+  steps: inJson(z.array(z.string().min(1)).min(1)),
+  right: trueOrFalse,
+  first_wrong: z.coerce.number().int().min(-1),
+} satisfies Record<Column, z.ZodType>;
+type Values = { readonly [C in Column]?: z.output<(typeof SCHEMAS)[C]> };
+
+/** All questions of a file, and how they are checked. */
+export interface Questions {
+  readonly problems: readonly BenchProblem[];
+  readonly settings: TaskSettings;
+}
+
+/**
+ * @param rows of the task's file
+ * @throws UsageError that names the rows that do not fit, by their lines
+ */
+export function questionsOf(rows: readonly Row[], task: Task): Questions {
+  const { file, name, columns, prompt } = task;
+  if (rows.length === 0) throw new UsageError(`--questions: ${file}: has no rows`);
+  const names = namesIn(rows, task);
+  const faults: string[] = [];
+  const read = rows.flatMap((row) => {
+    try {
+      return [{ row, values: valuesOf(row, names) }];
+    } catch (error) {
+      if (!(error instanceof RowError)) throw error;
+      faults.push(`${row.place}: ${error.message}`);
+      return [];
+    }
+  });
+  const check = task.check ?? suggested(read.map(({ values }) => values));
+  const problems = read.flatMap(({ row, values }, i) => {
+    try {
+      return [problemOf(values, check, `row-${i + 1}`)];
+    } catch (error) {
+      if (!(error instanceof RowError)) throw error;
+      faults.push(`${row.place}: ${error.message}`);
+      return [];
+    }
+  });
+  if (faults.length > 0) throw faulty(faults, rows.length);
+  refuseRepeated(problems.map(({ id }, i) => ({ id, place: rows[i]!.place })));
+  return { problems, settings: { name, check, prompt, columns } };
+}
+
+class RowError extends Error {}
+
+function faulty(faults: readonly string[], rows: number): UsageError {
+  const shown = faults.slice(0, NAMED).map(visibleLine);
+  const more = faults.length > NAMED ? [`and ${faults.length - NAMED} others`] : [];
+  return new UsageError(
+    [`--questions: ${faults.length} of ${rows} rows cannot be used:`, ...shown, ...more].join('\n  '),
+  );
+}
+
+/** Name in the file of each column that is there. @throws UsageError where one that is needed is not */
+function namesIn(rows: readonly Row[], { file, columns }: Task): ReadonlyMap<Column, string> {
+  const there = new Set(rows.flatMap(({ values }) => Object.keys(values)));
+  const found = new Map<Column, string>();
+  for (const column of COLUMNS) {
+    const named = columns[column];
+    const byCase = [...there].find((name) => name.toLowerCase() === column);
+    if (named !== undefined) {
+      if (!rows.some(({ values }) => at(values, named) !== undefined)) throw noColumn(file, named, there);
+      found.set(column, named);
+    } else if (byCase !== undefined) found.set(column, byCase);
+  }
+  if (!found.has('question') && !found.has('messages')) throw noColumn(file, 'question', there);
+  if (!found.has('answer') && !found.has('right') && !found.has('first_wrong'))
+    throw noColumn(file, 'answer', there);
+  return found;
+}
+
+const noColumn = (file: string, name: string, there: ReadonlySet<string>): UsageError =>
+  new UsageError(
+    visibleLine(
+      `--questions: ${file}: no column is named ${JSON.stringify(name)}; there are ${[...there].join(', ')}. --columns question=NAME,answer=NAME says which is which`,
+    ),
+  );
+
+/** The value of a column; `doc.question` and `resps.0` are within others. */
+function at(values: Row['values'], name: string): unknown {
+  if (Object.hasOwn(values, name)) return values[name];
+  return name
+    .split('.')
+    .reduce<unknown>(
+      (value, key) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+          ? (value as Record<string, unknown>)[key]
+          : undefined,
+      values,
+    );
+}
+
+function valuesOf({ values }: Row, names: ReadonlyMap<Column, string>): Values {
+  const found: Record<string, unknown> = {};
+  for (const [column, name] of names) {
+    const value = at(values, name);
+    // An empty cell, and `null`, say nothing.
+    if (value === undefined || value === null || (typeof value === 'string' && value.trim() === '')) continue;
+    const { success, data, error } = SCHEMAS[column].safeParse(value);
+    const [issue] = error?.issues ?? [];
+    if (!success) throw new RowError(`${[name, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`);
+    found[column] = data;
+  }
+  return found;
+}
+
+/** How answers are checked if nobody says: by what they are. */
+function suggested(rows: readonly Values[]): TaskSettings['check'] {
+  if (rows.some(({ choices }) => choices)) return 'choice';
+  const answers = rows.flatMap(({ answer }) => answer ?? []);
+  return answers.length > 0 && answers.every((answer) => parseNumber(answer) !== null)
+    ? 'number'
+    : 'contains';
+}
+
+function problemOf(values: Values, check: TaskSettings['check'], ownId: string): BenchProblem {
+  const { id = ownId, group = 'questions', messages, context = null, choices = null } = values;
+  const question = values.question ?? messages?.at(-1)?.content;
+  if (question === undefined) throw new RowError('question: is missing');
+  if (values.question !== undefined && messages)
+    throw new RowError('question, messages: are the same thing twice');
+  if (group === ALL) throw new RowError(`group: ${JSON.stringify(ALL)} is that of all rows in the report`);
+  const given = givenOf(values);
+  const answers = values.answer ?? [];
+  const right = values.right ?? (values.first_wrong === undefined ? null : values.first_wrong < 0);
+  if (right !== null && !given) throw new RowError('right: is about a response, which is missing');
+  if (answers.length === 0 && right === null) throw new RowError('answer: is missing');
+  const row = {
+    answers: answersOf(answers, choices, check),
+    choices,
+    context,
+    messages: messages ?? null,
+    right,
+  };
+  return { id, subset: group, question, reference: answers.join(' | ') || null, given, row };
+}
+
+/** The right answers as the check reads them. @throws RowError for those that it cannot */
+function answersOf(
+  answers: readonly string[],
+  choices: readonly string[] | null,
+  check: TaskSettings['check'],
+): string[] {
+  if (check === 'contains' || check === 'exact')
+    return answers.flatMap((answer) => answer.split(BETWEEN)).map((answer) => answer.trim());
+  if (check === 'number') {
+    const odd = answers.find((answer) => parseNumber(answer) === null);
+    if (odd !== undefined) throw new RowError(`answer: ${JSON.stringify(odd)} is not a number`);
+  }
+  if (check === 'regex') for (const answer of answers) checkPattern(answer);
+  return check === 'choice' ? answers.map((answer) => letterOf(answer, choices)) : [...answers];
+}
+
+function checkPattern(pattern: string): void {
+  try {
+    new RegExp(pattern, 'u');
+  } catch (error) {
+    throw new RowError(`answer: ${(error as Error).message}`);
+  }
+}
+
+/** `B`, `(B)`, the text of a choice, or its place from 0, as MMLU has it. */
+function letterOf(answer: string, choices: readonly string[] | null): string {
+  if (!choices) throw new RowError('choices: are missing');
+  const options = optionsOf(choices);
+  const bare = answer.trim().replace(/^\((.)\)$/, '$1');
+  const found =
+    options.find(({ text }) => text === answer.trim()) ??
+    options.find(({ letter }) => letter === bare.toUpperCase()) ??
+    options.find((_, i) => String(i) === bare);
+  if (!found) throw new RowError(`answer: ${JSON.stringify(answer)} is none of the choices`);
+  return found.letter;
+}
+
+function givenOf({ response, steps, first_wrong }: Values): GivenResponse | null {
+  if (first_wrong !== undefined && !steps)
+    throw new RowError('first_wrong: is about steps, which are missing');
+  if (steps) {
+    if (response !== undefined && response !== steps.join(GIVEN_SEPARATOR))
+      throw new RowError('steps: joined by blank lines must be the response');
+    if (first_wrong !== undefined && first_wrong >= steps.length)
+      throw new RowError(`first_wrong: there are only ${steps.length} steps, from 0`);
+    const firstWrong = first_wrong === undefined || first_wrong < 0 ? null : first_wrong;
+    return { generator: 'file', steps, firstWrong, finalAnswerCorrect: firstWrong === null };
+  }
+  if (response === undefined) return null;
+  return { generator: 'file', steps: [response], firstWrong: null, finalAnswerCorrect: true, whole: true };
+}
+
+/** Messages to the model, without a system message of the run. */
+export function messagesOf(
+  { question, row }: BenchProblem,
+  { prompt, check }: Pick<TaskSettings, 'prompt' | 'check'>,
+): ChatMessage[] {
+  const { messages, context, choices } = row!;
+  const listed =
+    choices &&
+    optionsOf(choices)
+      .map(({ letter, text }) => `(${letter}) ${text}`)
+      .join('\n');
+  const asked = [context, question, listed].filter((part) => part).join('\n\n');
+  const content = prompt
+    ? prompt.replaceAll('{question}', () => asked)
+    : check === 'choice'
+      ? `${asked}\n\nAnswer with the letter of the right choice.`
+      : asked;
+  return [...(messages?.slice(0, -1) ?? []), { role: 'user', content }];
+}

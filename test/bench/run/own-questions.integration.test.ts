@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { afterPlan } from '../../support/bench-plan.js';
+import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { REASONER } from '../../support/golden.js';
+
+const folder = useFolder();
+
+/** The embedded model's answers to these are short, and some are right. */
+const SUMS = Array.from({ length: 24 }, (_, i) => ({
+  question: `Tom has ${i + 2} apples and gets ${(i % 5) + 1} more. How many apples does Tom have now?`,
+  answer: i + 2 + (i % 5) + 1,
+}));
+
+const write = (name: string, rows: readonly object[]): string => {
+  writeFileSync(folder.path(name), rows.map((row) => JSON.stringify(row)).join('\n'));
+  return folder.path(name);
+};
+const run = (questions: string, out: string, ...more: string[]) =>
+  flinch([
+    ...['bench', 'run', '--model', REASONER, '--questions', questions, '--measures', 'nll'],
+    ...['--out', folder.path(out), ...more],
+  ]);
+const records = (file: string) => jsonLines(folder.read(file)) as { id: string; correct?: boolean }[];
+const idsIn = (file: string): string[] => records(file).map(({ id }) => id);
+
+describe("flinch bench run with one's own questions", () => {
+  it('asks a sample of them, and goes on with a larger one', { timeout: 300_000 }, async () => {
+    const file = write('sums.jsonl', SUMS);
+    const few = await run(file, 'sums', '--limit', '4', '--json');
+    expect(few.stderr).toContain('24 questions of sums.jsonl; answers are checked by: number');
+    expect(few.code).toBe(0);
+    expect(JSON.parse(few.stdout)).toMatchObject({ counts: { problems: 4 } });
+    const first = idsIn('sums/responses.jsonl');
+    const before = folder.read('sums/responses.jsonl');
+
+    const more = await run(file, 'sums', '--limit', '9', '--json');
+    expect(more.code).toBe(0);
+    expect(JSON.parse(more.stdout)).toMatchObject({ counts: { problems: 9 } });
+    expect(folder.read('sums/responses.jsonl').startsWith(before)).toBe(true);
+    expect(idsIn('sums/responses.jsonl')).toHaveLength(9);
+    expect(new Set(idsIn('sums/scores.jsonl'))).toEqual(new Set(idsIn('sums/responses.jsonl')));
+
+    const fewer = await run(file, 'sums', '--limit', '4');
+    expect(fewer).toMatchObject({ code: 1, stderr: expect.stringContaining('another limit: 9, not 4') });
+    expect(first).toHaveLength(4);
+    const others = await run(file, 'sums', '--limit', '12', '--prompt', 'Say: {question}');
+    expect(others.stderr).toContain('contains a run with another');
+  });
+
+  it('stops at so many wrong answers of each group', { timeout: 300_000 }, async () => {
+    const rows = SUMS.map((row, i) => ({ ...row, answer: i % 2 ? row.answer : -1, group: `g${i % 2}` }));
+    const { code } = await run(write('groups.jsonl', rows), 'groups', '--per-subset', '2', '--streams', '1');
+    expect(code).toBe(0);
+    const wrong = records('groups/checks.jsonl').filter(({ correct }) => !correct);
+    const ofEven = wrong.filter(({ id }) => Number(id.slice(4)) % 2 === 1);
+    expect(ofEven).toHaveLength(2);
+    expect(idsIn('groups/responses.jsonl').filter((id) => Number(id.slice(4)) % 2 === 1)).toHaveLength(2);
+  });
+
+  it('lets a program check the answers', { timeout: 300_000 }, async () => {
+    const file = write('checked.jsonl', SUMS.slice(0, 3));
+    const program = folder.path('check.cjs');
+    writeFileSync(
+      program,
+      `const { answers, response } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+       console.log(JSON.stringify({ right: response.includes(answers[0]), extracted: 'mine' }));`,
+    );
+    const { code } = await run(file, 'checked', '--check', `command:node ${JSON.stringify(program)}`);
+    expect(code).toBe(0);
+    const checks = records('checked/checks.jsonl');
+    expect(checks).toHaveLength(3);
+    for (const check of checks) expect(check).toMatchObject({ extracted: 'mine', by: 'program' });
+
+    const failing = await run(file, 'failing', '--check', 'command:echo why >&2; exit 3');
+    expect(failing.code).toBe(1);
+    expect(failing.stderr).toMatch(/--check: .* ended with 3 about row-\d: why/);
+  });
+
+  it('scores responses that are there, with labels or by their answers', { timeout: 300_000 }, async () => {
+    const file = write('given.jsonl', [
+      { question: 'Sum?', response: 'It is four. Yes.', right: true },
+      { question: 'Sum?', steps: ['It is four.', 'No, five.'], right: false, first_wrong: 1 },
+      { question: 'Sum?', response: 'It is six.', answer: 'four' },
+    ]);
+    const { code, stdout } = await run(file, 'given', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ counts: { problems: 3, correct: 1, wrong: 2, located: 1 } });
+    const byId = Object.fromEntries(records('given/checks.jsonl').map((check) => [check.id, check]));
+    expect(byId).toMatchObject({
+      'row-1': { correct: true, by: 'labels' },
+      'row-2': { correct: false, by: 'labels' },
+      'row-3': { correct: false, by: 'rules' },
+    });
+  });
+
+  it('counts what is cut off as wrong, unless told otherwise', { timeout: 300_000 }, async () => {
+    const file = write('long.jsonl', SUMS.slice(0, 3));
+    const cut = await run(file, 'cut', '--max-tokens', '2', '--json');
+    expect(JSON.parse(cut.stdout)).toMatchObject({ counts: { problems: 3, truncated: 3, wrong: 3 } });
+    expect(idsIn('cut/scores.jsonl')).toHaveLength(3);
+    const left = await run(file, 'left', '--max-tokens', '2', '--cut-off', 'left-out', '--json');
+    expect(JSON.parse(left.stdout)).toMatchObject({ counts: { problems: 3, truncated: 3, wrong: 0 } });
+  });
+
+  it('measures the speed once', { timeout: 300_000 }, async () => {
+    const file = write('planned.jsonl', SUMS.slice(0, 12));
+    const options = [
+      '--model',
+      REASONER,
+      '--questions',
+      file,
+      '--measures',
+      'nll',
+      '--out',
+      folder.path('planned'),
+    ];
+    const planned = await flinch(['bench', 'plan', ...options]);
+    expect(planned.stdout).toContain('12 problems of planned.jsonl');
+    const speed = folder.read('planned/speed.json');
+    const done = await flinch(['bench', 'run', ...options, '--stages', 'generate']);
+    expect(done.code).toBe(0);
+    expect(folder.read('planned/speed.json')).toBe(speed);
+    expect(afterPlan(done.stderr)).toContain('answers are checked by');
+  });
+
+  it.each([
+    [[], '--suite or --questions: one of them is required'],
+    [['--suite', 'tasks', '--questions', 'x.csv'], '--suite or --questions: one of them is required'],
+    [['--suite', 'tasks', '--prompt', '{question}'], '--prompt: is only for --questions'],
+    [['--suite', 'tasks', '--check', 'exact'], '--check: must be rules or judge for --suite, not "exact"'],
+    [['--questions', 'missing.csv'], 'missing.csv: cannot be read (ENOENT'],
+  ])('refuses %j', async (options, message) => {
+    const { code, stderr } = await flinch([
+      'bench',
+      'run',
+      '--model',
+      REASONER,
+      '--out',
+      folder.path('x'),
+      ...options,
+    ]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,201 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { RULES } from '#bench/suites/own/answer-checks.js';
+import { ownSuite } from '#bench/suites/own/own.js';
+import { type Questions, questionsOf } from '#bench/suites/own/problems.js';
+import { readRows } from '#bench/suites/own/rows.js';
+import { openTask, parseColumns, type TaskOptions } from '#bench/suites/own/task.js';
+import { useFolder } from '../../support/cli.js';
+
+const folder = useFolder();
+
+async function read(name: string, text: string, options: TaskOptions = {}): Promise<Questions> {
+  const file = folder.path(name);
+  writeFileSync(file, text);
+  const task = openTask(file, options);
+  return questionsOf(await readRows(task.file), task);
+}
+
+const lines = (...rows: readonly object[]): string => rows.map((row) => JSON.stringify(row)).join('\n');
+const QUESTION = { question: 'What is 2 + 2?', answer: 4 };
+
+describe('a file of questions', () => {
+  it('is a table with a line of names', async () => {
+    const text =
+      '\ufeffquestion,answer,group\n"Who wrote ""Faust""?\nOne word.",Goethe | Wolfgang,books\n\n2+2?,4,sums\n';
+    const { problems, settings } = await read('a.csv', text);
+    expect(settings).toEqual({ name: 'a.csv', check: 'contains', prompt: null, columns: {} });
+    expect(problems.map(({ id, subset, question, row }) => [id, subset, question, row?.answers])).toEqual([
+      ['row-1', 'books', 'Who wrote "Faust"?\nOne word.', ['Goethe', 'Wolfgang']],
+      ['row-2', 'sums', '2+2?', ['4']],
+    ]);
+  });
+
+  it('has tabs in TSV', async () => {
+    const { problems } = await read('a.tsv', 'question\tanswer\nOne, or two?\t2\n');
+    expect(problems[0]).toMatchObject({ question: 'One, or two?', reference: '2' });
+  });
+
+  it.each([
+    ['numbers are compared as numbers', [QUESTION], 'number'],
+    ['choices by their letter', [{ ...QUESTION, choices: ['3', '4'] }], 'choice'],
+    ['words are looked for', [QUESTION, { ...QUESTION, answer: 'four' }], 'contains'],
+  ])('of which %s', async (_, rows, check) => {
+    expect((await read('a.jsonl', lines(...rows))).settings.check).toBe(check);
+  });
+
+  it('has columns with other names, also within others', async () => {
+    const rows = lines({
+      doc: { q: 'Is it?', n: 7 },
+      target: ['yes', 'indeed'],
+      resps: [['Yes.']],
+      acc: 1.0,
+    });
+    const columns = parseColumns('question=doc.q, answer=target, id=doc.n, response=resps.0.0, right=acc');
+    const { problems } = await read('a.jsonl', rows, { columns });
+    expect(problems[0]).toMatchObject({
+      id: '7',
+      question: 'Is it?',
+      given: { steps: ['Yes.'], whole: true },
+      row: { answers: ['yes', 'indeed'], right: true },
+    });
+  });
+
+  it('has responses with labels of their steps, as ProcessBench', async () => {
+    const rows = [{ problem: 'Sum?', steps: ['One.', 'Two.'], label: 1, final_answer_correct: false }];
+    const columns = parseColumns('question=problem,first_wrong=label,right=final_answer_correct');
+    const { problems, settings } = await read('a.json', JSON.stringify(rows), { columns });
+    expect(problems[0]!.given).toMatchObject({ steps: ['One.', 'Two.'], firstWrong: 1 });
+    const suite = ownSuite(settings);
+    expect(suite.check(problems[0]!, 'One.\n\nTwo.')).toMatchObject({ correct: false, by: 'labels' });
+    expect(suite.locate(problems[0]!, 'One.\n\nTwo.')).toEqual([6, 10]);
+  });
+
+  it('is named by a task, whose options go after those of the command', async () => {
+    writeFileSync(folder.path('capitals.csv'), 'Frage,Antwort\nFrankreich?,Paris\n');
+    const text =
+      'questions: capitals.csv\nname: Capitals\ncheck: exact\ncolumns: {question: Frage, answer: Antwort}\n';
+    writeFileSync(folder.path('task.yaml'), `${text}prompt: "{question} One word."\n`);
+    const task = openTask(folder.path('task.yaml'), { check: 'contains' });
+    const { problems, settings } = questionsOf(await readRows(task.file), task);
+    expect(settings).toMatchObject({ name: 'Capitals', check: 'contains' });
+    expect(ownSuite(settings).messages(problems[0]!)).toEqual([
+      { role: 'user', content: 'Frankreich? One word.' },
+    ]);
+  });
+
+  it.each([
+    ['a.csv', 'question,answer\none,two,three\n', /a\.csv: .*line 2/],
+    ['a.csv', 'question,question\n', /a\.csv:1: has two columns named "question"/],
+    ['a.csv', 'frage,antwort\nx,y\n', /no column is named "question"; there are frage, antwort/],
+    ['a.csv', 'question,answer\n', /has no rows/],
+    ['a.jsonl', '{"question": "x"}', /no column is named "answer"/],
+    ['a.jsonl', `${lines(QUESTION)}\n{`, /line 2: is not valid JSON/],
+    [
+      'a.jsonl',
+      lines(QUESTION, { question: 'x' }),
+      /1 of 2 rows cannot be used:\n {2}.*a\.jsonl:2: answer: is missing/,
+    ],
+    ['a.jsonl', lines({ ...QUESTION, choices: ['1', '2'] }), /:1: answer: "4" is none of the choices/],
+    ['a.jsonl', lines({ ...QUESTION, right: true }), /:1: right: is about a response, which is missing/],
+    ['a.jsonl', lines({ ...QUESTION, response: 'x', right: 'maybe' }), /:1: right: must be true or false/],
+    ['a.jsonl', lines({ ...QUESTION, group: 'all' }), /:1: group: "all" is that of all rows/],
+    [
+      'a.jsonl',
+      lines({ ...QUESTION, id: 1 }, { ...QUESTION, id: '1' }),
+      /a\.jsonl:2: the id "1" is also that of .*a\.jsonl:1/,
+    ],
+    [
+      'a.jsonl',
+      lines({ messages: [{ role: 'assistant', content: 'x' }], answer: 'y' }),
+      /messages: must end with/,
+    ],
+    ['a.txt', 'x', /must end in one of \.csv, \.tsv/],
+  ])('%s: %j is refused', async (name, text, message) => {
+    await expect(read(name, text)).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['number', 'five', /"five" is not a number/],
+    ['regex', '(', /answer: Invalid regular expression/],
+  ])('whose answers do not fit %s is refused', async (check, answer, message) => {
+    await expect(read('a.jsonl', lines({ question: 'x', answer }), { check })).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ check: 'sounds' }, /--check: must be exact, number, choice, contains, regex or command:PROGRAM/],
+    [{ prompt: 'Answer.' }, /--prompt: must contain \{question\}/],
+  ])('is not asked with %j', (options, message) => {
+    expect(() => openTask('a.csv', options)).toThrow(message);
+  });
+
+  it.each(['question', 'question=', 'frage=x'])('is not read by --columns %s', (text) => {
+    expect(() => parseColumns(text)).toThrow(/--columns: must have the form/);
+  });
+});
+
+describe('a drawn sample', () => {
+  const rows = lines(...Array.from({ length: 40 }, (_, i) => ({ question: `${i}?`, answer: i })));
+  const ids = async ({ problems, settings }: Questions, seed: number): Promise<string[]> =>
+    (await ownSuite(settings, problems).load({ folder: null, subsets: null, seed, count: 0 })).map(
+      ({ id }) => id,
+    );
+
+  it('is not the first rows, and depends on the seed alone', async () => {
+    const questions = await read('a.jsonl', rows);
+    const drawn = await ids(questions, 1);
+    expect(drawn.slice(0, 10)).not.toEqual(questions.problems.slice(0, 10).map(({ id }) => id));
+    expect(drawn.toSorted()).toEqual(questions.problems.map(({ id }) => id).toSorted());
+    expect(await ids(questions, 1)).toEqual(drawn);
+    expect(await ids(questions, 2)).not.toEqual(drawn);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['exact', 'Paris.', ['paris'], true],
+    ['exact', 'Let me think.\nThe answer is **Paris**.', ['Paris'], true],
+    ['exact', 'It is not Paris', ['Paris'], false],
+    ['exact', '-5', ['5'], false],
+    ['exact', 'C++', ['C'], false],
+    ['number', 'So it is 1,000.0 in all.', ['1000'], true],
+    ['number', 'So it is 1001.', ['1000'], false],
+    ['number', 'None.', ['0'], false],
+    ['contains', 'It is Paris, of course.', ['Rome', 'Paris'], true],
+    ['contains', 'A Parisian.', ['Paris'], false],
+    ['regex', 'On 3 May', ['^On \\d+ (May|June)$'], true],
+    ['regex', 'on 3 May', ['^On'], false],
+  ] as const)('by %s: %s', (rule, response, answers, correct) => {
+    expect(RULES[rule](response, answers, null).correct).toBe(correct);
+  });
+
+  it.each([
+    ['B', true],
+    ['The answer is (B).', true],
+    ['It is blue.', true],
+    ['(A)', false],
+  ])('among choices: %s', (response, correct) => {
+    expect(RULES.choice(response, ['B'], ['red', 'blue']).correct).toBe(correct);
+  });
+});
+
+describe('a question', () => {
+  it('comes with its context, choices and earlier messages', async () => {
+    const earlier = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi' },
+    ];
+    const row = { context: 'It rains.', choices: { text: ['Yes', 'No'] }, answer: 'Yes' };
+    const messages = [...earlier, { role: 'user', content: 'Is it wet?' }];
+    const { problems, settings } = await read('a.jsonl', lines({ messages, ...row }));
+    expect(problems[0]!.row!.answers).toEqual(['A']);
+    expect(ownSuite(settings).messages(problems[0]!)).toEqual([
+      ...earlier,
+      {
+        role: 'user',
+        content: 'It rains.\n\nIs it wet?\n\n(A) Yes\n(B) No\n\nAnswer with the letter of the right choice.',
+      },
+    ]);
+  });
+});

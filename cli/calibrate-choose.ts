@@ -70,7 +70,12 @@ export async function chooseByLabels(
   if (!answers) return;
   const choice = chooseMethod(answers, methods);
   await writeCalibration(file, { ...calibration, method: choice.chosen });
-  say(json ? `${JSON.stringify({ output: file, ...choice })}\n` : `${formatChoice(choice)}\n${file}\n`);
+  const chosen = `The method that judges is now ${choice.chosen}.`;
+  say(
+    json
+      ? `${JSON.stringify({ output: file, ...choice })}\n`
+      : `${formatChoice(choice)} ${chosen}\n${file}\n`,
+  );
 }
 
 async function readLabelled(file: string): Promise<LabelledLine[]> {
@@ -146,12 +151,12 @@ async function rateAnswer(
   }
 }
 
-function formatChoice({ right, wrong, rows, lead, chosen }: MethodChoice): string {
+export function formatChoice({ right, wrong, rows, lead }: MethodChoice): string {
   const show = ({ value, low, high }: MethodChoice['lead']): string =>
     `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
   return [
     `${wrong} wrong and ${right} right answers. How well scores of answers tell them apart, with 95 % intervals:`,
     formatTable([['method', 'AUROC'], ...rows.map(({ method, auroc }) => [method, show(auroc)])]),
-    `${rows[0]!.method} less ${rows[1]!.method}: ${show(lead)}. The method that judges is now ${chosen}.`,
+    `${rows[0]!.method} less ${rows[1]!.method}: ${show(lead)}.`,
   ].join('\n');
 }

@@ -25,9 +25,18 @@ export { parseJsonLines } from '../src/files/json-lines.js';
 export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visible, visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
+export { DEFAULT_GUARD } from '../src/guard/guard.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
 export { hash32 } from '../src/numerics/noise.js';
 export { wilson } from '../src/numerics/proportion.js';
+export { type Calibration, withCalibration } from '../src/risk/calibration.js';
+export { readKeptCalibration, writeCalibration } from '../src/risk/calibration-file.js';
+export { chooseMethod, type MethodChoice, MIN_LABELLED } from '../src/risk/method-choice.js';
+export { answerScore } from '../src/risk/risk.js';
+export { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
+export { ScoreCollector, type ScoredAnswer, samplesOf } from '../src/risk/score-collector.js';
+export { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
+export { TokenSteps } from '../src/steps/token-steps.js';
 export { extractFacts, type Span } from '../src/tasks/facts.js';
 export { generateProblems } from '../src/tasks/generate.js';
 export { ALL_TASKS, type Problem, TASKS } from '../src/tasks/problem.js';
@@ -35,6 +44,7 @@ export { verify } from '../src/tasks/verify.js';
 export { Detokenizer } from '../src/tokenizer/detokenizer.js';
 export { checkTextSteps } from '../src/tokenizer/supported-pipeline.js';
 export type { Tokenizer } from '../src/tokenizer/tokenizer.js';
+export { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 export { replicaOptions, sizeOf } from '../src/uncertainty/replicas.js';
 export {
   DEFAULT_ALPHA,
@@ -48,6 +58,8 @@ export {
   TOKUR_LAWS,
 } from '../src/uncertainty/settings.js';
 export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
+export { formatChoice } from './calibrate-choose.js';
+export { formatThresholds, thresholdsOf } from './calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';
 export { formatBytes, formatDuration, heading } from './format.js';

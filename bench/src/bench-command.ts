@@ -9,6 +9,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   status: async () => (await import('./run/status-command.js')).statusCommand(),
   merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
   report: async () => (await import('./report/report-command.js')).reportCommand(),
+  calibrate: async () => (await import('./calibrate/calibrate-command.js')).calibrateCommand(),
   judge: async () => (await import('./run/judge-command.js')).judgeCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
   vote: async () => (await import('./vote/vote-command.js')).voteCommand(),

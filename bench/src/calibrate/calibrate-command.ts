@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import {
+  answerScore,
+  type Calibration,
+  chooseMethod,
+  DEFAULT_GUARD,
+  formatChoice,
+  formatThresholds,
+  type MethodChoice,
+  MIN_LABELLED,
+  MIN_STEPS,
+  MIN_TOKENS,
+  PROBABILITY_METHODS,
+  readKeptCalibration,
+  remark,
+  ScoreCollector,
+  type ScoredAnswer,
+  STEP_RULE_VERSION,
+  samplesOf,
+  say,
+  TokenSteps,
+  thresholdsOf,
+  UsageError,
+  withCalibration,
+  writeCalibration,
+} from 'flinch/internals';
+import type { RunSettings } from '../records/settings.js';
+import { peekRecords, readRun, readScores } from '../run/run-folder.js';
+
+type ProbabilityMethod = (typeof PROBABILITY_METHODS)[number];
+
+interface CalibrateOptions {
+  readonly output?: string;
+  readonly json?: boolean;
+}
+
+export function calibrateCommand(): Command {
+  return new Command('calibrate')
+    .description(
+      "Make a calibration of the guard out of a run's right answers, and choose the method that judges.",
+    )
+    .argument('<run>', 'folder of `flinch bench run` with --score all')
+    .option('--output <file>', 'file to write (default: calibration.json in the run)')
+    .option('--json', 'print the summary as JSON')
+    .addHelpText(
+      'after',
+      `
+Nothing is written or scored anew: the scores of the run are used, of ${PROBABILITY_METHODS.join(', ')}, as far as it has them. Right
+answers are ordinary; wrong ones help to choose the method, by AUROC of the verdict's score, where there are ${MIN_LABELLED} of each. Adv.
+Pert. is scored over whole answers by the benchmark, and on the running text by the guard: flinch calibrate calibrates it.
+The rates hold for questions like those of the run, at its temperature.
+
+Example:
+  $ flinch bench calibrate runs/mine
+  $ flinch serve --model ./model.gguf --calibration runs/mine/calibration.json`,
+    )
+    .action(calibrate);
+}
+
+async function calibrate(
+  folder: string,
+  { output = join(folder, 'calibration.json'), json = false }: CalibrateOptions,
+): Promise<void> {
+  const { settings } = await readRun(folder);
+  const methods = PROBABILITY_METHODS.filter((method) => settings.measures.includes(method));
+  if (methods.length === 0)
+    throw new UsageError(
+      `${folder}: has no scores of ${PROBABILITY_METHODS.join(', ')}, which a calibration is made of`,
+    );
+  const answers = await answersOf(folder, methods);
+  const collector = new ScoreCollector(methods);
+  for (const { right, answer } of answers) collector.add(answer, right ? answer.steps.length : 0);
+  const { counts } = collector;
+  if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS)
+    throw new UsageError(
+      `${folder}: ${counts.tokens} tokens and ${counts.steps} steps of right answers are too few; at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`,
+    );
+  const calibration: Calibration = {
+    stepRule: STEP_RULE_VERSION,
+    settings: {},
+    collected: { answers: 'right', ...counts, ...samplingOf(settings) },
+    ...collector.distributions(),
+  };
+  const choice = choose(answers, methods);
+  const before = await readKeptCalibration(output);
+  await writeCalibration(output, withCalibration(before, settings.model, calibration, choice?.chosen));
+  const thresholds = thresholdsOf(calibration);
+  if (json) {
+    say(
+      `${JSON.stringify({ output, model: settings.model, collected: calibration.collected, choice, thresholds })}\n`,
+    );
+    return;
+  }
+  if (choice) say(`${formatChoice(choice)} The method that judges is ${choice.chosen}.\n\n`);
+  else remark(`there are fewer than ${MIN_LABELLED} right or wrong answers: no method is chosen by them`);
+  say(`${counts.responses} answers; of the right ones ${counts.tokens} tokens and ${counts.steps} steps.`);
+  say(` Scores above these thresholds raise an alarm:\n${formatThresholds(thresholds)}\n${output}\n`);
+}
+
+const samplingOf = ({ temperature, topP, seed }: RunSettings) => ({ temperature, topP, topK: 0, seed });
+
+interface CheckedAnswer {
+  readonly right: boolean;
+  readonly answer: ScoredAnswer;
+}
+
+/** Answers in the order of the problems, cut into steps as the guard does it. */
+async function answersOf(folder: string, methods: readonly ProbabilityMethod[]): Promise<CheckedAnswer[]> {
+  const { problems } = await readRun(folder);
+  const { responses, checks } = await peekRecords(folder);
+  const found = new Map<string, CheckedAnswer>();
+  for await (const { id, tokens } of readScores(folder)) {
+    const [response, check] = [responses.get(id), checks.get(id)];
+    if (!response || !check) continue;
+    const cutter = new TokenSteps();
+    const steps = [...response.tokenTexts.flatMap((text) => cutter.push(text)), ...cutter.end()];
+    const scores = response.tokenTexts.map((_, i) => ({
+      scores: Object.fromEntries(
+        methods.flatMap((method) => {
+          const score = tokens[method]?.[i];
+          return score == null ? [] : [[method, score]];
+        }),
+      ),
+    }));
+    found.set(id, { right: check.correct, answer: { scores, steps } });
+  }
+  return problems.flatMap(({ id }) => found.get(id) ?? []);
+}
+
+/** `null` where there are too few answers of a label. */
+function choose(
+  answers: readonly CheckedAnswer[],
+  methods: readonly ProbabilityMethod[],
+): MethodChoice | null {
+  const right = answers.filter((answer) => answer.right).length;
+  if (methods.length < 2 || Math.min(right, answers.length - right) < MIN_LABELLED) return null;
+  const rated = answers
+    .filter(({ answer }) => answer.steps.length > 0)
+    .map(({ right, answer }) => ({
+      right,
+      scores: new Map(
+        methods.map((method) => [
+          method,
+          answerScore(samplesOf(answer, method).steps[DEFAULT_GUARD.statistic]),
+        ]),
+      ),
+    }));
+  return chooseMethod(rated, methods);
+}

@@ -5,8 +5,11 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 class Interrupted extends Error {}
 
+/** Time in which work may end in order: a long pass of a model cannot be stopped, and its result is not kept. */
+const PATIENCE_MS = 1500;
+
 /**
- * Work that a signal ends in order, and at once if it comes again.
+ * Work that a signal ends in order, or at once if that takes too long or the signal comes again.
  * @param hint how to go on
  */
 export async function interruptible(
@@ -19,15 +22,19 @@ export async function interruptible(
   const onSignal = (): void => {
     if (interrupt.signal.aborted) process.exit(130);
     interrupt.abort(new Interrupted());
+    setTimeout(leave, PATIENCE_MS).unref();
+  };
+  const leave = (): never => {
+    remark(`interrupted; ${hint}`);
+    process.exit(130);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
     await work(interrupt);
   } catch (error) {
     if (!(interrupt.signal.reason instanceof Interrupted)) throw error;
-    remark(`interrupted; ${hint}`);
     // Outstanding requests to a judge are abandoned.
-    process.exit(130);
+    leave();
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal);
   }

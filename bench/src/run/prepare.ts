@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Engine, EngineError, ModelError } from 'flinch';
-import { fingerprint, formatDevices, note, reportDevices, UsageError } from 'flinch/internals';
+import { fingerprint, formatDevices, note, reportDevices, showsBars, UsageError } from 'flinch/internals';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
 import { CONTROLS } from '../evaluate/case.js';
@@ -65,6 +65,7 @@ export async function withPrepared(
     const { model, device } = options;
     checkStages(options);
     const threads = availableParallelism();
+    if (showsBars()) note(`opening ${model}\n`);
     // One writes or the other scores, never both at once.
     const engine = await Engine.open(model, { device, maxStreams: options.streams, threads });
     const closing: (() => Promise<void>)[] = [() => engine.close()];

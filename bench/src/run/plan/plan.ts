@@ -178,7 +178,11 @@ export function formatPlan({
   const without = untimed.length > 0 ? `, without ${untimed.join(' and ')}` : '';
   const rates = [
     ...(speed.written === null ? [] : [`${perSecond(speed.written)} tokens a second written`]),
-    ...(speed.score === null ? [] : [`${formatDuration(speed.score)} to score a response`]),
+    ...(speed.score === null
+      ? []
+      : [
+          `${speed.score < 0.1 ? `${(1000 * speed.score).toFixed(0)} ms` : formatDuration(speed.score)} to score a response`,
+        ]),
   ];
   const asks = (name: StageName): boolean =>
     stages.some(({ stage, judged, expected }) => stage === name && judged && expected > 0);

@@ -110,6 +110,7 @@ describe('a file of questions', () => {
       lines({ messages: [{ role: 'assistant', content: 'x' }], answer: 'y' }),
       /messages: must end with/,
     ],
+    ['a.jsonl', lines({ ...QUESTION, choices: 'only' }), /:1: choices: Too small/],
     ['a.txt', 'x', /must end in one of \.csv, \.tsv/],
   ])('%s: %j is refused', async (name, text, message) => {
     await expect(read(name, text)).rejects.toThrow(message);

@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'flinch';
-import { UsageError, visibleLine } from 'flinch/internals';
+import { isRecord, UsageError, visibleLine } from 'flinch/internals';
 import { z } from 'zod';
 import { parseNumber } from '../../answers/number.js';
 import { GIVEN_SEPARATOR } from '../../steps/response-steps.js';
@@ -13,6 +13,8 @@ import { COLUMNS, type Column, type Task, type TaskSettings } from './task.js';
 const NAMED = 5;
 /** Several values in one cell of a table. */
 const BETWEEN = '|';
+/** Letters from A to R are told from words. */
+const MOST_CHOICES = 18;
 /** Scope of tables with everything in them. */
 const ALL = 'all';
 
@@ -36,13 +38,15 @@ const trueOrFalse = z.preprocess(
     .transform((value) => [true, 1, '1', '1.0', 'true', 'yes', 'right'].some((yes) => yes === value)),
 );
 
-/** A list, or several values in a cell with | between; choices also as `{"text": [...]}`, as ARC has them. */
-const listSchema = z.preprocess(
-  (value) => (typeof value === 'string' ? value.split(BETWEEN).map((one) => one.trim()) : value),
-  z.union([
-    z.array(textSchema).min(1),
-    z.object({ text: z.array(textSchema).min(1) }).transform(({ text }) => text),
-  ]),
+/** A list, several values in a cell with | between, or `{"text": [...]}`, as ARC has them. */
+const choicesSchema = z.preprocess(
+  (value) =>
+    typeof value === 'string'
+      ? value.split(BETWEEN).map((one) => one.trim())
+      : isRecord(value)
+        ? value.text
+        : value,
+  z.array(textSchema).min(2).max(MOST_CHOICES),
 );
 const answersSchema = z.union([textSchema.transform((text) => [text]), z.array(textSchema).min(1)]);
 /** In a table JSON, as it is in JSON Lines. */
@@ -63,7 +67,7 @@ const SCHEMAS = {
   question: z.string().trim().min(1),
   messages: inJson(messagesSchema),
   context: z.string(),
-  choices: listSchema,
+  choices: choicesSchema,
   answer: answersSchema,
   response: z.string().min(1),
   steps: inJson(z.array(z.string().min(1)).min(1)),

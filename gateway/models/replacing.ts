@@ -166,11 +166,13 @@ export class Replacing {
       asked: { ...asked, ...(response && { response }) },
       from: { ...options.from, further: true },
     };
+    const config = this.#policies.voteOf(model.name);
     const vote = {
       answers: 1 + candidates,
+      agreement: config.agreement ?? null,
       prepare: (number: number) =>
         model.prepare({ ...drawn, ...(typeof seed === 'number' && { seed: seed + number }) }, further),
-      said: saidBy(this.#policies.voteOf(model.name)),
+      said: saidBy(config),
       voted: (replaced: boolean, error: unknown) =>
         this.#options.voted(model.name, replaced, error, options.from),
     };

@@ -14,15 +14,31 @@ export function elected(said: readonly Said[]): { readonly index: number; readon
   return winner;
 }
 
+/** Answers whose agreement ends a vote before it is settled: two of two agree too easily. */
+const LEAST = 3;
+
 /**
- * The least number of further answers after which it may be settled who wins, out of `total` answers: those that it takes
- * if all of them agree with the leader. 0 once no further answer can change the winner.
+ * The least number of further answers after which a vote may end, out of `total` answers: those that it takes if all of
+ * them agree with the leader. 0 once no further answer can change the winner, or enough answers agree.
+ * @param agreement share of at least three answers that is enough, 0 to 1; `null`: only a settled vote ends
  */
-export function answersNeeded(said: readonly Said[], total: number): number {
+export function answersNeeded(said: readonly Said[], total: number, agreement: number | null = null): number {
   const left = total - said.length;
   if (left <= 0) return 0;
-  const { index, votes: most } = elected(said);
+  const { index, votes } = elected(said);
   const leader = said[index] ?? null;
+  const settling = untilSettled(said, { leader, most: votes, left });
+  if (agreement === null) return settling;
+  const isEnough = (more: number): boolean =>
+    said.length + more >= LEAST && votes + more >= agreement * (said.length + more);
+  for (let more = 0; more < settling; more += 1) if (isEnough(more)) return more;
+  return settling;
+}
+
+function untilSettled(
+  said: readonly Said[],
+  { leader, most, left }: { readonly leader: Said; readonly most: number; readonly left: number },
+): number {
   // How far the leader is from being overtaken if all that are left say something else: first, what nobody has said so far.
   let margin = most - left;
   let isBefore = leader !== null;

@@ -30,6 +30,7 @@ const FOREIGN = new Set([
   '--kv-unified',
   '--context-shift',
   '--enable-feature',
+  '--log_samples',
   '--weights',
   '--max-semi-space-size',
 ]);

@@ -43,6 +43,21 @@ describe('answersNeeded', () => {
     }
   });
 
+  it('ends a vote where at least three answers agree enough', () => {
+    expect(answersNeeded(['a', 'a'], 9, 0.5)).toBe(1);
+    expect(answersNeeded(['a', 'a', 'b'], 9, 0.5)).toBe(0);
+    expect(answersNeeded(['a', 'b', 'c'], 9, 0.5)).toBe(1);
+    expect(answersNeeded(['a', 'a', 'b'], 9, 0.75)).toBe(1);
+    expect(answersNeeded(['a', 'a', 'a'], 9, 1)).toBe(0);
+    expect(answersNeeded(['a', null, null], 9, 0.5)).toBe(1);
+    // Never later than without.
+    for (const all of sequences(5))
+      for (let length = 1; length <= 5; length += 1)
+        expect(answersNeeded(all.slice(0, length), 5, 0.6)).toBeLessThanOrEqual(
+          answersNeeded(all.slice(0, length), 5),
+        );
+  });
+
   it('draws as many at once as may settle it', () => {
     expect(answersNeeded(['a'], 5)).toBe(2);
     expect(answersNeeded(['a', 'a', 'a'], 5)).toBe(0);

@@ -91,7 +91,7 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
   return cases.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function format({ questions, accuracy, tokens, all, some }: VoteTable, model: string): string {
+function format({ questions, accuracy, tokens, all, agreeing, some }: VoteTable, model: string): string {
   const ofAll = all.map(({ candidates, accuracy: right, gain, tokens: taken }) => [
     `${candidates}`,
     formatEstimate(right),
@@ -113,6 +113,23 @@ function format({ questions, accuracy, tokens, all, some }: VoteTable, model: st
     table(
       ['further answers', 'right', 'more than one answer', 'tokens, all drawn', 'as needed', 'share'],
       ofAll,
+    ),
+    '',
+    `Votes on all questions that end once so many of at least three answers agree, with up to ${most.candidates} further answers:`,
+    '',
+    table(
+      [
+        ...['agree', 'right', 'more than one answer', `more than ${most.candidates + 1}`, 'tokens', 'share'],
+        ...['more than so many to each question', 'for tokens'],
+      ],
+      agreeing.map((row) => [
+        percent(row.agreement),
+        ...[row.accuracy, row.gain, row.lost].map((one) => formatEstimate(one)),
+        row.tokens.toFixed(0),
+        percent(row.share),
+        `${formatEstimate(row.control.more)} than ${row.control.candidates + 1}`,
+        row.control.tokens.toFixed(0),
+      ]),
     ),
     '',
     `Votes with up to ${most.candidates} further answers, on some questions:`,

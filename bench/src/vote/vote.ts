@@ -4,6 +4,7 @@ import {
   type BootstrapOptions,
   bootstrapDifference,
   percentileInterval,
+  type Resampled,
   resample,
 } from '../statistics/bootstrap.js';
 import type { Estimate } from '../statistics/estimate.js';
@@ -36,6 +37,21 @@ export interface VoteOfAll {
   readonly tokens: { readonly all: number; readonly drawn: number };
 }
 
+/** Votes that end once so large a share of at least three answers agrees. */
+export interface VoteByAgreement {
+  readonly agreement: number;
+  readonly accuracy: Estimate;
+  /** How much more that is than with the first answer alone. */
+  readonly gain: Estimate;
+  /** How much more than with all answers to every question. */
+  readonly lost: Estimate;
+  /** Mean tokens of a question, and their share of those with all answers. */
+  readonly tokens: number;
+  readonly share: number;
+  /** Control: as many answers to every question as come closest in tokens, and how much more is right than with them. */
+  readonly control: { readonly candidates: number; readonly tokens: number; readonly more: Estimate };
+}
+
 export interface VoteTable {
   readonly questions: number;
   /** Of the first answers. */
@@ -43,6 +59,7 @@ export interface VoteTable {
   readonly tokens: number;
   /** By the number of further answers. */
   readonly all: readonly VoteOfAll[];
+  readonly agreeing: readonly VoteByAgreement[];
   /** Votes among the most answers, for the questions with the highest scores alone. */
   readonly some: EscalationTable;
 }
@@ -57,15 +74,22 @@ export function votes(
   const most = Math.min(...cases.map(({ answers }) => answers.length - 1));
   const counts = [2, 4, 8, 16].filter((count) => count < most).concat(most);
   const outcomes = counts.map((candidates) => cases.map(({ answers }) => voteOf(answers, candidates)));
+  const plain = Array.from({ length: most }, (_, i) => plainly(cases, i + 1));
+  const ended = AGREEMENTS.map((agreement) => cases.map(({ answers }) => voteOf(answers, most, agreement)));
   const right = [
     cases.map(({ answers }) => answers[0].right),
-    ...outcomes.map((each) => each.map((one) => one.right)),
+    ...[...outcomes, ...ended].map((each) => each.map((one) => one.right)),
+    ...plain.map((one) => one.right),
   ];
-  const [ofFirst, ...ofVotes] = resample(
+  const [ofFirst, ...others] = resample(
     cases.length,
     (weights) => right.map((each) => share(each, weights)),
     options,
   );
+  const ofVotes = others.slice(0, counts.length);
+  const ofEnded = others.slice(counts.length, counts.length + ended.length);
+  const ofPlain = others.slice(counts.length + ended.length);
+  const difference = (a: Resampled, b: Resampled): Estimate => bootstrapDifference(a, b).difference;
   const firstTokens = mean(cases.map(({ answers }) => answers[0].tokens));
   const some = cases.map(({ id, answers, scores, length }, i) => ({
     id,
@@ -80,27 +104,52 @@ export function votes(
     all: counts.map((candidates, i) => ({
       candidates,
       accuracy: percentileInterval(ofVotes[i]!),
-      gain: bootstrapDifference(ofVotes[i]!, ofFirst!).difference,
+      gain: difference(ofVotes[i]!, ofFirst!),
       tokens: {
-        all: mean(
-          cases.map(({ answers }) => sum(answers.slice(0, 1 + candidates).map(({ tokens }) => tokens))),
-        ),
+        all: plain[candidates - 1]!.tokens,
         drawn: firstTokens + mean(outcomes[i]!.map(({ tokens }) => tokens)),
       },
     })),
+    agreeing: AGREEMENTS.map((agreement, i) => {
+      const tokens = firstTokens + mean(ended[i]!.map((one) => one.tokens));
+      const away = plain.map((one) => Math.abs(one.tokens - tokens));
+      const control = away.indexOf(Math.min(...away));
+      return {
+        agreement,
+        accuracy: percentileInterval(ofEnded[i]!),
+        gain: difference(ofEnded[i]!, ofFirst!),
+        lost: difference(ofEnded[i]!, ofVotes.at(-1)!),
+        tokens,
+        share: tokens / plain.at(-1)!.tokens,
+        control: {
+          candidates: control + 1,
+          tokens: plain[control]!.tokens,
+          more: difference(ofEnded[i]!, ofPlain[control]!),
+        },
+      };
+    }),
     some: escalations(some, { shares, parameters: { small: 1, large: 1 }, ...options }),
   };
 }
+
+const AGREEMENTS = [0.5, 0.6, 0.75];
+
+/** Votes with so many further answers to every question: which winners are right, and the mean tokens of a question. */
+const plainly = (cases: readonly VoteCase[], candidates: number) => ({
+  right: cases.map(({ answers }) => voteOf(answers, candidates).right),
+  tokens: mean(cases.map(({ answers }) => sum(answers.slice(0, 1 + candidates).map(({ tokens }) => tokens)))),
+});
 
 /** The winner, as the gateway's votes find it, and the tokens of the further answers that are drawn until then. */
 function voteOf(
   answers: readonly VotingAnswer[],
   candidates: number,
+  agreement: number | null = null,
 ): { readonly right: boolean; readonly tokens: number } {
   let drawn = answers.slice(0, 1);
   for (;;) {
     const said = drawn.map((answer) => answer.said);
-    const needed = answersNeeded(said, 1 + candidates);
+    const needed = answersNeeded(said, 1 + candidates, agreement);
     if (needed === 0) {
       const { right } = answers[elected(said).index]!;
       return { right, tokens: sum(drawn.slice(1).map(({ tokens }) => tokens)) };

@@ -29,6 +29,15 @@ describe('votes', () => {
     expect(two?.tokens.drawn).toBe(25);
   });
 
+  it('end by agreement for fewer tokens, against as many answers for all', () => {
+    const [half, , most] = table.agreeing;
+    // Three answers are there: "aaa" and "baa" agree enough.
+    expect(half).toMatchObject({ agreement: 0.5, accuracy: { value: 1 }, tokens: 30, lost: { value: 0 } });
+    expect(half).toMatchObject({ share: 0.6, control: { candidates: 2, tokens: 30, more: { value: 0 } } });
+    // "baa" is two thirds, "baaa" three quarters.
+    expect(most).toMatchObject({ agreement: 0.75, tokens: 35 });
+  });
+
   it('on half of the questions mend those that the score knows', () => {
     const [way] = table.some.ways;
     expect(way).toMatchObject({ by: 'nll, sum', auroc: { value: 1 } });

@@ -137,7 +137,12 @@ export function addRunOptions(command: Command): Command {
       integer(1, 1000),
       1,
     )
-    .option('--seed <number>', 'seed of the responses, and of generated problems', integer(0, 2 ** 30), 1)
+    .option(
+      '--seed <number>',
+      'seed of the responses, of generated problems, and of the order in which questions are drawn',
+      integer(0, 2 ** 30),
+      1,
+    )
     .optionsGroup('Responses:')
     .option('--temperature <number>', 'sampling temperature', real(0, 2), 0.2)
     .option('--top-p <number>', 'cumulative probability to sample from', real(0.01, 1), 1)

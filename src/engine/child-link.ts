@@ -23,6 +23,12 @@ export interface ChildLinkOptions<In> {
   readonly ended: (end: ChildEnd) => void;
 }
 
+/** Children that run. A run of a model hears of nothing until it ends: it must not outlive this process for minutes. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** A child process and its messages, from start to end. Starting it never throws: that is an end, too. */
 export class ChildLink<In> {
   readonly #child: ChildProcess | null;
@@ -44,6 +50,8 @@ export class ChildLink<In> {
       return;
     }
     this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     // Out of descriptors, or at the limit of processes, it has neither channel nor exit.
     child.on('error', ({ message }) => this.#kill({ how: 'failed', reason: message }));
     child.once('exit', (code, signal) => this.#end({ how: 'exited', reason: signal ?? `exit code ${code}` }));

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EngineError } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
@@ -91,4 +94,26 @@ describe('a process that cannot be started again', () => {
     }
     await expect.poll(() => process.device).toBe('cpu');
   });
+});
+
+it('does not outlive its parent, even if it hears of nothing', async () => {
+  const link = new URL('../../dist/src/engine/child-link.js', import.meta.url).href;
+  writeFileSync(folder.path('busy.mjs'), "process.send('busy', () => { for (;;); });");
+  writeFileSync(
+    folder.path('parent.mjs'),
+    `import { ChildLink } from ${JSON.stringify(link)};
+     const child = new ChildLink({
+       entry: ${JSON.stringify(folder.path('busy.mjs'))},
+       env: process.env,
+       receive: () => {
+         console.log(child.pid);
+         process.exit(0);
+       },
+       ended: () => {},
+     });`,
+  );
+  const { stdout } = await promisify(execFile)(process.execPath, [folder.path('parent.mjs')]);
+  const pid = Number(stdout);
+  expect(pid).toBeGreaterThan(1);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 });

@@ -58,6 +58,8 @@ export async function evaluateClaims(
   return {
     ...{
       counts: [],
+      answers: null,
+      singleStep: false,
       tokens: [],
       steps: [],
       responses: [],

@@ -6,6 +6,7 @@ import {
   type Resampled,
   resample,
 } from '../statistics/bootstrap.js';
+import type { Estimate } from '../statistics/estimate.js';
 import { rank } from '../statistics/ranking.js';
 import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
 import { type Row, type ScopedRow, type Scopes, scoped, written } from './table.js';
@@ -66,13 +67,12 @@ export function detectors<T>(
 
 export const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
 
-/** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
-export function responseDetectors(
+/** Scores of whole responses, in the order of the measures; chance last. */
+export const responseScorers = (
   cases: readonly ScoredCase[],
   measures: readonly string[],
-  options: BootstrapOptions,
-): Detector[] {
-  const scorers = measures.flatMap((measure) =>
+): Scorer<ScoredCase>[] => [
+  ...measures.flatMap((measure) =>
     [...(cases[0]?.measures.get(measure)?.response.keys() ?? [])].map(
       (aggregation): Scorer<ScoredCase> => ({
         measure,
@@ -80,9 +80,18 @@ export function responseDetectors(
         score: (one) => defined(one, measure, one.measures.get(measure)?.response.get(aggregation)),
       }),
     ),
-  );
+  ),
+  chance,
+];
+
+/** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
+export function responseDetectors(
+  cases: readonly ScoredCase[],
+  measures: readonly string[],
+  options: BootstrapOptions,
+): Detector[] {
   const examples = cases.map((one, group) => ({ of: one, positive: !one.correct, group }));
-  return detectors(examples, cases.length, [...scorers, chance], options);
+  return detectors(examples, cases.length, responseScorers(cases, measures), options);
 }
 
 interface Step {
@@ -123,17 +132,26 @@ function pooledSteps(cases: readonly ScoredCase[]): Example<Step>[] {
   );
 }
 
-/** @param detectorsOf cases: {@link responseDetectors} */
+/**
+ * @param detectorsOf cases: {@link responseDetectors}
+ * @param ratiosOf cases: their prediction–rejection ratios, in the same order
+ */
 export function responseTable(
   cases: readonly ScoredCase[],
   scopes: Scopes,
   detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
+  ratiosOf: (cases: readonly ScoredCase[]) => readonly (readonly Estimate[])[],
 ): Evaluation['responses'] {
-  return scoped(cases, scopes, (mine) =>
-    detectorsOf(mine).map((detector) =>
-      areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]),
-    ),
-  ).map(detectionRow);
+  return scoped(cases, scopes, (mine) => {
+    const ratios = ratiosOf(mine);
+    return detectorsOf(mine).map((detector, i) => {
+      const row = areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]);
+      return { ...row, estimates: [...row.estimates, ...ratios[i]!] };
+    });
+  }).map((row) => {
+    const [prr, prr50] = row.estimates.slice(2).map(written);
+    return { ...detectionRow(row), prr: prr!, prr50: prr50! };
+  });
 }
 
 /**
@@ -146,7 +164,7 @@ export function detectionRow({
   aggregation,
   counts,
   estimates,
-}: ScopedRow): Evaluation['responses'][number] {
+}: ScopedRow): Evaluation['claims'][number] {
   const [auroc, averagePrecision] = estimates.map(written);
   const [n, positives] = counts;
   return {

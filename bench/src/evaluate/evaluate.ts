@@ -12,7 +12,8 @@ import {
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
-import { digest, LONGEST, POSITION, type ScoredCase } from './case.js';
+import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './answers.js';
+import { digest, type Known, LONGEST, POSITION, type ScoredCase } from './case.js';
 import { caseStudy, studied } from './case-studies.js';
 import { type Counted, countTable } from './counts.js';
 import { curveRows } from './curves.js';
@@ -22,11 +23,13 @@ import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
 import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
 import { rivalTable } from './rival-table.js';
 
+type CaseStudy = Evaluation['cases'][number];
+
 /** All that a run found out. */
 export interface Records extends Progressed {
   /** Problems in their order, which decides everything that records do not. */
   readonly problems: readonly BenchProblem[];
-  /** Scores in any order. There may be more than memory holds. */
+  /** Scores in any order, to be read more than once. There may be more than memory holds. */
   readonly scores: AsyncIterable<ScoreRecord>;
   readonly times: readonly TimeRecord[];
 }
@@ -43,6 +46,8 @@ export type Tables = Pick<
   Evaluation,
   | 'counts'
   | 'claimCounts'
+  | 'answers'
+  | 'singleStep'
   | 'tokens'
   | 'steps'
   | 'responses'
@@ -67,7 +72,8 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   const scopes = { subsets, leaveOneOut: rule.leaveOneOut };
   const selection = select(problems, records, rule);
   const { cases, studies } = await readCases(records, rule, selection);
-  const wrong = cases.filter((one) => one.wrong);
+  const singleStep = cases.length > 0 && cases.every(({ steps }) => steps === 1);
+  const wrong = singleStep ? [] : cases.filter((one) => one.wrong);
   const ranked = [...measures, LONGEST, POSITION];
 
   const counts = countTable(countedProblems(records, rule, selection.examined), subsets);
@@ -78,12 +84,17 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   // The ratio of the classes is only correct if all responses are scored.
   const answers = rule.scored === 'all' ? cases : [];
   const ofResponses = responseDetectors(answers, ranked, bootstrap);
-  const responses = responseTable(answers, scopes, (mine) =>
-    mine === answers ? ofResponses : responseDetectors(mine, ranked, bootstrap),
+  const responses = responseTable(
+    answers,
+    scopes,
+    (mine) => (mine === answers ? ofResponses : responseDetectors(mine, ranked, bootstrap)),
+    (mine) => rejectionRatios(mine, ranked, bootstrap),
   );
   await setImmediate();
+  const found = rule.scored === 'all' ? answersOf(answers, ranked, responses, bootstrap) : null;
+  await setImmediate();
 
-  const stepped = cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null);
+  const stepped = singleStep ? [] : cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null);
   const ofSteps = stepDetectors(stepped, ranked, bootstrap);
   await setImmediate();
   const pooled = pooledTable(stepped, scopes, (mine) =>
@@ -95,6 +106,8 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   return {
     counts,
     claimCounts: [],
+    answers: found && (await withStudies(found, records, rule)),
+    singleStep,
     tokens,
     steps,
     responses,
@@ -121,31 +134,18 @@ export const scoredCases = async (records: Records, rule: EvaluationRule): Promi
   (await readCases(records, rule, select(records.problems, records, rule))).cases;
 
 async function readCases(
-  { problems, responses, checks, located, scores }: Records,
-  { stepsOf, measures }: EvaluationRule,
+  records: Records,
+  rule: EvaluationRule,
   { wrong, scored }: ReturnType<typeof select>,
 ): Promise<{ cases: ScoredCase[]; studies: Evaluation['cases'] }> {
-  const byId = new Map(problems.map((problem) => [problem.id, problem]));
+  const { problems, checks } = records;
   const cases = new Map<string, ScoredCase>();
-  const studies = new Map<string, Evaluation['cases'][number]>();
+  const studies = new Map<string, CaseStudy>();
   const toStudy = studied(problems, wrong, (id) => scored.has(id) && checks.get(id)?.correct === true);
-  for await (const score of scores) {
-    const { id } = score;
-    const [problem, response, check] = [byId.get(id), responses.get(id), checks.get(id)];
-    if (!problem || !response || !check || !scored.has(id)) continue;
-    const steps = stepsOf(problem, response);
-    const known = { subset: problem.subset, response, check, located: located.get(id) ?? null, steps };
-    cases.set(id, digest(known, score, measures, wrong.has(id)));
-    if (toStudy.has(id)) {
-      const { reference } = problem;
-      studies.set(
-        id,
-        caseStudy(problem, known, score, {
-          verdict: { of: 'answer', reference, extracted: check.extracted, correct: check.correct },
-          wrong: known.located?.span ? [known.located.span] : [],
-        }),
-      );
-    }
+  for await (const one of knownScores(records, rule, scored)) {
+    const { id } = one.score;
+    cases.set(id, digest(one.known, one.score, rule.measures, wrong.has(id)));
+    if (toStudy.has(id)) studies.set(id, studyOf(one));
   }
   const inOrder = <T>(found: ReadonlyMap<string, T>): T[] =>
     problems.flatMap(({ id }) => {
@@ -153,6 +153,66 @@ async function readCases(
       return one ? [one] : [];
     });
   return { cases: inOrder(cases), studies: inOrder(studies) };
+}
+
+/** The answers that are shown, token by token. Only now is known which, so that the scores are read again. */
+async function withStudies(
+  { falseAlarms, misses, ...found }: AnswersFound,
+  records: Records,
+  rule: EvaluationRule,
+): Promise<Evaluation['answers']> {
+  const wanted = new Set([...falseAlarms, ...misses].map(({ id }) => id));
+  const studies = new Map<string, CaseStudy>();
+  for await (const one of knownScores(records, rule, wanted)) {
+    const measure = colouring(found.best?.measure, one.score.tokens, rule.measures);
+    const { rivals: _, ...study } = studyOf(one);
+    const tokens = measure === undefined ? {} : { [measure]: study.tokens[measure]! };
+    studies.set(one.score.id, { ...study, tokens });
+  }
+  const shown = (all: readonly Shown[]) => all.map(({ id, score }) => ({ ...studies.get(id)!, score }));
+  return { ...found, falseAlarms: shown(falseAlarms), misses: shown(misses) };
+}
+
+/** The measure that colours tokens: the one asked for, or the first that scores tokens. */
+const colouring = (
+  best: string | undefined,
+  tokens: ScoreRecord['tokens'],
+  measures: readonly string[],
+): string | undefined => [best, ...measures].find((name) => name !== undefined && name in tokens);
+
+interface KnownScore {
+  readonly problem: BenchProblem;
+  readonly known: Known;
+  readonly score: ScoreRecord;
+}
+
+/** The scores of these responses with all that is known of them. */
+async function* knownScores(
+  { problems, responses, checks, located, scores }: Records,
+  { stepsOf }: EvaluationRule,
+  wanted: ReadonlySet<string>,
+): AsyncGenerator<KnownScore> {
+  const byId = new Map(problems.map((problem) => [problem.id, problem]));
+  for await (const score of scores) {
+    const { id } = score;
+    const [problem, response, check] = [byId.get(id), responses.get(id), checks.get(id)];
+    if (!problem || !response || !check || !wanted.has(id)) continue;
+    const steps = stepsOf(problem, response);
+    yield {
+      problem,
+      score,
+      known: { subset: problem.subset, response, check, located: located.get(id) ?? null, steps },
+    };
+  }
+}
+
+function studyOf({ problem, known, score }: KnownScore): CaseStudy {
+  const { check, located } = known;
+  const { reference } = problem;
+  return caseStudy(problem, known, score, {
+    verdict: { of: 'answer', reference, extracted: check.extracted, correct: check.correct },
+    wrong: located?.span ? [located.span] : [],
+  });
 }
 
 function countedProblems(records: Records, rule: EvaluationRule, examined: ReadonlySet<string>): Counted[] {

@@ -103,11 +103,15 @@ function pairsOf<T extends Pick<Hits | Detector, 'measure' | 'aggregation'>>(
   });
 }
 
+/** Areas of cases of one kind, and hits of no cases, have no difference: they were not compared. */
+const isCompared = ({ difference }: Compared): boolean => difference.value !== null;
+
 /**
  * One family of tests is all measures at their usual settings that the main one is compared with by one metric and
  * aggregation, `own` beside sums; what other settings come to is a question, and a family, of its own.
  */
-function adjust(rows: readonly Compared[]): PairedRow[] {
+function adjust(all: readonly Compared[]): PairedRow[] {
+  const rows = all.filter(isCompared);
   const familyOf = ({ b, metric, aggregation }: Compared): string =>
     `${b.includes(':')} ${metric} ${aggregation === 'own' ? 'sum' : aggregation}`;
   const families = new Map<string, number[]>();

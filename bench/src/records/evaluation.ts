@@ -59,6 +59,17 @@ const detectionRow = z.object({
   averagePrecision: estimateSchema,
 });
 
+/** Is the final answer wrong? */
+const responseRow = detectionRow.extend({
+  /**
+   * Prediction–rejection ratio: the area of the accuracy of the answers that are left while those with the highest scores are
+   * rejected, 0 for random rejection and 1 for an oracle. `prr50` rejects at most half of the answers. Older runs have
+   * neither.
+   */
+  prr: estimateSchema.exactOptional(),
+  prr50: estimateSchema.exactOptional(),
+});
+
 /** The same cases under two measures: the difference a − b, and its p-value. */
 const pairedRow = z.object({
   level: z.enum(['token', 'step', 'response', 'claim', 'pooled']),
@@ -152,6 +163,51 @@ const caseStudy = z.object({
   rivals: rivalsSchema.exactOptional(),
 });
 
+/** An answer that is worth a look: its case study has the scores of one measure. */
+const lookedAt = caseStudy.extend({ score: z.number() });
+
+/** What the scores of whole answers are worth: where all answers are scored, whatever their results. */
+const answers = z.object({
+  /** Answers, and wrong ones. */
+  n: z.int(),
+  wrong: z.int(),
+  /** The score with the highest AUROC, of so many; controls are none of them. `null` without a right or a wrong answer. */
+  best: z.object({ measure, aggregation: responseRow.shape.aggregation, of: z.int() }).nullable(),
+  /** All that follows is of the best score, unless it says otherwise. */
+  reading: z
+    .object({
+      /** Share of the answers that is read, those with the highest scores, and how many answers that is. */
+      share: z.number(),
+      read: z.int(),
+      /** Wrong ones among them, and how many there are among as many drawn at random. */
+      found: estimateSchema,
+      chance: z.number(),
+    })
+    .nullable(),
+  /** Answers with a higher score than a threshold are flagged. */
+  thresholds: z.array(
+    z.object({
+      /** The largest share of right answers that may be flagged. */
+      rightFlagged: z.number(),
+      /** `null` where there are too few right answers for the share. */
+      score: z.number().nullable(),
+      /** Share of wrong answers that are flagged; its interval has the threshold drawn again, too. */
+      recall: estimateSchema,
+    }),
+  ),
+  /** Of each score: accuracy of the answers that are left where those with the highest scores are rejected. */
+  rejection: z.array(
+    z.object({
+      measure,
+      aggregation: responseRow.shape.aggregation,
+      points: z.array(z.object({ rejected: z.number(), kept: z.int(), accuracy: estimateSchema })),
+    }),
+  ),
+  /** Right answers with the highest scores, and wrong ones with the lowest, the worst first. */
+  falseAlarms: z.array(lookedAt),
+  misses: z.array(lookedAt),
+});
+
 const claimCount = z.object({
   scope,
   problems: z.int(),
@@ -171,7 +227,11 @@ const claimCount = z.object({
   precision: estimateSchema,
 });
 
+/** Changes when a field is removed or gets another meaning. */
+const FORMAT = 'flinch-evaluation/1';
+
 export const evaluationSchema = z.object({
+  format: z.literal(FORMAT).default(FORMAT),
   suite: z.string(),
   model: z.object({
     name: z.string(),
@@ -201,9 +261,13 @@ export const evaluationSchema = z.object({
   ),
   /** Counts of suites that are judged by claims, which have no counts of answers. Older runs have none. */
   claimCounts: z.array(claimCount).default([]),
+  /** `null` where not all answers are scored, or claims are judged; older runs have none. */
+  answers: answers.nullable().default(null),
+  /** Every scored answer is a single step: no table by token or step says anything, and all are empty. */
+  singleStep: z.boolean().default(false),
   tokens: z.array(tokenRow),
   steps: z.array(stepRow),
-  responses: z.array(detectionRow),
+  responses: z.array(responseRow),
   claims: z.array(detectionRow),
   pooled: z.array(pooledRow),
   paired: z.array(pairedRow),

@@ -39,7 +39,7 @@ type Run = Awaited<ReturnType<typeof readRun>>;
 const knownOf = (folder: string, { problems }: Run, records: RunRecords) => ({
   ...records,
   problems,
-  scores: readScores(folder),
+  scores: { [Symbol.asyncIterator]: () => readScores(folder) },
   times: problems.flatMap(({ id }) => records.times.get(id) ?? []),
 });
 

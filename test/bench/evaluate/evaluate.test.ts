@@ -91,9 +91,11 @@ function recordsOf(given: readonly Given[], scored = given): Records {
     responses: by(responses),
     checks: by(checks),
     located: by(located),
-    scores: (async function* () {
-      yield* scores;
-    })(),
+    scores: {
+      async *[Symbol.asyncIterator]() {
+        yield* scores;
+      },
+    },
     times: TIMES,
   };
 }
@@ -327,6 +329,39 @@ describe('evaluate', () => {
     const wrong = new Set(problems.flatMap(({ id }) => (even(id) ? [id] : [])));
     const chosen = studied(problems, wrong, (id) => !even(id));
     expect([...chosen]).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'b0', 'b1', 'b2']);
+  });
+
+  it('shows the worst false alarms and misses of the best score, coloured by what scores tokens', () => {
+    const { answers } = tables;
+    expect(answers).toMatchObject({ n: 5, wrong: 4, best: { measure: 'adversarial', of: 6 } });
+    expect(answers!.falseAlarms.map(({ id, score }) => [id, score])).toEqual([['a2', expect.any(Number)]]);
+    expect(answers!.misses).toHaveLength(4);
+    expect(answers!.misses[0]).toMatchObject({
+      verdict: { of: 'answer', reference: '4', extracted: '5', correct: false },
+      tokens: { adversarial: expect.any(Array) },
+    });
+    expect(Object.keys(answers!.misses[0]!.tokens)).toEqual(['adversarial']);
+  });
+
+  it('tells nothing of the answers where only wrong ones are scored', async () => {
+    const { answers, responses } = await evaluate(recordsOf(GIVEN), { ...RULE, scored: 'wrong' });
+    expect([answers, responses]).toEqual([null, []]);
+  });
+
+  it('has no table by token or step where each answer is a single step: the wrong one is always found', async () => {
+    const stepsOf: EvaluationRule['stepsOf'] = (_, { tokenTexts }) => [
+      { span: [0, tokenTexts.join('').length], tokens: { start: 0, end: tokenTexts.length } },
+    ];
+    const given = GIVEN.map((one) => ({ ...one, graph: [1] }));
+    const single = await evaluate(recordsOf(given), { ...RULE, stepsOf });
+    expect(single).toMatchObject({ singleStep: true, tokens: [], steps: [], pooled: [], answers: { n: 5 } });
+    expect([...new Set(single.paired.map(({ level }) => level))]).toEqual(['response']);
+    expect(tables.singleStep).toBe(false);
+  });
+
+  it('compares no pair of which there is nothing to compare', async () => {
+    const { paired } = await evaluate(recordsOf(GIVEN.map((one) => ({ ...one, wrong: null }))), RULE);
+    expect(paired).toEqual([]);
   });
 
   it('does not depend on the order in which scores came', async () => {

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { answersOf, rejectionRatios } from '#bench/evaluate/answers.js';
+import type { MeasureDigest, ScoredCase } from '#bench/evaluate/case.js';
+import { responseDetectors, responseTable } from '#bench/evaluate/detection.js';
+import type { Evaluation } from '#bench/records/evaluation.js';
+
+const OPTIONS = { resamples: 200, seed: 1 };
+const MEASURES = ['nll', 'entropy', 'longest'];
+
+/** An answer that is known by its scores. */
+function answer(id: number, correct: boolean, scores: Readonly<Record<string, number>>): ScoredCase {
+  const digest = (score: number): MeasureDigest => ({
+    hits: null,
+    steps: new Map(),
+    response: new Map([['own', score]]),
+    curve: null,
+  });
+  return {
+    ...{ id: `a${id}`, subset: 's', correct, wrong: false, firstWrong: null, steps: 1 },
+    ...{ chance: null, first: null, rivals: [] },
+    measures: new Map(Object.entries(scores).map(([name, score]) => [name, digest(score)])),
+  };
+}
+
+const tableOf = (cases: readonly ScoredCase[]): Evaluation['responses'] =>
+  responseTable(
+    cases,
+    { subsets: ['s'], leaveOneOut: false },
+    (mine) => responseDetectors(mine, MEASURES, OPTIONS),
+    (mine) => rejectionRatios(mine, MEASURES, OPTIONS),
+  );
+const told = (cases: readonly ScoredCase[]) => answersOf(cases, MEASURES, tableOf(cases), OPTIONS);
+
+/** 40 answers, every fourth wrong. NLL ranks wrong ones high, entropy says nothing, and the longest are all wrong. */
+const CASES = Array.from({ length: 40 }, (_, i) => {
+  const wrong = i % 4 === 0;
+  return answer(i, !wrong, { nll: (wrong ? 25 : 0) + i, entropy: 1, longest: wrong ? 1 : 0 });
+});
+/** Scores of right answers: all below 40 that no 4 divides; of wrong ones: 25, 29, …, 61. */
+const found = told(CASES);
+
+describe('what the scores of answers are worth', () => {
+  it('is told of the score with the highest AUROC that is no control', () => {
+    expect(found).toMatchObject({ n: 40, wrong: 10, best: { measure: 'nll', aggregation: 'own', of: 2 } });
+  });
+
+  it('is how many wrong answers a reader of the highest fifth finds, and would by chance', () => {
+    // The highest 8: 61, 57, 53, 49, 45, 41 wrong, 39 and 38 right.
+    expect(found.reading).toMatchObject({ share: 0.2, read: 8, found: { value: 6 }, chance: 2 });
+    const [low, high] = found.reading!.found.interval!;
+    expect(low).toBeLessThan(6);
+    expect(high).toBeGreaterThan(6);
+  });
+
+  it('is a threshold for a share of right answers, and how many wrong ones are above it', () => {
+    // One of the 30 right ones may be above: 39. Of wrong ones six are above 38.
+    expect(found.thresholds[0]).toMatchObject({ rightFlagged: 0.05, score: 38, recall: { value: 0.6 } });
+    expect(found.thresholds[0]!.recall.interval).not.toBeNull();
+    // A hundredth of 30 answers is not one.
+    expect(found.thresholds[1]).toEqual({
+      ...{ rightFlagged: 0.01, score: null, recall: { value: null, interval: null } },
+    });
+  });
+
+  it('is the accuracy of the answers that are left', () => {
+    const curve = (measure: string) => found.rejection.find((one) => one.measure === measure)!.points;
+    expect(curve('nll')[0]).toMatchObject({ rejected: 0, kept: 40, accuracy: { value: 0.75 } });
+    expect(curve('nll')[4]).toMatchObject({ rejected: 0.2, kept: 32, accuracy: { value: 28 / 32 } });
+    expect(curve('longest')[5]!.accuracy.value).toBeCloseTo(1, 12);
+    expect(curve('chance').map(({ accuracy }) => accuracy.value)).toEqual(
+      curve('chance').map(() => expect.closeTo(0.75, 12)),
+    );
+  });
+
+  it('shows the right answers with the highest scores, and the wrong ones with the lowest', () => {
+    expect(found.falseAlarms.slice(0, 2)).toEqual([
+      { id: 'a39', score: 39 },
+      { id: 'a38', score: 38 },
+    ]);
+    expect(found.misses.slice(0, 2)).toEqual([
+      { id: 'a0', score: 25 },
+      { id: 'a4', score: 29 },
+    ]);
+    expect([found.falseAlarms.length, found.misses.length]).toEqual([10, 10]);
+  });
+
+  it('is a prediction–rejection ratio with an interval, of all and of half of the answers', () => {
+    const row = (measure: string) => tableOf(CASES).find((one) => one.measure === measure)!;
+    expect(row('longest').prr!.value).toBeCloseTo(1, 12);
+    expect(row('chance').prr!.value).toBeCloseTo(0, 12);
+    const { prr, prr50 } = row('nll');
+    expect(prr!.value).toBeGreaterThan(0.5);
+    expect(prr50!.value).not.toBe(prr!.value);
+    expect(prr!.interval![0]).toBeLessThan(prr!.value!);
+    expect(prr!.interval![1]).toBeGreaterThan(prr!.value!);
+  });
+
+  it.each([true, false])('is nothing where all answers are alike: right is %s', (correct) => {
+    const alike = CASES.map((one) => ({ ...one, correct }));
+    expect(told(alike)).toEqual({
+      ...{ n: 40, wrong: correct ? 0 : 40, best: null, reading: null },
+      ...{ thresholds: [], rejection: [], falseAlarms: [], misses: [] },
+    });
+    expect(tableOf(alike).every(({ prr }) => prr!.value === null && prr!.interval === null)).toBe(true);
+  });
+});

@@ -1,6 +1,9 @@
 import type { Cell, EstimateCell } from './document.js';
 
+/** Not measured. */
 export const NONE = '–';
+/** Measured, but these cases do not define it. */
+export const UNDEFINED = 'n/a';
 
 /** A cell's parts as they are read. */
 export interface CellText {
@@ -19,10 +22,11 @@ export function cellText(cell: Cell): CellText {
   return 'p' in cell ? { main: formatP(cell.p), ...plain } : estimateText(cell);
 }
 
-function estimateText({ value, interval, digits, signed, best, n, paper }: EstimateCell): CellText {
+function estimateText(cell: EstimateCell): CellText {
+  const { value, interval, digits, unmeasured, signed, best, n, paper } = cell;
   const write = (number: number): string => fixed(number, digits, signed ?? false);
   return {
-    main: value === null ? NONE : write(value),
+    main: value === null ? (unmeasured ? NONE : UNDEFINED) : write(value),
     best: best ?? false,
     interval: interval && `[${interval.map(write).join(', ')}]`,
     n: n === undefined || n === null ? null : `n = ${formatNumber(n)}`,

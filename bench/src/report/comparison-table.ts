@@ -1,5 +1,12 @@
 import { best } from './best.js';
-import type { Cell, ColumnGroup, EstimateCell, Row, TableBlock } from './document.js';
+import {
+  type Cell,
+  type ColumnGroup,
+  type EstimateCell,
+  type Row,
+  type TableBlock,
+  UNMEASURED,
+} from './document.js';
 import { LEVEL_NAMES, type MeasuredRow, metricLabel } from './levels.js';
 import { measureLabel } from './measure-label.js';
 import { parseMeasure } from './measure-name.js';
@@ -165,15 +172,15 @@ function cell(
   marks: { readonly ours: Highest; readonly paper: Highest },
 ): EstimateCell {
   const row = find(rows, line);
-  const { value, interval } = row?.metrics.get(metric) ?? { value: null, interval: null };
+  const estimate = row?.metrics.get(metric) ?? UNMEASURED;
+  const { value } = estimate;
   const method = SUBSTITUTES.get(line.measure)?.method ?? line.measure;
   const theirs =
     paper && line.aggregation === null
       ? find(paper.rows, { ...line, measure: method })?.metrics.get(metric)?.value
       : undefined;
   return {
-    value,
-    interval,
+    ...estimate,
     digits,
     best: value !== null && value === marks.ours.get(metric),
     n: row && row.n !== n ? row.n : null,

@@ -58,10 +58,13 @@ export type Cell = string | number | null | EstimateCell | { readonly p: number 
 export type Interval = readonly [low: number, high: number];
 
 export interface EstimateCell {
+  /** `null` where it is not defined for these cases, or {@link UNMEASURED}. */
   readonly value: number | null;
   /** 95 %. */
   readonly interval: Interval | null;
   readonly digits: number;
+  /** Nobody measured it. */
+  readonly unmeasured?: boolean;
   /** A difference, written with its sign. */
   readonly signed?: boolean;
   /** The highest of its column. */
@@ -71,6 +74,9 @@ export interface EstimateCell {
   /** Value of the paper for the same model, data and temperature. */
   readonly paper?: { readonly value: number; readonly digits: number; readonly best: boolean } | null;
 }
+
+/** Where a table has a cell for what was not measured. */
+export const UNMEASURED = { value: null, interval: null, unmeasured: true } as const;
 
 export interface FigureBlock {
   readonly kind: 'figure';
@@ -84,8 +90,9 @@ export interface FigureBlock {
   readonly data: TableBlock;
 }
 
-/** Some titles end with a full stop of their own. */
-export const titleSentence = ({ title }: FigureBlock): string => title.replace(/\.?$/, '.');
+/** A sentence that ends with one full stop: some names end with one of their own, as “Adv. Pert.” does. */
+export const sentence = (text: string): string => text.replace(/\.?$/, '.');
+export const titleSentence = ({ title }: FigureBlock): string => sentence(title);
 
 /** One response, token by token. */
 export interface CaseBlock {

@@ -3,6 +3,7 @@ import type { Engine } from 'flinch';
 import { elements, note } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import type { About } from '../records/settings.js';
+import { noteStages } from './asked-stages.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
@@ -85,6 +86,7 @@ async function work(options: RunOptions, prepared: Prepared, { interrupt, atEnd 
   if (shard) adoptDevice(folder, prepared.settings);
   const settings = claimRun(folder, prepared.settings, await aboutOf(prepared.engine), prepared.problems);
   markFinished(folder, null);
+  noteStages(folder, stages);
   const { records, refresh } = shard ? await openShard(out, shard) : await openWhole(out);
   const judge = openJudge(options, records.judge);
   const run = runOf(prepared, settings, options, { records, refresh, judge: judge?.judge ?? null, signal });

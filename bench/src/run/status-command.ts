@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
 import type { Shard } from '../records/settings.js';
 import { suiteOf } from '../suites/suites.js';
+import { askedStages } from './asked-stages.js';
 import { workerIn } from './folder-lock.js';
 import { formatWork } from './plan/plan.js';
 import { plannedWork, type StageWork } from './plan/planned-work.js';
 import { isRun, peekRecords, type RunRecords, readRun } from './run-folder.js';
 import { finishedStages, learn, nameOf, shardFolder, shardFolders } from './shards.js';
-import { STAGES } from './stage-names.js';
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -21,7 +21,7 @@ export function statusCommand(): Command {
     .addHelpText(
       'after',
       `
-Reads only, so that it can be asked at any time. What depends on the answers to come is an expectation, with its bounds in
+Reads only, so that it can be asked at any time. Lists the stages that the run was asked for with --stages. What depends on the answers to come is an expectation, with its bounds in
 brackets.
 
 Example:
@@ -54,8 +54,8 @@ async function status(folder: string, { json = false }: StatusOptions): Promise<
   }
   const suite = suiteOf(settings);
   const run = { suite, problems, isMine: () => true, settings, records, timed: 0 };
-  const stages = plannedWork(run, STAGES);
-  const told = { suite: suite.name, model: about.model.name, problems: problems.length, stages, shards };
+  const stages = plannedWork(run, askedStages([folder, ...begun.map((one) => one.folder)]));
+  const told = { suite: settings.task?.name ?? suite.name, model: about.model.name, problems: problems.length, stages, shards };
   say(`${json ? JSON.stringify(told) : format(told)}\n`);
 }
 

@@ -234,6 +234,47 @@ describe('a table of results', () => {
   });
 });
 
+describe('what is missing', () => {
+  it('is a dash where nobody measured it, and n/a where these cases do not define it', () => {
+    const none = { value: null, interval: null };
+    const tokens = base.tokens.filter(({ scope, measure }) => scope !== 'navigate' || measure !== 'margin');
+    const responses = base.responses.map((row) => (row.scope === 'navigate' ? { ...row, auroc: none } : row));
+    const report = reportOf(madeUpEvaluation({ tokens, responses, steps: [], claims: [] }));
+    const row = (caption: RegExp, label: string): string =>
+      texts(report, 'results-tasks-0-2')
+        .split('\n\n')
+        .find((block, i, all) => block.includes(`| ${label}`) && caption.test(all.slice(0, i).join('\n')))!
+        .split('\n')
+        .find((line) => line.startsWith(`| ${label}`))!;
+    expect(row(/by subset/, 'Margin')).toContain('–');
+    expect(row(/by subset/, 'Margin')).not.toContain('n/a');
+    expect(row(/Final answer.*by subset/s, 'NLL')).toContain('n/a');
+    expect(texts(report, 'whose')).toContain('A dash means not measured, n/a measured but not defined');
+  });
+
+  it('is named in a sentence with one full stop', () => {
+    const tokens = base.tokens.filter(({ measure }) => !measure.startsWith('random'));
+    const parts = { tokens, steps: [], responses: [], claims: [] };
+    const text = texts(reportOf(madeUpEvaluation(parts)), 'whose');
+    expect(text).toMatch(/not run: .*Rand\. Pert\.$/m);
+    expect(text).not.toContain('Pert..');
+  });
+});
+
+describe('the figures', () => {
+  it('have a title for each axis, and labels at their ticks', async () => {
+    const html = (await renderReport(reportOf(base))).get('report.html')!;
+    const drawn = [...html.matchAll(/<svg role="img".*?<\/svg>/gs)].map(([svg]) => svg);
+    for (const svg of drawn.filter((one) => one.includes('Y-axis')))
+      expect(svg).toMatch(/Y-axis titled '[^']+'/);
+    const first = drawn.flatMap((svg) =>
+      [...svg.matchAll(/text-anchor="(\w+)"[^>]*>0\.0</g)].map(([, at]) => at),
+    );
+    expect(first.length).toBeGreaterThan(0);
+    expect(first).not.toContain('start');
+  });
+});
+
 describe('the settings', () => {
   it('say what is told above once, and all for what is not limited', () => {
     const settings = { suite: 'tasks', temperature: 0.2, model: 'f00d', subsets: null, judge: null };

@@ -23,7 +23,7 @@ export function barPlot(bars: readonly Bar[], x: string): TopLevelSpec {
     high: interval?.[1] ?? null,
   }));
   const down = { field: 'label', type: 'nominal', sort: null, axis: null } as const;
-  const across = { type: 'quantitative', title: x, axis: { tickCount: 5 } } as const;
+  const across = { type: 'quantitative', title: x, axis: { tickCount: 5, labelFlush: false } } as const;
   return {
     width: PLOT_WIDTH,
     autosize: { type: 'fit', contains: 'padding' },

@@ -53,7 +53,7 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
   const across =
     places === 'ordinal'
       ? ({ field: 'x', type: 'ordinal', sort: null, title: x, axis: { labelAngle: 0 } } as const)
-      : ({ field: 'x', type: 'quantitative', title: x, axis: { tickCount: 5 } } as const);
+      : ({ field: 'x', type: 'quantitative', title: x, axis: { tickCount: 5, labelFlush: false } } as const);
   const up = { type: 'quantitative', title: y, scale: { zero: false }, axis: { tickCount: 5 } } as const;
   // One for bands and lines together, drawn as the lines are.
   const legend = {

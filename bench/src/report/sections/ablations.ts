@@ -1,5 +1,5 @@
 import { METHODS } from '../../measures/methods.js';
-import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
+import { type Block, type FigureBlock, plainTable, type Section, UNMEASURED } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { ALL, LEVELS, type Level, levelName, type MeasuredRow, metricLabel, rowsOf } from '../levels.js';
 import { methodLabel, settingLabel, settingText, settingValue } from '../measure-label.js';
@@ -82,6 +82,14 @@ function settingsTold(line: readonly Point[], varied: string): string {
   return told.length === 0 ? '' : ` (${told.join(', ')})`;
 }
 
+/** What the values of a level's metrics are. */
+const UNITS: Readonly<Record<Level, string>> = {
+  token: 'share of wrong responses',
+  step: 'share of wrong responses',
+  response: 'area under the curve',
+  claim: 'area under the curve',
+};
+
 function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureBlock {
   const { method, setting, fixed, row } = line[0]!;
   const { suite, temperature } = run.evaluation;
@@ -89,7 +97,7 @@ function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureB
   const estimates = (metric: string) =>
     line.map((point) => ({
       x: point.x,
-      ...(point.row.metrics.get(metric) ?? { value: null, interval: null }),
+      ...(point.row.metrics.get(metric) ?? UNMEASURED),
     }));
   const series = metrics.map(
     (metric): Series => ({
@@ -103,7 +111,7 @@ function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureB
     kind: 'figure',
     title: `${methodLabel(method)}${rest} over ${symbol}, ${levelName(level, suite)}`,
     description: `${suiteTitle(suite)}, ${run.label}, T = ${temperature}${fixed === '' ? '' : `, ${fixed}`}: ${metrics.map(metricLabel).join(', ')} for ${symbol} = ${line.map(({ x }) => x).join(', ')}.`,
-    spec: seriesPlot(series, { x: symbol, y: '', places: 'ordinal' }),
+    spec: seriesPlot(series, { x: symbol, y: UNITS[level], places: 'ordinal' }),
     data: plainTable(
       `${methodLabel(method)}${rest}`,
       [symbol, ...metrics.map(metricLabel), 'n'],
@@ -111,7 +119,7 @@ function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureB
         label: point.x,
         cells: [
           ...metrics.map((metric) => ({
-            ...(point.row.metrics.get(metric) ?? { value: null, interval: null }),
+            ...(point.row.metrics.get(metric) ?? UNMEASURED),
             digits: 3,
           })),
           point.row.n,

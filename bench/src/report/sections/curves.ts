@@ -36,7 +36,11 @@ function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
     kind: 'figure',
     title: measureLabel(measure),
     description: `Mean score by position in the response: ${curves.map(name).join(', ')}.${isOld ? ' Each response is divided by its own highest score.' : ''}`,
-    spec: seriesPlot(series, { x: 'position in the response', y: 'mean score', places: 'quantitative' }),
+    spec: seriesPlot(series, {
+      x: 'position in the response (0: first token, 1: last)',
+      y: `mean score (1: highest${isOld ? ' of the response' : ' mean'})`,
+      places: 'quantitative',
+    }),
     data: plainTable(
       `Mean score, relative to the highest ${isOld ? 'of the response' : 'mean of either'}`,
       ['Place', ...curves.map(name)],

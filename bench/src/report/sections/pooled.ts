@@ -1,6 +1,6 @@
 import type { Evaluation } from '../../records/evaluation.js';
 import { best } from '../best.js';
-import type { Row, Section, TableBlock } from '../document.js';
+import { type Row, type Section, type TableBlock, UNMEASURED } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { isChoice, subsetsTold, WHOLE } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
@@ -45,7 +45,7 @@ function pooledTable(
     cells: scopes.flatMap(([, rows]) => {
       const found = rows.find((one) => lineKey(one) === lineKey(line));
       return (['auroc', 'averagePrecision'] as const).map((metric) => ({
-        ...(found?.[metric] ?? { value: null, interval: null }),
+        ...(found?.[metric] ?? UNMEASURED),
         digits: 3,
         best:
           found?.[metric].value != null && found[metric].value === best(rows.map((one) => one[metric].value)),

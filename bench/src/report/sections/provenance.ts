@@ -1,5 +1,5 @@
 import { rolloutsNamed } from '../../records/settings.js';
-import type { Inline, Section } from '../document.js';
+import { type Inline, type Section, sentence } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { LEVELS, type Level, rowsOf } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
@@ -17,7 +17,7 @@ export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
   const missing = toldOnce(runs, (run) => missingMethods(run, paper));
   const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
-    'Numbers come from the runs below, unless they are marked “paper” or their table is titled “the paper”. A dash means not measured. Brackets contain 95 % intervals.',
+    'Numbers come from the runs below, unless they are marked “paper” or their table is titled “the paper”. A dash means not measured, n/a measured but not defined: an AUROC, say, where no answer is wrong. Brackets contain 95 % intervals.',
     PAPER_SOURCE,
     ...labels,
     ...substituted,
@@ -78,7 +78,9 @@ function missingMethods(run: Run, { tables }: Paper): string[] {
       .filter(({ measure }) => !measured.has(measure))
       .map(({ measure }) => measureLabel(measure)),
   );
-  return names.size === 0 ? [] : [`Methods of the paper that were not run: ${[...names].join(', ')}.`];
+  return names.size === 0
+    ? []
+    : [sentence(`Methods of the paper that were not run: ${[...names].join(', ')}`)];
 }
 
 const measuresOf = ({ evaluation }: Run): Set<string> =>

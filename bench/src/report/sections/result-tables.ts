@@ -1,6 +1,6 @@
 import { comesLabelled } from '../../suites/suite.js';
 import { comparisonTable, type Layout, type ModelColumns, variantsTable } from '../comparison-table.js';
-import { type Block, plainTable, type Section, type TableBlock } from '../document.js';
+import { type Block, plainTable, type Section, type TableBlock, UNMEASURED } from '../document.js';
 import { groupBy } from '../group-by.js';
 import {
   ALL,
@@ -125,7 +125,7 @@ function choicesTable(
       label: scope.replace('macro without', 'all without'),
       cells: measures.map(({ measure }) => {
         const row = rows.find((one) => one.scope === scope && one.measure === measure);
-        return { ...(row?.metrics.get(metric) ?? { value: null, interval: null }), digits: 3 };
+        return { ...(row?.metrics.get(metric) ?? UNMEASURED), digits: 3 };
       }),
     })),
     { folded: true },

@@ -37,7 +37,11 @@ export function singleCurves(measure: string, cases: readonly CaseStudy[]): Figu
           peaks.map((y, place) => ({ x: positionOf(place), y, line })),
         ),
       })),
-      { x: 'position in the response', y: 'score', places: 'quantitative' },
+      {
+        x: 'position in the response (0: first token, 1: last)',
+        y: 'score (0: lowest, 1: highest)',
+        places: 'quantitative',
+      },
     ),
     data: plainTable(
       'Score, from the lowest of the response to its highest',

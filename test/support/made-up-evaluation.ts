@@ -95,8 +95,11 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
         positives: n(scope),
         auroc: estimate(value),
         averagePrecision: estimate(value - 0.3),
+        prr: estimate(value - 0.2),
+        prr50: estimate(value - 0.25),
       }),
     ),
+    answers: madeUpAnswers(),
     claims: rows({ nll: 0.6, ccp: 0.65, adversarial: 0.7 }, (scope, measure, value) => ({
       scope,
       measure,
@@ -153,6 +156,35 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
     cases: [madeUpCase()],
   };
   return evaluationSchema.parse({ ...base, ...parts });
+}
+
+/** Of the best of the made-up table. */
+function madeUpAnswers(): Evaluation['answers'] {
+  const curve = (measure: string, step: number) => ({
+    measure,
+    aggregation: measure === 'self_consistency' ? ('own' as const) : ('sum' as const),
+    points: Array.from({ length: 20 }, (_, i) => ({
+      rejected: i / 20,
+      kept: 1000 - 50 * i,
+      accuracy: estimate(Math.min(1, 0.8 + step * i)),
+    })),
+  });
+  return {
+    ...{ n: 1000, wrong: 200, best: { measure: 'self_consistency', aggregation: 'own', of: 4 } },
+    reading: { share: 0.2, read: 200, found: { value: 120, interval: [110, 130] }, chance: 40 },
+    thresholds: [
+      { rightFlagged: 0.05, score: 0.75, recall: estimate(0.6) },
+      { rightFlagged: 0.01, score: null, recall: { value: null, interval: null } },
+    ],
+    rejection: [curve('self_consistency', 0.02), curve('nll', 0.01)],
+    falseAlarms: [
+      {
+        ...{ ...madeUpCase(), id: 'arithmetic-3', wrong: [], score: 0.9 },
+        verdict: { of: 'answer', reference: '38', extracted: '38', correct: true },
+      },
+    ],
+    misses: [{ ...madeUpCase(), score: 0.1 }],
+  };
 }
 
 /** “12 + 30 = 43.” is wrong from its first token on. */
@@ -215,7 +247,20 @@ export function hostileEvaluation(): Evaluation {
   const base = madeUpEvaluation();
   const tokenTexts = HOSTILE.flatMap((text) => [text, ' ', '\n']);
   const scores = tokenTexts.map((_, i) => i % 7);
+  const study = {
+    ...madeUpCase(),
+    id: all,
+    subset: all,
+    question: all,
+    verdict: { of: 'answer' as const, reference: all, extracted: all, correct: false },
+    tokenTexts,
+    wrong: [[0, 400] as [number, number]],
+    tokens: { adversarial: scores, [HOSTILE[1]!]: scores },
+  };
+  const best = { measure: HOSTILE[1]!, aggregation: 'max' as const, of: 2 };
+  const misses = [{ ...study, score: 1 }];
   return madeUpEvaluation({
+    answers: { ...base.answers!, best, falseAlarms: misses, misses },
     model: { ...base.model, name: HOSTILE[1]! },
     command: all,
     settings: { [HOSTILE[2]!]: [all], nested: { [HOSTILE[3]!]: null } },
@@ -226,17 +271,6 @@ export function hostileEvaluation(): Evaluation {
     ),
     curves: base.curves.map((curve) => ({ ...curve, measure: HOSTILE[0]! })),
     efficiency: base.efficiency.map((row) => ({ ...row, measure: `${HOSTILE[1]}:${HOSTILE[2]}` })),
-    cases: [
-      {
-        ...madeUpCase(),
-        id: all,
-        subset: all,
-        question: all,
-        verdict: { of: 'answer', reference: all, extracted: all, correct: false },
-        tokenTexts,
-        wrong: [[0, 400]],
-        tokens: { adversarial: scores, [HOSTILE[1]!]: scores },
-      },
-    ],
+    cases: [study],
   });
 }

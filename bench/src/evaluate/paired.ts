@@ -66,7 +66,8 @@ export function pairedAreas(
   n: number,
 ): PairedRow[] {
   const rows = pairsOf(all, main).flatMap(([ours, other]): Compared[] => {
-    if (other.measure === CHANCE) return [];
+    // Without an example of one of the two kinds there is nothing to compare, average precision included.
+    if (other.measure === CHANCE || Number.isNaN(ours.auroc.value)) return [];
     return (['auroc', 'averagePrecision'] as const).map((metric) => {
       const { difference, p } = bootstrapDifference(ours[metric], other[metric]);
       return {
@@ -103,7 +104,7 @@ function pairsOf<T extends Pick<Hits | Detector, 'measure' | 'aggregation'>>(
   });
 }
 
-/** Areas of cases of one kind, and hits of no cases, have no difference: they were not compared. */
+/** Hits of no cases have no difference: they were not compared. */
 const isCompared = ({ difference }: Compared): boolean => difference.value !== null;
 
 /**

@@ -5,6 +5,7 @@ import type { Paper, PaperTable } from './paper/paper-tables.js';
 import { runTitle } from './run-title.js';
 import type { Run } from './runs.js';
 import { ablationSection } from './sections/ablations.js';
+import { answersSection } from './sections/answers.js';
 import { casesSection } from './sections/cases.js';
 import { countsSection } from './sections/counts.js';
 import { curvesSection } from './sections/curves.js';
@@ -24,11 +25,12 @@ export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument 
     runs.map(({ evaluation }) => evaluation),
   );
   const sections = [
+    answersSection(runs),
+    pooledSection(runs),
     summarySection(runs),
     provenanceSection(runs, paper),
     ...resultSections(runs, paper),
     pairedSection(runs),
-    pooledSection(runs),
     efficiencySection(runs, paper),
     ablationSection(runs),
     curvesSection(runs),

@@ -53,7 +53,8 @@ export function subsetsTold(
 
 /** The rows of a level; the same shape for all of them. */
 export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {
-  const rows = plainRows(evaluation, level);
+  const all = plainRows(evaluation, level);
+  const rows = isUndefined(all, level) ? [] : all;
   const own = new Set(
     rows
       .filter(({ aggregation }) => aggregation === 'own')
@@ -65,6 +66,10 @@ export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {
     return { ...row, main: aggregation === null || aggregation === 'own' || summed };
   });
 }
+
+/** Without a right case, or without a wrong one, no measure can be judged: a table would say nothing. */
+const isUndefined = (rows: readonly PlainRow[], level: Level): boolean =>
+  rows.every(({ scope, metrics }) => scope !== ALL || metrics.get(MAIN_METRIC[level])?.value == null);
 
 type PlainRow = Omit<MeasuredRow, 'main'>;
 

@@ -20,7 +20,8 @@ export function reportCommand(): Command {
     .addHelpText(
       'after',
       `
-Writes report.md, report.json and report.html. The page needs no scripts and no network.
+Writes report.md, report.json and report.html, and answers.html with the answers on which the best score is most wrong
+(runs with --score all). The pages need no scripts and no network.
 
 Examples:
   $ flinch bench report runs/math
@@ -37,8 +38,8 @@ async function writeReport(folders: readonly string[], { out, paper }: ReportOpt
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
   // Only here: vega takes a while to load, and other commands do not need it.
-  const { renderReport, reportOf } = await import('./report.js');
-  const files = await renderReport(reportOf(folders));
+  const { filesOf } = await import('./report.js');
+  const files = await filesOf(folders);
   mkdirSync(target, { recursive: true });
   for (const [name, text] of files) {
     writeFileSync(join(target, name), text);

@@ -3,6 +3,7 @@ import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import type { Evaluation } from '../records/evaluation.js';
 import { rolloutsNamed, type Shard } from '../records/settings.js';
+import { bestRows, choiceSentence, readingSentence, shortages } from '../report/answer-words.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
 import { EVALUATION } from './run-folder.js';
@@ -31,8 +32,12 @@ export function printJoined(
   say(`${text}\n`);
 }
 
-/** Prints the result of a run, for all subsets together; all else is in its folder. */
-export function printSummary(folder: string, evaluation: Evaluation, json: boolean): void {
+/** Prints the result of a run. */
+export const printSummary = (folder: string, evaluation: Evaluation, json: boolean): void =>
+  say(`${summaryOf(folder, evaluation, json)}\n`);
+
+/** The result of a run, for all subsets together; all else is in its folder. Answers first, then steps, then tokens. */
+export function summaryOf(folder: string, evaluation: Evaluation, json: boolean): string {
   const [counts] = evaluation.counts;
   const [claimCounts] = evaluation.claimCounts;
   const all = <T extends { readonly scope: string }>(rows: readonly T[]): T[] =>
@@ -40,20 +45,40 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
   const tables = {
     tokens: all(evaluation.tokens),
     steps: all(evaluation.steps),
-    responses: all(evaluation.responses),
+    responses: answersAreCompared(evaluation) ? all(evaluation.responses) : [],
     pooled: all(evaluation.pooled),
     claims: all(evaluation.claims),
     efficiency: evaluation.efficiency,
   };
+  const missing = shortages(evaluation);
   if (json) {
-    const told = { evaluation: join(folder, EVALUATION), counts, claimCounts, ...tables };
-    say(`${JSON.stringify(told)}\n`);
-    return;
+    const { falseAlarms: _, misses: __, rejection: ___, ...answers } = evaluation.answers ?? {};
+    const told = { counts, claimCounts, answers: evaluation.answers && answers, missing, ...tables };
+    return JSON.stringify({ evaluation: join(folder, EVALUATION), ...told });
   }
   const answered = counts && answersLine(counts, evaluation);
   const claimed = claimCounts && claimsLine(claimCounts);
   const parts = [
+    ...answerSentences(evaluation),
     answered ?? claimed ?? 'no responses',
+    ...missing,
+    table(
+      ['wrong answers score higher', 'of their tokens', 'AUROC', 'average precision', 'PRR'],
+      tables.responses.length === 0
+        ? []
+        : bestRows(evaluation).map((row) => [
+            row.measure,
+            row.aggregation,
+            show(row.auroc),
+            show(row.averagePrecision),
+            row.prr ? show(row.prr) : '–',
+          ]),
+    ),
+    ...thresholdLines(evaluation),
+    table(
+      ['first wrong steps score higher than right ones', 'of their tokens', 'AUROC', 'average precision'],
+      tables.pooled.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
+    ),
     table(
       ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
       tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
@@ -69,19 +94,6 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
       ]),
     ),
     table(
-      ['wrong responses score higher', 'of their tokens', 'AUROC', 'average precision'],
-      tables.responses.map((row) => [
-        row.measure,
-        row.aggregation,
-        show(row.auroc),
-        show(row.averagePrecision),
-      ]),
-    ),
-    table(
-      ['first wrong steps score higher than right ones', 'of their tokens', 'AUROC', 'average precision'],
-      tables.pooled.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
-    ),
-    table(
       ['unsupported claims score higher', 'of their tokens', 'AUROC', 'average precision'],
       tables.claims.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
     ),
@@ -89,14 +101,38 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
       ['added', 'seconds', 'of the time to write'],
       tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
     ),
-    `flinch bench report ${folder} writes tables and a page`,
+    `flinch bench report ${folder} writes tables and a page${evaluation.answers?.best ? ', with the answers to look at' : ''}`,
   ];
   // A table without a row has two lines.
-  say(`${parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n')}\n`);
+  return parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n');
 }
 
+/** Measured, but not defined for these cases: there is no class to find, or no other one. */
 const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
-  formatEstimate({ value: value ?? Number.NaN, interval }, 3);
+  value === null ? 'n/a' : formatEstimate({ value, interval }, 3);
+
+const answersAreCompared = ({ answers }: Evaluation): boolean => answers === null || answers.best !== null;
+
+const nameOf = ({ measure, aggregation }: NonNullable<NonNullable<Evaluation['answers']>['best']>): string =>
+  aggregation === 'own' ? measure : `${measure}, ${aggregation} over tokens`;
+
+/** What the best score is worth. */
+function answerSentences({ answers }: Evaluation): string[] {
+  if (!answers?.best) return [];
+  const sentences = [readingSentence(answers, nameOf(answers.best)), choiceSentence(answers)];
+  return [sentences.filter((one) => one !== null).join('\n')];
+}
+
+function thresholdLines({ answers }: Evaluation): string[] {
+  if (!answers?.best) return [];
+  const name = nameOf(answers.best);
+  const lines = answers.thresholds.map(({ rightFlagged, score, recall }) =>
+    score === null
+      ? `a threshold that flags ${100 * rightFlagged} % of right answers needs ${Math.round(1 / rightFlagged)} of them`
+      : `above ${score.toPrecision(4)} of ${name}: at most ${100 * rightFlagged} % of right answers, ${show(recall)} of wrong ones`,
+  );
+  return [lines.join('\n')];
+}
 
 function answersLine(counts: Evaluation['counts'][number], { suite, settings }: Evaluation): string {
   const { problems, correct, wrong, truncated, located, rejected, accuracy } = counts;

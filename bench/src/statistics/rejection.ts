@@ -27,6 +27,9 @@ export function keptRight({ examples }: Ranking, weights?: Uint32Array): Float64
   return kept;
 }
 
+/** What sums of shares are wrong by at most. */
+const ROUNDING = 1e-9;
+
 /**
  * Prediction–rejection ratio (Malinin et al., arXiv 2104.01407), as LM-Polygraph computes it (`PredictionRejectionArea` and
  * `normalize_metric`, 0.7.0) with a quality of 1 for a right answer and 0 for a wrong one: (A − A of random rejection) / (A
@@ -49,7 +52,9 @@ export function predictionRejectionRatio(kept: Float64Array, maxRejection = 1): 
   }
   const random = (sizes * right) / n;
   // Rounding aside they are equal only where the oracle has nothing to choose.
-  return oracle - random < 1e-9 ? Number.NaN : (area - random) / (oracle - random);
+  if (oracle - random < ROUNDING) return Number.NaN;
+  const gained = area - random;
+  return Math.abs(gained) < ROUNDING ? 0 : gained / (oracle - random);
 }
 
 /** How many of n answers are read where those with a share of the highest scores are. */

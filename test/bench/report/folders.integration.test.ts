@@ -47,12 +47,14 @@ describe('the folders of a report', () => {
 });
 
 describe('flinch bench report', () => {
-  it('writes three files into the folder of the run', async () => {
+  it('writes its files into the folder of the run', async () => {
     const folder = folderOf('run', madeUpEvaluation());
     const { code, stdout, stderr } = await flinch(['bench', 'report', folder]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const files = stdout.trim().split('\n');
-    expect(files).toEqual(['report.md', 'report.json', 'report.html'].map((name) => join(folder, name)));
+    expect(files).toEqual(
+      ['report.md', 'report.json', 'report.html', 'answers.html'].map((name) => join(folder, name)),
+    );
     expect(readFileSync(files[0]!, 'utf8')).toMatch(/^# Benchmark report\n/);
   });
 

@@ -3,6 +3,7 @@ import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '#bench/report/build.js';
 import { html } from '#bench/report/html.js';
+import { buildAnswers } from '#bench/report/look-at.js';
 import { escapeMarkdown } from '#bench/report/markdown.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { renderReport } from '#bench/report/report.js';
@@ -10,13 +11,15 @@ import { HOSTILE } from '../../support/hostile.js';
 import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
 import { misnested, namesOfAttributes, namesOfElements } from '../../support/markup.js';
 
-const filesOf = async (evaluation: ReturnType<typeof madeUpEvaluation>) =>
-  renderReport(buildReport([{ label: evaluation.model.name, folder: 'x', evaluation }], readPaper()));
+const filesOf = async (evaluation: ReturnType<typeof madeUpEvaluation>) => {
+  const runs = [{ label: evaluation.model.name, folder: 'x', evaluation }];
+  return renderReport(buildReport(runs, readPaper()), buildAnswers(runs));
+};
 
 describe('texts of models', () => {
-  it('never become markup of the page', async () => {
-    const page = (await filesOf(hostileEvaluation())).get('report.html')!;
-    const plain = (await filesOf(madeUpEvaluation())).get('report.html')!;
+  it.each(['report.html', 'answers.html'])('never become markup of the page: %s', async (name) => {
+    const page = (await filesOf(hostileEvaluation())).get(name)!;
+    const plain = (await filesOf(madeUpEvaluation())).get(name)!;
     expect(misnested(page)).toBeNull();
     expect(namesOfElements(page)).toEqual(namesOfElements(plain));
     expect([...namesOfAttributes(page)].filter((name) => name.startsWith('on'))).toEqual([]);

@@ -5,6 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Evaluation } from '#bench/records/evaluation.js';
 import { buildReport } from '#bench/report/build.js';
+import { buildAnswers } from '#bench/report/look-at.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { renderReport } from '#bench/report/report.js';
 import { findChromium, launchChromium } from '../../support/chromium.js';
@@ -17,11 +18,15 @@ const folder = useFolder();
 
 async function write(name: string, evaluation: Evaluation): Promise<string> {
   const run = { label: evaluation.model.name, folder: name, evaluation };
-  const files = await renderReport(buildReport([run], readPaper()));
+  const files = await renderReport(buildReport([run], readPaper()), buildAnswers([run]));
   const path = folder.path(`${name}.html`);
   writeFileSync(path, files.get('report.html')!);
+  writeFileSync(folder.path(`${name}-answers.html`), files.get('answers.html')!);
   return pathToFileURL(path).href;
 }
+
+/** The report, and the answers to look at, with plain texts and with hostile ones. */
+const pageNames = ['plain', 'hostile', 'plain-answers', 'hostile-answers'];
 
 describe.skipIf(!executablePath)('the report page, in headless Chromium', () => {
   let browser: Browser;
@@ -33,6 +38,8 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
     const math = { suite: 'math', model: { ...model, name: 'Llama-3.1-8B-Instruct' } };
     pages.set('plain', await write('plain', madeUpEvaluation(math)));
     pages.set('hostile', await write('hostile', hostileEvaluation()));
+    for (const name of ['plain', 'hostile'])
+      pages.set(`${name}-answers`, pages.get(name)!.replace('.html', '-answers.html'));
   });
   afterAll(async () => {
     await browser?.close();
@@ -60,7 +67,7 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
     if (path) await page.screenshot({ path, fullPage: true });
   };
 
-  it.each(['plain', 'hostile'])('is well-formed as XML too: %s', async (name) => {
+  it.each(pageNames)('is well-formed as XML too: %s', async (name) => {
     const { page } = await open(name);
     const text = await page.evaluate(async () => new XMLSerializer().serializeToString(document));
     expect(text.length).toBeGreaterThan(1000);
@@ -74,7 +81,7 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
     await page.context().close();
   });
 
-  it.each(['plain', 'hostile'])('needs no script and no network: %s', async (name) => {
+  it.each(pageNames)('needs no script and no network: %s', async (name) => {
     const { page, problems } = await open(name, { javaScriptEnabled: false });
     await picture(page, name);
     expect(problems).toEqual([]);
@@ -91,20 +98,17 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
     await page.context().close();
   });
 
-  it.each(['plain', 'hostile'])(
-    'fits a phone without scrolling sideways, all of it unfolded: %s',
-    async (name) => {
-      const { page } = await open(name, { viewport: { width: 390, height: 844 } });
-      await unfold(page);
-      const [wide, room] = await page.evaluate(() => [
-        document.documentElement.scrollWidth,
-        document.documentElement.clientWidth,
-      ]);
-      expect(wide).toBe(room);
-      await picture(page, `${name}-narrow`);
-      await page.context().close();
-    },
-  );
+  it.each(pageNames)('fits a phone without scrolling sideways, all of it unfolded: %s', async (name) => {
+    const { page } = await open(name, { viewport: { width: 390, height: 844 } });
+    await unfold(page);
+    const [wide, room] = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+    ]);
+    expect(wide).toBe(room);
+    await picture(page, `${name}-narrow`);
+    await page.context().close();
+  });
 
   it('is legible in the dark: text and plots stand out from the ground', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Evaluation } from '#bench/records/evaluation.js';
 import { buildReport } from '#bench/report/build.js';
 import type { Block, FigureBlock, ReportDocument, TableBlock } from '#bench/report/document.js';
+import { buildAnswers } from '#bench/report/look-at.js';
 import { renderMarkdown } from '#bench/report/markdown.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { renderReport } from '#bench/report/report.js';
@@ -118,6 +119,130 @@ describe('our numbers in the paper’s tables', () => {
     const [main, others] = tables(blocksOf(report, 'results-tasks-0-2'));
     expect(main!.parts[0]![0]).toMatchObject({ label: 'CCP', cells: [{ value: 0.9 }, {}, {}] });
     expect(others!.parts[0]![0]).toMatchObject({ label: 'CCP, sum', cells: [{ value: 0.1 }, {}, {}] });
+  });
+});
+
+describe('the first section', () => {
+  const none = { value: null, interval: null };
+  const first = (parts: Partial<Evaluation>): string =>
+    renderMarkdown({ ...reportOf(madeUpEvaluation(parts)) }).split('\n## ')[1]!;
+  /** A trial of n answers. */
+  const trial = (n: number, wrong: number, settings: Evaluation['settings'] = {}): Partial<Evaluation> => ({
+    settings: { score: 'all', limit: n, ...settings },
+    counts: [{ ...base.counts[0]!, problems: n, truncated: 0, correct: n - wrong, wrong }],
+    answers:
+      wrong > 0 && wrong < n
+        ? { ...base.answers!, n, wrong }
+        : { ...base.answers!, n, wrong, best: null, reading: null, thresholds: [], rejection: [] },
+    responses: base.responses.map((row) => ({
+      ...{ ...row, n, positives: wrong },
+      ...(wrong === 0 || wrong === n ? { auroc: none, prr: none, prr50: none } : {}),
+    })),
+  });
+
+  it('says what the best score is good for, and that choosing it flatters it', () => {
+    expect(first({})).toContain(
+      'Of 1,000 answers 200 are wrong. Whoever reads the 20 % with the highest score (200 answers, by SC, the best of 4 on these answers) finds 120 [110, 130] of them (chance: 40). Choosing the best score by the same answers flatters it',
+    );
+    const alone = { ...base.answers!, best: { ...base.answers!.best!, of: 1 } };
+    expect(first({ answers: alone })).not.toContain('flatters');
+  });
+
+  it('has a line for each measure, the best of its aggregations, and all of them folded', () => {
+    const max = base.responses
+      .filter(({ measure, scope }) => measure === 'nll' && scope === 'all')
+      .map((row) => ({ ...row, aggregation: 'max' as const, auroc: estimate(0.8) }));
+    const report = reportOf(madeUpEvaluation({ responses: [...base.responses, ...max] }));
+    const [table, thresholds, every] = tables(blocksOf(report, 'answers'));
+    expect(labels(table!)).toEqual([
+      ['SC', 'NLL, max over tokens', 'Adv. Pert., sum over tokens', 'TokUR, sum over tokens'],
+    ]);
+    expect(table!.groups[0]!.columns).toEqual(['AUROC', 'AP', 'PRR', 'PRR, half']);
+    expect(every).toMatchObject({ folded: true });
+    expect(labels(every!)[0]).toContain('NLL, sum over tokens');
+    expect(thresholds!.parts[0]!.map(({ cells }) => cells[0])).toEqual(['0.7500', 'needs 100 right answers']);
+  });
+
+  it('has no columns of what older runs did not measure', () => {
+    const responses = base.responses.map(({ prr: _, prr50: __, ...row }) => row);
+    const [table] = tables(blocksOf(reportOf(madeUpEvaluation({ responses, answers: null })), 'answers'));
+    expect(table!.groups[0]!.columns).toEqual(['AUROC', 'AP']);
+  });
+
+  it('says which answers are too few, and what to run', () => {
+    expect(first(trial(40, 2))).toContain(
+      '2 of 40 answers are wrong; intervals need about 20: repeat with --limit 400 or a higher --temperature.',
+    );
+    expect(first(trial(150, 140))).toContain(
+      '10 of 150 answers are right; intervals need about 20: repeat with --limit 300, a lower --temperature, or another model.',
+    );
+    expect(first(trial(400, 200))).not.toContain('repeat with');
+    expect(first(trial(40, 2, { limit: null }))).toContain('with a higher --temperature or other questions.');
+  });
+
+  it.each([0, 40])('says so instead of tables where %d of 40 answers are wrong', (wrong) => {
+    const { tokens, steps, claims, pooled, paired } = {
+      tokens: [],
+      steps: [],
+      claims: [],
+      pooled: [],
+      paired: [],
+    };
+    const report = reportOf(
+      madeUpEvaluation({ ...trial(40, wrong), tokens, steps, claims, pooled, paired, cases: [] }),
+    );
+    expect(texts(report, 'answers')).toMatch(/0 of 40 answers are \w+; no score can be judged/);
+    const shown = report.sections.filter(({ id }) => /^(answers|summary|results|paired)/.test(id));
+    expect(shown.flatMap(({ blocks }) => tables(blocks))).toEqual([]);
+    expect(shown.map(({ id }) => id)).toEqual(['answers']);
+  });
+
+  it('says why answers are not compared, and what to do about those that were cut off', () => {
+    const parts = { answers: null, responses: [], settings: { score: 'wrong' } };
+    expect(first(parts)).toContain('not all are scored (--score wrong). Run again with --score all');
+    expect(first(parts)).toContain('3 of 1,000 answers were cut off: a higher --max-tokens lets them end.');
+  });
+
+  it('says that there is nothing to tell by step where each answer is one', () => {
+    expect(first({ singleStep: true })).toContain('Each answer is a single step');
+    expect(first({})).not.toContain('single step');
+  });
+
+  it('comes before steps, and both before the paper’s tables', () => {
+    const ids = reportOf(base).sections.map(({ id }) => id);
+    expect(ids.slice(0, 5)).toEqual(['answers', 'pooled', 'summary', 'whose', 'results-tasks-0-2']);
+  });
+});
+
+describe('the answers to look at', () => {
+  const page = (evaluation: Evaluation) => buildAnswers([runOf(evaluation)]);
+
+  it('are the worst false alarms and misses, token by token', async () => {
+    const document = page(base)!;
+    expect(document.sections.map(({ id, blocks }) => [id, blocks.length])).toEqual([
+      ['false-alarms', 2],
+      ['misses', 2],
+    ]);
+    expect(document.sections[1]!.blocks[1]).toMatchObject({
+      kind: 'case',
+      title: '1. arithmetic-17, arithmetic: score 0.100',
+      folded: false,
+      verdict: { reference: '37', extracted: '38', correct: false },
+    });
+    const html = (await renderReport(reportOf(base), document)).get('answers.html')!;
+    expect(misnested(html)).toBeNull();
+    expect(html).toContain('What is 12 + 30 - 5?');
+    expect(renderMarkdown(reportOf(base))).toContain('[answers to look at](<answers.html>)');
+  });
+
+  it('enclose no wrong step where the answer is all of it', () => {
+    const marked = (singleStep: boolean): boolean =>
+      JSON.stringify(page(madeUpEvaluation({ singleStep }))).includes('"wrong":true');
+    expect([marked(false), marked(true)]).toEqual([true, false]);
+  });
+
+  it('are none without a best score', () => {
+    expect(page(madeUpEvaluation({ answers: null }))).toBeNull();
   });
 });
 
@@ -374,6 +499,7 @@ describe('the heat of tokens', () => {
 
 describe('a report of less', () => {
   const none = {
+    answers: null,
     tokens: [],
     steps: [],
     responses: [],
@@ -423,10 +549,10 @@ describe('the files', () => {
     const json = JSON.parse(files.get('report.json')!);
     const blocks = json.sections.flatMap((section: { blocks: readonly Block[] }) => section.blocks);
     const drawn = blocks.filter(({ kind }: Block) => kind === 'figure');
-    expect(drawn).toHaveLength(1 + 4 + 4 + 1);
+    expect(drawn).toHaveLength(1 + 1 + 4 + 4 + 1);
     expect(
       drawn.every((figure: FigureBlock) => figure.data.parts.flat().length > 1 && !('spec' in figure)),
     ).toBe(true);
-    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(10);
+    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(11);
   });
 });

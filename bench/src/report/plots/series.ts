@@ -23,6 +23,8 @@ interface Axes {
   readonly y: string;
   /** Places in an order, evenly apart, or numbers. */
   readonly places: 'ordinal' | 'quantitative';
+  /** Numbers of both axes are shares, written in percent. */
+  readonly percent?: boolean;
 }
 
 /** Length of labels that do not fit side by side. */
@@ -37,7 +39,7 @@ const DASHES = [
 ];
 
 /** Lines, with bands where there are intervals. */
-export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): TopLevelSpec {
+export function seriesPlot(series: readonly Series[], { x, y, places, percent = false }: Axes): TopLevelSpec {
   const values = series.flatMap(({ label, points }) =>
     points.map((point) => ({
       series: label,
@@ -48,13 +50,20 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
       high: point.interval?.[1] ?? null,
     })),
   );
+  const format = percent ? { format: '.0%' } : {};
   const domain = series.map(({ label }) => label);
   const colour = { field: 'series', type: 'nominal', sort: null, scale: { domain, range: COLOURS } } as const;
   const across =
     places === 'ordinal'
       ? ({ field: 'x', type: 'ordinal', sort: null, title: x, axis: { labelAngle: 0 } } as const)
-      : ({ field: 'x', type: 'quantitative', title: x, axis: { tickCount: 5, labelFlush: false } } as const);
-  const up = { type: 'quantitative', title: y, scale: { zero: false }, axis: { tickCount: 5 } } as const;
+      : ({
+          field: 'x',
+          type: 'quantitative',
+          title: x,
+          axis: { tickCount: 5, labelFlush: false, ...format },
+        } as const);
+  const axis = { tickCount: 5, ...format } as const;
+  const up = { type: 'quantitative', title: y, scale: { zero: false }, axis } as const;
   // One for bands and lines together, drawn as the lines are.
   const legend = {
     title: null,

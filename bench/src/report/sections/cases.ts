@@ -8,7 +8,9 @@ type CaseStudy = Evaluation['cases'][number];
 
 /** Some responses, token by token. */
 export function casesSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation: { cases } }) => inOrder(cases).map(caseBlock));
+  const blocks = perRun(runs, ({ evaluation: { cases } }) =>
+    inOrder(cases).map((study, place) => caseBlock(study, place >= OPEN_CASES)),
+  );
   if (blocks.length === 0) return null;
   const lead =
     'Examples, not statistics. A deeper colour means that the token’s score ranks higher within its response; ¹ ² ³ are the three highest. ⟦ and ⟧ enclose what is wrong: the first wrong step, or the words of unsupported statements.';
@@ -22,13 +24,13 @@ const inOrder = (cases: readonly CaseStudy[]): CaseStudy[] =>
 /** Cases that are open; further ones are folded. */
 const OPEN_CASES = 2;
 
-function caseBlock(study: CaseStudy, place: number): CaseBlock {
+export function caseBlock(study: CaseStudy, folded: boolean): CaseBlock {
   const tokens = caseTokens(study);
   const located = tokens.some(({ wrong }) => wrong);
   return {
     kind: 'case',
     title: titleOf(study),
-    folded: place >= OPEN_CASES,
+    folded,
     question: study.question,
     verdict: study.verdict,
     tokens,

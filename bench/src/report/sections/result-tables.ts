@@ -25,13 +25,12 @@ import type { Run } from '../runs.js';
 /** One section for each suite and temperature: runs that can stand in one table. */
 export function resultSections(runs: readonly Run[], paper: Paper): Section[] {
   const groups = groupBy(runs, ({ evaluation }) => `${evaluation.suite} ${evaluation.temperature}`);
-  return [...groups.values()].map((group) => {
+  return [...groups.values()].flatMap((group): Section[] => {
     const { suite, temperature } = group[0]!.evaluation;
-    return {
-      id: `results-${suite}-${String(temperature).replace('.', '-')}`,
-      title: `${suiteTitle(suite)}, T = ${temperature}`,
-      blocks: LEVELS.flatMap((level) => levelBlocks(level, group, paper)),
-    };
+    const blocks = LEVELS.flatMap((level) => levelBlocks(level, group, paper));
+    if (blocks.length === 0) return [];
+    const id = `results-${suite}-${String(temperature).replace('.', '-')}`;
+    return [{ id, title: `${suiteTitle(suite)}, T = ${temperature}`, blocks }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { mainMeasure } from '../../evaluate/paired.js';
 import type { Evaluation } from '../../records/evaluation.js';
+import { tooFew } from '../answer-words.js';
 import { cellText, fixed, formatP } from '../cell-text.js';
 import type { Section } from '../document.js';
 import {
@@ -33,11 +34,13 @@ type Compared = Pick<Evaluation['paired'][number], 'n' | 'difference' | 'p' | 'a
 };
 
 /** Results in words, for any numbers. */
-export function summarySection(runs: readonly Run[]): Section {
+export function summarySection(runs: readonly Run[]): Section | null {
   const blocks = perRun(runs, ({ evaluation }) => {
     const items = LEVELS.flatMap((level) => levelSentences(evaluation, level) ?? []);
     return items.length === 0 ? [] : [{ kind: 'list', items }];
   });
+  // What is missing is said above.
+  if (blocks.length === 0 && runs.every(({ evaluation }) => tooFew(evaluation).length > 0)) return null;
   const caution =
     'The first metric of each level, for measures at default settings. Steps and responses use a measure’s own score or the sum over their tokens. The best of many measures is partly lucky: expect a smaller lead on new data. “Better” and “worse” require p < 0.05, corrected for the number of comparisons (Holm).';
   return {

@@ -21,7 +21,8 @@ export function reportCommand(): Command {
       'after',
       `
 Writes report.md, report.json and report.html, and answers.html with the answers on which the best score is most wrong
-(runs with --score all). The pages need no scripts and no network.
+(runs with --score all). The pages need no scripts and no network. report.tex has the tables by answer and by step for LaTeX,
+the folder figures every figure as an SVG file.
 
 Examples:
   $ flinch bench report runs/math
@@ -38,11 +39,13 @@ async function writeReport(folders: readonly string[], { out, paper }: ReportOpt
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
   // Only here: vega takes a while to load, and other commands do not need it.
-  const { filesOf } = await import('./report.js');
+  const { FIGURES, filesOf } = await import('./report.js');
   const files = await filesOf(folders);
-  mkdirSync(target, { recursive: true });
-  for (const [name, text] of files) {
-    writeFileSync(join(target, name), text);
-    say(`${join(target, name)}\n`);
-  }
+  const figures = join(target, FIGURES);
+  const names = [...files.keys()];
+  const drawn = names.filter((name) => name.startsWith(`${FIGURES}/`));
+  mkdirSync(drawn.length > 0 ? figures : target, { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(target, name), text);
+  for (const name of names) if (!drawn.includes(name)) say(`${join(target, name)}\n`);
+  if (drawn.length > 0) say(`${figures}: ${drawn.length} figures\n`);
 }

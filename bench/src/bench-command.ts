@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
   report: async () => (await import('./report/report-command.js')).reportCommand(),
   calibrate: async () => (await import('./calibrate/calibrate-command.js')).calibrateCommand(),
+  export: async () => (await import('./export/export-command.js')).exportCommand(),
   judge: async () => (await import('./run/judge-command.js')).judgeCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
   vote: async () => (await import('./vote/vote-command.js')).voteCommand(),

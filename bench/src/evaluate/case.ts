@@ -134,7 +134,8 @@ export function checkScores(
 /** CCP's own scores are its tokens' sums. */
 const isOwnSum = (measure: string): boolean => /^ccp\b/.test(measure);
 
-function digestMeasure(
+/** @param rankings of the tokens of a response that counts for tables of hits */
+export function digestMeasure(
   name: string,
   score: ScoreRecord,
   steps: readonly ResponseStep[],

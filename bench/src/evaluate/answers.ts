@@ -95,22 +95,45 @@ export function answersOf(
       chance: (readOf(n, READ) * wrong) / n,
     },
     thresholds: thresholdsOf(cases, scorer, options),
-    rejection: rejectionCurves(cases, scorers, options),
+    rejection: rejectionCurves(
+      cases,
+      scorers.filter((one) =>
+        bestRows(rows).some((row) => row.measure === one.measure && row.aggregation === one.aggregation),
+      ),
+      options,
+    ),
     falseAlarms: shown(ordered.filter(({ correct }) => correct)),
     misses: shown(ordered.filter(({ correct }) => !correct).reverse()),
   };
 }
 
-function bestOf(rows: Evaluation['responses']): Answers['best'] {
-  const candidates = rows.flatMap(({ scope, measure, aggregation, auroc: { value } }) =>
-    scope === 'all' && !CONTROLS.includes(measure) && value !== null ? [{ measure, aggregation, value }] : [],
-  );
-  const [first, ...rest] = candidates;
+type AnswerRow = Evaluation['responses'][number];
+
+/** Rows of all answers, one for each measure: that of its ways to put tokens together with the highest AUROC. */
+export function bestRows(rows: readonly AnswerRow[]): AnswerRow[] {
+  const best = new Map<string, AnswerRow>();
+  for (const row of rows) {
+    const other = best.get(row.measure);
+    if (row.scope !== 'all' || row.auroc.value === null) continue;
+    if (!other || row.auroc.value > other.auroc.value!) best.set(row.measure, row);
+  }
+  return [...best.values()];
+}
+
+const isControl = ({ measure }: AnswerRow): boolean => CONTROLS.includes(measure);
+
+function bestOf(rows: readonly AnswerRow[]): Answers['best'] {
+  const [first, ...rest] = bestRows(rows).filter((row) => !isControl(row));
   if (!first) return null;
-  const { measure, aggregation } = rest.reduce((best, one) => (one.value > best.value ? one : best), first);
+  const { measure, aggregation } = rest.reduce(
+    (best, row) => (row.auroc.value! > best.auroc.value! ? row : best),
+    first,
+  );
+  const candidates = rows.filter((row) => row.scope === 'all' && !isControl(row));
   return { measure, aggregation, of: candidates.length };
 }
 
+/** Thresholds of a score, and the share of wrong answers above them. */
 function thresholdsOf(
   cases: readonly ScoredCase[],
   { score }: Scorer<ScoredCase>,

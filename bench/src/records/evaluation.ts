@@ -195,7 +195,7 @@ const answers = z.object({
       recall: estimateSchema,
     }),
   ),
-  /** Of each score: accuracy of the answers that are left where those with the highest scores are rejected. */
+  /** Of the best score of each measure: accuracy of the answers that are left where those with the highest scores are rejected. */
   rejection: z.array(
     z.object({
       measure,

@@ -1,3 +1,4 @@
+import { bestRows } from '../evaluate/answers.js';
 import type { Evaluation } from '../records/evaluation.js';
 import { comesLabelled } from '../suites/suite.js';
 import { fixed, formatNumber } from './cell-text.js';
@@ -77,15 +78,8 @@ function limitFor(limit: number, n: number, count: number): number {
   return Math.ceil(wanted / unit) * unit;
 }
 
-/** Rows of all answers, one for each measure: that of its aggregations with the highest AUROC. The highest first, controls last. */
-export function bestRows({ responses }: Evaluation): AnswerRow[] {
-  const best = new Map<string, AnswerRow>();
-  for (const row of responses.filter(({ scope }) => scope === ALL)) {
-    const other = best.get(row.measure);
-    if (row.auroc.value !== null && (!other || row.auroc.value > other.auroc.value!))
-      best.set(row.measure, row);
-  }
-  return [...best.values()].sort(
+/** The best score of each measure, the highest first, controls last. */
+export const rowsByRank = ({ responses }: Evaluation): AnswerRow[] =>
+  bestRows(responses).sort(
     (a, b) => Number(isControl(a.measure)) - Number(isControl(b.measure)) || b.auroc.value! - a.auroc.value!,
   );
-}

@@ -3,7 +3,7 @@ import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import type { Evaluation } from '../records/evaluation.js';
 import { rolloutsNamed, type Shard } from '../records/settings.js';
-import { bestRows, choiceSentence, readingSentence, shortages } from '../report/answer-words.js';
+import { choiceSentence, readingSentence, rowsByRank, shortages } from '../report/answer-words.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
 import { EVALUATION } from './run-folder.js';
@@ -66,7 +66,7 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
       ['wrong answers score higher', 'of their tokens', 'AUROC', 'average precision', 'PRR'],
       tables.responses.length === 0
         ? []
-        : bestRows(evaluation).map((row) => [
+        : rowsByRank(evaluation).map((row) => [
             row.measure,
             row.aggregation,
             show(row.auroc),

@@ -9,20 +9,26 @@ import { groupOf, LAST_OF_TIER, POSITIVE, type Ranking } from './ranking.js';
  */
 export function keptRight({ examples }: Ranking, weights?: Uint32Array): Float64Array {
   const weightOf = (example: number): number => (weights === undefined ? 1 : weights[groupOf(example)]!);
-  const kept = new Float64Array(1 + examples.reduce((sum, example) => sum + weightOf(example), 0));
+  let answers = 0;
+  for (let i = 0; i < examples.length; i += 1) answers += weightOf(examples[i]!);
+  const kept = new Float64Array(1 + answers);
   // Answers and right ones below the current tier, then those of the tier so far.
-  let [below, right] = [0, 0];
-  let [size, rightOfTier] = [0, 0];
+  let below = 0;
+  let right = 0;
+  let size = 0;
+  let rightOfTier = 0;
   for (let i = examples.length - 1; i >= 0; i -= 1) {
     const example = examples[i]!;
     const weight = weightOf(example);
     size += weight;
     if ((example & POSITIVE) === 0) rightOfTier += weight;
     if (i > 0 && (examples[i - 1]! & LAST_OF_TIER) === 0) continue;
-    for (let k = 1; k <= size; k += 1) kept[below + k] = right + (k * rightOfTier) / size;
+    const share = rightOfTier / size;
+    for (let k = 1; k <= size; k += 1) kept[below + k] = right + k * share;
     below += size;
     right += rightOfTier;
-    size = rightOfTier = 0;
+    size = 0;
+    rightOfTier = 0;
   }
   return kept;
 }

@@ -1,5 +1,5 @@
 import type { Evaluation } from '../../records/evaluation.js';
-import { type AnswerRow, bestRows, choiceSentence, readingSentence, shortages } from '../answer-words.js';
+import { type AnswerRow, choiceSentence, readingSentence, rowsByRank, shortages } from '../answer-words.js';
 import { best } from '../best.js';
 import {
   type Block,
@@ -32,7 +32,7 @@ export function answersSection(runs: readonly Run[]): Section | null {
 function answerBlocks(evaluation: Evaluation): Block[] {
   const { answers, responses, singleStep } = evaluation;
   const missing = shortages(evaluation);
-  const rows = bestRows(evaluation);
+  const rows = rowsByRank(evaluation);
   const sentences = answers && [
     answers.best && readingSentence(answers, scoreLabel(answers.best)),
     choiceSentence(answers),

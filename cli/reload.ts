@@ -1,43 +1,77 @@
+import { unwatchFile, watchFile } from 'node:fs';
 import type { Logger } from 'pino';
 import { concatMap, ReplaySubject } from 'rxjs';
-import type { Gateway } from '../gateway/start-gateway.js';
+import type { Config } from '../gateway/config/config.js';
+import type { Metrics } from '../gateway/metrics/metrics.js';
+import type { Workers } from '../gateway/workers/start-workers.js';
 import type { ServeConfig } from './serve-config.js';
 
 export interface Reloading {
-  readonly gateway: Pick<Gateway, 'replacePolicies'>;
+  readonly gateway: Pick<Workers, 'reload'>;
   /** Configuration with which the gateway was started. */
   readonly config: ServeConfig;
   /** Reads the configuration again. */
   readonly read: () => Promise<ServeConfig>;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'reloaded'>;
 }
 
-/** Hears SIGHUP from now on. One that comes while the gateway starts waits until it has. */
-export function hangups() {
+/** How often files are looked at. Notices of the file system do not follow the links of mounted secrets. */
+const WATCH_MS = 1000;
+
+/**
+ * Hears SIGHUP from now on, and changes of files. What comes while the gateway starts waits until it has.
+ * @param watched configuration that is read again when it, or a file with the key of a client, changes; `null` for none
+ */
+export function reloadSignals(watched: string | null) {
   const signals = new ReplaySubject<void>(1);
   const heard = (): void => signals.next();
+  const files = new Set<string>();
+  const watch = ({ access }: Pick<Config, 'access'>): void => {
+    if (watched === null) return;
+    const wanted = new Set([watched, ...access.keys.flatMap(({ key_file: file }) => file ?? [])]);
+    for (const file of wanted)
+      if (!files.has(file)) watchFile(file, { interval: WATCH_MS, persistent: false }, heard);
+    for (const file of files) if (!wanted.has(file)) unwatchFile(file, heard);
+    files.clear();
+    for (const file of wanted) files.add(file);
+  };
   process.on('SIGHUP', heard);
   return {
-    /** Starts reloading: each signal takes over the policies of the configuration as it is then. */
+    /** Starts reloading: each time the keys and policies of the configuration as it is then are taken over. */
     reload: (reloading: Reloading): void => {
-      signals.pipe(concatMap(() => reloadPolicies(reloading))).subscribe();
+      let running: Config = reloading.config;
+      watch(running);
+      signals
+        .pipe(
+          concatMap(async () => {
+            running = await reload(running, reloading);
+            watch(running);
+          }),
+        )
+        .subscribe();
     },
     close: (): void => {
       process.off('SIGHUP', heard);
+      for (const file of files) unwatchFile(file, heard);
       signals.complete();
     },
   };
 }
 
-async function reloadPolicies({ gateway, config, read, logger }: Reloading): Promise<void> {
+/** @returns the configuration in force */
+async function reload(running: Config, { gateway, read, logger, metrics }: Reloading): Promise<Config> {
   try {
-    const { changedFields } = await import('../gateway/config/changed-fields.js');
-    const changed = await read();
-    gateway.replacePolicies(changed);
-    logger.info('policies reloaded');
-    const fields = changedFields(config, changed);
-    if (fields.length > 0) logger.warn({ fields }, 'changed fields need a restart');
+    const { reloaded } = await import('../gateway/config/reloaded.js');
+    const { config, restart } = reloaded(running, await read());
+    await gateway.reload(config);
+    metrics.reloaded(true);
+    logger.info('configuration reloaded');
+    if (restart.length > 0) logger.warn({ fields: restart }, 'changed fields take effect after a restart');
+    return config;
   } catch (error) {
-    logger.error({ err: error }, 'configuration refused; the policies have not changed');
+    metrics.reloaded(false);
+    logger.error({ err: error }, 'configuration refused; the one before is in force');
+    return running;
   }
 }

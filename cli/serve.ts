@@ -9,7 +9,7 @@ import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
 import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from './options.js';
-import { hangups } from './reload.js';
+import { reloadSignals } from './reload.js';
 import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
@@ -19,6 +19,7 @@ import { say } from './terminal.js';
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
   readonly calibrate?: true;
+  readonly watch?: true;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -32,6 +33,7 @@ const EXIT_AT_ONCE = 130;
 export function serveCommand(): Command {
   return new Command('serve')
     .option('--config <file>', 'configuration in YAML or JSON; flags and environment variables override it')
+    .option('--watch', 'reload --config, as on SIGHUP, when it or a file with the key of a client changes')
     .option('--check-config', 'print the resulting configuration and exit')
     .optionsGroup('Network:')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
@@ -139,6 +141,7 @@ Examples:
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  if (options.watch && options.config === undefined) throw new UsageError('--watch: requires --config');
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
   if (options.calibrate && config.workers > 1)
@@ -154,6 +157,7 @@ async function serve(options: ServeOptions): Promise<void> {
     startWorkers,
   } = await import('../gateway/index.js');
   const { LogWriter } = await import('../gateway/log-writer.js');
+  const { exposedFiles } = await import('../gateway/config/exposed-files.js');
   const { logFormat, openLog } = await import('../gateway/open-log.js');
   const { startAlone } = await import('../gateway/start-alone.js');
   // These checks come before reading large models.
@@ -164,9 +168,11 @@ async function serve(options: ServeOptions): Promise<void> {
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const logger = openLog(config.log, {}, metrics);
+  for (const exposed of await exposedFiles(config, { file: options.config, env: process.env }))
+    logger.warn(exposed, 'other users may read this file with secrets; chmod 600 keeps them out');
   const ends = endSignals();
   // If there is no file, there is nothing to read again.
-  const signals = options.config === undefined ? null : hangups();
+  const signals = options.config === undefined ? null : reloadSignals(options.watch ? options.config : null);
   const calibrations = new IdleCalibrations();
   const start = config.workers > 1 ? startWorkers : startAlone;
   const gateway = await start({ config, logger, metrics, calibrations });
@@ -196,7 +202,7 @@ async function serve(options: ServeOptions): Promise<void> {
         next: (price) => output.paint(about.price(price)),
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
       });
-    signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
+    signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger, metrics });
     await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));
   } finally {
     process.off('unhandledRejection', uncaught);

@@ -79,6 +79,11 @@ export interface MountedGatewayOptions extends GatewayParts {
   readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'health' | 'workers'>;
 }
 
+/** The parts of a whole configuration that can change while a gateway runs. */
+export interface Reloading extends PolicySources {
+  readonly access: Config['access'];
+}
+
 /** A gateway without a listener. */
 export interface MountedGateway {
   /** Application to mount under any path of an Express application: `host.use('/ai', gateway.app)`. */
@@ -95,8 +100,12 @@ export interface MountedGateway {
   readonly live: LiveGenerations;
   /** Metrics that `app` serves at `/metrics`, for a host application with a place of its own for them. */
   readonly metrics: Metrics;
-  /** New requests have the policies of another configuration; running generations keep theirs. */
-  replacePolicies(policies: PolicySources): void;
+  /**
+   * New requests have the policies and the `access` of another configuration, but for `ticket_s`, all at once. Running
+   * generations keep theirs, and end as they would have; those of removed keys cannot be resumed.
+   * @throws ConfigError for a key that cannot be read, and for settings that admit every client; then nothing has changed
+   */
+  reload(changed: Reloading): void;
   /**
    * Drains the gateway: `/readyz` returns 503 and new work is refused; work under way may finish. Then WebSockets are
    * closed.
@@ -143,7 +152,12 @@ export function createGateway({ config: input = {}, ...parts }: MountedGatewayOp
   // Callers without types may leave it out, and then get an error that names the missing settings.
   const config = mergeConfig([{ values: input, place: fieldName }]);
   checkMounted(config.access);
-  return assembleGateway(config, parts, { serveMetrics: true });
+  const gateway = assembleGateway(config, parts, { serveMetrics: true });
+  const reload = (changed: Reloading): void => {
+    checkMounted(changed.access);
+    gateway.reload(changed);
+  };
+  return { ...gateway, reload };
 }
 
 /**
@@ -168,8 +182,6 @@ export function assembleGateway(
   const { limits, shutdown } = config;
   if (config.workers > 1)
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
-  const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
-  const refusedBytes = REFUSED_MESSAGES * limits.body_bytes;
   const usage = commons?.usage ?? new OwnUsage();
   const state = config.state
     ? (openState ?? withoutPackage)(config.state, {
@@ -179,27 +191,26 @@ export function assembleGateway(
       })
     : null;
   if (state) metrics.watchRedis(() => state.up);
-  const clients = { ...config.access, sockets, refusedBytes };
-  const access = new Access(clients, { env, now, shared: commons, state });
+  const clients = (access: Config['access']) => ({
+    ...access,
+    sockets: access.sockets ?? Math.ceil(limits.connections / 2),
+    refusedBytes: REFUSED_MESSAGES * limits.body_bytes,
+  });
+  const access = new Access(clients(config.access), { env, now, shared: commons, state });
   const lifecycle = new Lifecycle();
   const kept = new KeptAnswers(limits.kept_bytes);
   const within = servedWithin(all, { limits, kept, texts: config.log.texts ? logger : null });
-  const policies = new Policies(config);
-  if (sources) policies.replace(sources);
+  const policies = new Policies(sources ?? config);
   for (const i of config.webhooks.keys()) metrics.watchWebhook(i);
   const webhooks = openWebhooks(config.webhooks, {
     ...{ env, logger },
     counted: (...message) => metrics.webhook(...message),
   });
-  const watchPolicies = (): void => {
-    metrics.watchPolicies(policies.names);
-    metrics.watchEscalations(policies.escalating);
+  const watchPolicies = ({ names, escalating }: Policies): void => {
+    metrics.watchPolicies(names);
+    metrics.watchEscalations(escalating);
   };
-  const replacePolicies = (replacing: PolicySources): void => {
-    policies.replace(replacing);
-    watchPolicies();
-  };
-  watchPolicies();
+  watchPolicies(policies);
   const unreplaced = (error: unknown, fields: object, text: string): void => {
     const { code } = toApiError(error).body;
     if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, text);
@@ -209,7 +220,9 @@ export function assembleGateway(
     metered(within, metrics, [traceGenerations(), webhooks.listen]),
     policies,
     {
-      severalKeys: access.severalKeys,
+      get severalKeys() {
+        return access.severalKeys;
+      },
       kept,
       count: (name, kept) => metrics.policy(name, kept),
       escalated: (model, to, error, { responseId }) => {
@@ -224,6 +237,12 @@ export function assembleGateway(
       },
     },
   );
+  const reload = (changed: Reloading): void => {
+    access.replace(clients(changed.access));
+    const replacing = new Policies(changed);
+    models.replacePolicies(replacing);
+    watchPolicies(replacing);
+  };
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
   const live = new LiveGenerations(config.streams, logger, elsewhere);
   state?.generations.serve(live, takeOver({ models, live, logger }));
@@ -278,7 +297,7 @@ export function assembleGateway(
     await live.drain(1000 * seconds);
     await Promise.all([streams.close(), webhooks.close(LAST_MESSAGES_MS)]);
   };
-  return { app, attach, live, metrics, access, health, replacePolicies, drain, close };
+  return { app, attach, live, metrics, access, health, reload, drain, close };
 }
 
 const faultLogger = (metrics: Metrics): Logger =>

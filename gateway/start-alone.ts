@@ -27,6 +27,7 @@ export async function startAlone({
     return {
       ...gateway,
       engines,
+      reload: async (changed) => gateway.reload(changed),
       drain: async () => {
         await gateway.drain();
         await traces?.close();

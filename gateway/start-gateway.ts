@@ -7,7 +7,7 @@ import { isLoopback } from './access/addresses.js';
 import { OwnUsage } from './access/usage.js';
 import type { Config, ConfigInput } from './config/config.js';
 import { mergeConfig } from './config/load-config.js';
-import { assembleGateway, type GatewayParts, type MountedGateway } from './gateway.js';
+import { assembleGateway, type GatewayParts, type MountedGateway, type Reloading } from './gateway.js';
 import { createHealthApp, createMetricsApp } from './http/app.js';
 import { type ConnectionLimits, placeConnections } from './http/connection-places.js';
 import { createHttpServer } from './http/http-server.js';
@@ -19,7 +19,7 @@ export interface GatewayOptions extends GatewayParts {
   readonly config?: Omit<ConfigInput, 'models' | 'engine' | 'workers'>;
 }
 
-export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replacePolicies'> {
+export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'reload'> {
   readonly url: string;
   /** Address of `/metrics`. */
   readonly metricsUrl: string;
@@ -47,14 +47,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const serveMetrics = config.metrics.port === undefined;
   const parts = { ...(await loadState(config)), ...options, metrics, env };
   const mounted = assembleGateway(config, parts, { serveMetrics });
-  const { app, attach, access, health, live, replacePolicies } = mounted;
+  const { app, attach, access, health, live } = mounted;
 
   const own = { ...limits, ...config.streams };
   const server = createHttpServer(own, app, (code) => metrics.refused(code));
   attach(server);
   // An operator that has it listen elsewhere lets others read it, by any name of this machine.
   const nameCheck = (host: string) =>
-    isLoopback(host) ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
+    isLoopback(host) ? (headers: IncomingHttpHeaders) => access.checkHostName(headers) : null;
   const { metrics: metricsAt, health: healthAt } = config;
   const metricsServer = serveMetrics
     ? null
@@ -90,7 +90,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // The last words are written, but not yet sent.
     await Promise.race([stopListening(server), setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
   };
-  return { url, metricsUrl, healthUrl, server, live, replacePolicies, drain, close };
+  const reload = (changed: Reloading): void => {
+    checkAccess({ listen, access: changed.access }, env);
+    mounted.reload(changed);
+  };
+  return { url, metricsUrl, healthUrl, server, live, reload, drain, close };
 }
 
 /** Limits that leave some connections for other clients, however many one has. */

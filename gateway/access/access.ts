@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
 import { isLoopback, mayNameUs, mayUseUs, networkOf } from './addresses.js';
-import { Client, type ClientLimits, type ClientRights } from './client.js';
+import { Client, type ClientLimits, type ClientRights, type ClientUsage, type Terms } from './client.js';
 import { Keys, keyHash } from './keys.js';
 import { type Ticket, type TicketStore, Tickets } from './tickets.js';
 import { type KeyUsage, OwnUsage, type Usage } from './usage.js';
@@ -33,56 +33,88 @@ export interface SharedState {
   readonly tickets: TicketStore;
 }
 
+type AccessConfig = Config['access'] & Pick<ClientLimits, 'sockets' | 'refusedBytes'>;
+
+/** A key, or `null` for requests without one where there are none. */
+interface Known {
+  readonly hash: Buffer | null;
+  readonly terms: Terms;
+  readonly client: Client;
+}
+
+const ANONYMOUS = 'anonymous';
+
 /** Access control: the clients that may use the gateway, from which pages, and how much (docs/access.md). */
 export class Access {
-  readonly #config: Config['access'];
-  readonly #keys: Keys<Client>;
-  /** Client of all requests if there are no keys. */
-  readonly #anonymous: Client;
-  readonly #clients = new Map<string, Client>();
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #usage: ClientUsage;
   readonly #tickets: TicketStore;
-  /** Whether more than one key may use the models: data that one has stored is not another's. */
-  readonly severalKeys: boolean;
+  #config: AccessConfig;
+  #keys = new Keys<Client>([]);
+  /** By name. */
+  #known: ReadonlyMap<string, Known> = new Map();
+  /** Names of all keys so far that may use the models. */
+  readonly #users = new Set<string>();
 
-  /** @throws ConfigError for a key whose variable is not set */
-  constructor(
-    config: Config['access'] & Pick<ClientLimits, 'sockets' | 'refusedBytes'>,
-    { env, now, shared, state }: AccessOptions,
-  ) {
+  /** @throws ConfigError for a key that cannot be read */
+  constructor(config: AccessConfig, { env, now, shared, state }: AccessOptions) {
+    this.#env = env;
     this.#config = config;
     const gatewayUsage = shared?.usage ?? new OwnUsage();
-    const usage = { ofKeys: state?.usage ?? gatewayUsage, ofGateway: gatewayUsage };
-    const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
-      const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
-      const { sockets, refusedBytes } = config;
-      const within = { requestsPerMinute: requests_per_minute, generations, sockets, refusedBytes };
-      const created = new Client(name, rights, within, usage);
-      this.#clients.set(name, created);
-      return created;
-    };
-    // `anonymous` comes first: a key may have the same name, which then replaces it.
-    this.#anonymous = client('anonymous', { generate: true, metrics: true });
-    const keyed = config.keys.map((key) => {
-      const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };
-      return [keyHash(key, env), client(key.name, rights, key)] as const;
-    });
-    this.#keys = new Keys(keyed);
-    this.severalKeys = keyed.filter(([, { rights }]) => rights.generate).length > 1;
+    this.#usage = { ofKeys: state?.usage ?? gatewayUsage, ofGateway: gatewayUsage };
     this.#tickets =
       state?.tickets ?? shared?.tickets ?? new Tickets<string>({ seconds: config.ticket_s, now });
+    this.replace(config);
+  }
+
+  /**
+   * New requests have these keys and limits, on open connections too. Lifetimes of tickets stay.
+   * @throws ConfigError for a key that cannot be read; then nothing has changed
+   */
+  replace(config: AccessConfig): void {
+    const before = this.#known;
+    const client = (name: string, hash: Buffer | null, rights: ClientRights, own: Limits): Known => {
+      const { requests_per_minute = config.requests_per_minute, generations = config.generations } = own;
+      const { sockets, refusedBytes } = config;
+      const limits = { requestsPerMinute: requests_per_minute, generations, sockets, refusedBytes };
+      const same = before.get(name);
+      // One of the same name with another key is another client: what the old key has opened is over.
+      const stays = same && sameHash(same.hash, hash) ? same : null;
+      const terms = stays?.terms ?? { rights, limits, revoked: false };
+      Object.assign(terms, { rights, limits });
+      return { hash, terms, client: stays?.client ?? new Client(name, terms, this.#usage) };
+    };
+    // All are read before anything changes.
+    const hashes = config.keys.map((key) => keyHash(key, this.#env));
+    const keyed = config.keys.map((key, i): Known => {
+      const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };
+      return client(key.name, hashes[i]!, rights, key);
+    });
+    const all = keyed.length > 0 ? keyed : [client(ANONYMOUS, null, { generate: true, metrics: true }, {})];
+    this.#config = config;
+    this.#known = new Map(all.map((known) => [known.client.name, known]));
+    this.#keys = new Keys(keyed.flatMap(({ hash, client }) => (hash ? [[hash, client] as const] : [])));
+    const terms = new Set(all.map((known) => known.terms));
+    for (const known of before.values()) known.terms.revoked = !terms.has(known.terms);
+    for (const { client } of keyed) if (client.rights.generate) this.#users.add(client.name);
+  }
+
+  /** Whether more than one key may use the models, or could at some time: data that one has stored is not another's. */
+  get severalKeys(): boolean {
+    return this.#users.size > 1;
   }
 
   /** @throws ApiError 421 for a name that another site may have made point here */
   checkHost(headers: Headers): void {
     // A page that has no key gets nothing, whatever it calls us.
-    if (this.#keys.size === 0) this.checkName(headers);
+    if (this.#keys.size === 0) this.checkHostName(headers);
   }
 
   /**
    * The same for routes that require no key even if there are keys.
    * @throws ApiError 421
    */
-  checkName({ host }: Headers): void {
+  checkHostName({ host }: Headers): void {
     // HTTP/1.0 may leave the name out; no browser does.
     if (host === undefined || mayNameUs(host, this.#config.hosts)) return;
     const text = 'Host: not an allowed name of this gateway; its operator can add it to access.hosts';
@@ -106,7 +138,8 @@ export class Access {
    * @throws ApiError 401 without a key or with a wrong one, 403 for one that may not do this
    */
   byKey({ authorization }: Headers, right: keyof ClientRights, address?: string): Client {
-    if (this.#keys.size === 0) return this.#anonymous.from(networkOf(address));
+    const anonymous = this.#known.get(ANONYMOUS);
+    if (anonymous?.hash === null) return anonymous.client.from(networkOf(address));
     if (authorization === undefined) {
       throw new ApiError(
         'missing_api_key',
@@ -135,11 +168,13 @@ export class Access {
     const ticket = query.get('ticket');
     if (ticket === null) return this.byKey(headers, 'generate', address);
     const owner = await this.#tickets.redeem(ticket);
-    const client = owner === null ? undefined : this.#clients.get(owner);
-    if (client) return client === this.#anonymous ? client.from(networkOf(address)) : client;
+    const known = owner === null ? undefined : this.#known.get(owner);
+    if (known) return known.hash === null ? known.client.from(networkOf(address)) : known.client;
     throw new ApiError('invalid_ticket', 'ticket: already used, expired or unknown', 'ticket');
   }
 }
+
+const sameHash = (a: Buffer | null, b: Buffer | null): boolean => (a && b ? a.equals(b) : a === b);
 
 interface Limits {
   readonly requests_per_minute?: number | undefined;

@@ -17,6 +17,14 @@ export interface ClientRights {
   readonly metrics: boolean;
 }
 
+/** What a client may do now: a reload changes it, also for connections that are open. */
+export interface Terms {
+  rights: ClientRights;
+  limits: ClientLimits;
+  /** Whether its key was removed, or replaced by another one of the same name. */
+  revoked: boolean;
+}
+
 /** Counters of what a client uses. */
 export interface ClientUsage {
   /** Requests and generations, which gateways may count together. */
@@ -29,29 +37,22 @@ export interface ClientUsage {
 export class Client implements Principal {
   readonly name: string;
   readonly client: string;
-  readonly rights: ClientRights;
   /** The same on a connection that makes many requests: each generation counts as one. */
   readonly onSocket: Principal;
-  readonly #limits: ClientLimits;
+  readonly #terms: Terms;
   readonly #usage: ClientUsage;
 
   /** @param client name that distinguishes it from other clients that share its limits */
-  constructor(
-    name: string,
-    rights: ClientRights,
-    limits: ClientLimits,
-    usage: ClientUsage,
-    client = `key:${name}`,
-  ) {
+  constructor(name: string, terms: Terms, usage: ClientUsage, client = `key:${name}`) {
     this.name = name;
     this.client = client;
-    this.rights = rights;
-    this.#limits = limits;
+    this.#terms = terms;
     this.#usage = usage;
     this.onSocket = {
       name,
       client,
       refused: (bytes) => this.refused(bytes),
+      checkValid: () => this.checkValid(),
       admit: async () => {
         await this.request();
         return this.admit();
@@ -59,9 +60,13 @@ export class Client implements Principal {
     };
   }
 
+  get rights(): ClientRights {
+    return this.#terms.rights;
+  }
+
   /** The same for clients of one network, which share its limits with all others. */
   from(network: string): Client {
-    return new Client(this.name, this.rights, this.#limits, this.#usage, `address:${network}`);
+    return new Client(this.name, this.#terms, this.#usage, `address:${network}`);
   }
 
   /**
@@ -69,7 +74,7 @@ export class Client implements Principal {
    * @throws ApiError 429 `rate_limited` that says when the next minute begins
    */
   async request(right: keyof ClientRights = 'generate'): Promise<void> {
-    const { requestsPerMinute } = this.#limits;
+    const { requestsPerMinute } = this.#terms.limits;
     const { ofKeys, ofGateway } = this.#usage;
     const usage = right === 'metrics' ? ofGateway : ofKeys;
     const waitMs = await usage.request(this.name, requestsPerMinute);
@@ -84,7 +89,7 @@ export class Client implements Principal {
    * @throws ApiError 429 `rate_limited` while there were too many
    */
   async refused(bytes: number): Promise<void> {
-    const { refusedBytes } = this.#limits;
+    const { refusedBytes } = this.#terms.limits;
     const waitMs = await this.#usage.ofGateway.request(`refused:${this.client}`, refusedBytes, bytes);
     if (waitMs === null) return;
     const seconds = Math.ceil(waitMs / 1000);
@@ -94,7 +99,7 @@ export class Client implements Principal {
 
   /** @throws ApiError 429 `too_many_connections` */
   async socket(): Promise<Release> {
-    const { sockets } = this.#limits;
+    const { sockets } = this.#terms.limits;
     const release = await this.#usage.ofGateway.take(`sockets:${this.client}`, sockets);
     if (release) return release;
     throw new ApiError('too_many_connections', `at most ${sockets} open WebSockets`, null, {
@@ -102,9 +107,16 @@ export class Client implements Principal {
     });
   }
 
-  /** @throws ApiError 429 `too_many_generations` */
+  /** @throws ApiError 401 `invalid_api_key` once the key was removed or replaced */
+  checkValid(): void {
+    if (!this.#terms.revoked) return;
+    throw new ApiError('invalid_api_key', 'Authorization: the API key is no longer valid', 'Authorization');
+  }
+
+  /** @throws ApiError 429 `too_many_generations`, 401 `invalid_api_key` once the key is no longer valid */
   async admit(): Promise<Release> {
-    const { generations } = this.#limits;
+    this.checkValid();
+    const { generations } = this.#terms.limits;
     const release = await this.#usage.ofKeys.take(`generations:${this.name}`, generations);
     if (release) return release;
     const message = `at most ${generations} concurrent generations`;

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { KeyConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
-import { isHeaderValue, notSent } from '../config/header-value.js';
+import { readHeaderSecret } from '../config/secret.js';
 
 /** Shorter ones can be guessed. */
 const MIN_KEY_CHARACTERS = 16;
@@ -31,18 +31,26 @@ export class Keys<T> {
 
 /**
  * The hash of a configured key.
- * @throws ConfigError when its variable is not set, or holds something too short
+ * @throws ConfigError when its variable is not set or its file cannot be read, or either holds something too short
  */
-export function keyHash({ name, sha256: hash, env: variable }: KeyConfig, env: NodeJS.ProcessEnv): Buffer {
+export function keyHash(
+  { name, sha256: hash, env: variable, key_file: file }: KeyConfig,
+  env: NodeJS.ProcessEnv,
+): Buffer {
   if (hash !== undefined) return Buffer.from(hash, 'hex');
-  const key = variable === undefined ? undefined : env[variable];
-  if (!key) throw new ConfigError(`access.keys: ${name}`, `the variable ${variable} is not set`);
-  if (key.length < MIN_KEY_CHARACTERS) {
-    throw new ConfigError(
-      `access.keys: ${name}`,
-      `the variable ${variable} must contain at least ${MIN_KEY_CHARACTERS} characters`,
-    );
-  }
-  if (!isHeaderValue(key)) throw new ConfigError(`access.keys: ${name}`, notSent(variable));
-  return sha256(key);
+  const place = `access.keys: ${name}`;
+  const { text: key, source } = readHeaderSecret({ env: variable, file }, env, place);
+  if (key.length >= MIN_KEY_CHARACTERS) return sha256(key);
+  throw new ConfigError(place, `${source} must contain at least ${MIN_KEY_CHARACTERS} characters`);
 }
+
+/**
+ * The same keys, with their hashes in place of variables and files: so all processes of a gateway have the same ones,
+ * even while a file changes.
+ * @throws ConfigError as above
+ */
+export const hashedKeys = (keys: readonly KeyConfig[], env: NodeJS.ProcessEnv): KeyConfig[] =>
+  keys.map((key) => {
+    const { env: _, key_file, ...rest } = key;
+    return { ...rest, sha256: keyHash(key, env).toString('hex') };
+  });

@@ -11,6 +11,11 @@ export interface Principal {
    */
   admit(): (() => void) | Promise<() => void>;
   /**
+   * Checks that its key is still valid: a reload may have removed it since it was admitted.
+   * @throws ApiError 401
+   */
+  checkValid?(): void;
+  /**
    * Counts the bytes of a message that was refused.
    * @throws ApiError 429 once there were too many
    */

@@ -19,7 +19,7 @@ const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).m
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
   .refine((url) => !URL.canParse(url) || !(new URL(url).username || new URL(url).password), {
-    error: 'must not contain a password; use key_env',
+    error: 'must not contain a password; use key_env or key_file',
   })
   .refine((url) => !url.includes('#'), { error: 'must not contain a fragment ("#"); it would not be sent' });
 
@@ -110,27 +110,41 @@ const headerName = z
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'is not a valid name of a header' })
   .refine((name) => !OWN_HEADERS.test(name), { error: 'is set by the gateway itself' });
 
-const headerValue = z.union([z.string().regex(/^[\x20-\x7e]{1,4096}$/), z.strictObject({ env: variable })], {
-  error: 'must be printable ASCII, or {env: NAME}',
-});
+/** Path of a file that holds a secret, such as a mounted one. */
+const secretFile = z.string().min(1);
 
-const upstreamSchema = z.strictObject({
-  url: httpUrl.describe(
-    'URL of the server, including `/v1`; a query such as `?api-version=…` is sent with every request.',
-  ),
-  model: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("The model's name on the server; default: the name used here."),
-  key_env: variable.optional().describe("Environment variable with the server's API key."),
-  headers: z
-    .record(headerName, headerValue)
-    .default({})
-    .describe(
-      'Further headers of every request; `{env: NAME}` takes the value from an environment variable.',
+const headerValue = z.union(
+  [
+    z.string().regex(/^[\x20-\x7e]{1,4096}$/),
+    z.strictObject({ env: variable }),
+    z.strictObject({ file: secretFile }),
+  ],
+  { error: 'must be printable ASCII, {env: NAME} or {file: PATH}' },
+);
+
+const upstreamSchema = z
+  .strictObject({
+    url: httpUrl.describe(
+      'URL of the server, including `/v1`; a query such as `?api-version=…` is sent with every request.',
     ),
-});
+    model: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The model's name on the server; default: the name used here."),
+    key_env: variable.optional().describe("Environment variable with the server's API key."),
+    key_file: secretFile.optional().describe("File with the server's API key, instead of `key_env`."),
+    headers: z
+      .record(headerName, headerValue)
+      .default({})
+      .describe(
+        'Further headers of every request; `{env: NAME}` takes the value from an environment variable, `{file: PATH}` from a file.',
+      ),
+  })
+  .refine(({ key_env, key_file }) => key_env === undefined || key_file === undefined, {
+    path: ['key_file'],
+    error: 'cannot be used with key_env',
+  });
 
 export const upstreamModelSchema = z
   .strictObject({
@@ -220,6 +234,9 @@ const keySchema = z.strictObject({
     .optional()
     .describe('SHA-256 of the key, in hexadecimal.'),
   env: variable.optional().describe('Environment variable with the key, instead of `sha256`.'),
+  key_file: secretFile
+    .optional()
+    .describe('File with the key, instead of `sha256`; read again when the configuration is reloaded.'),
   metrics: z.boolean().default(false).describe('Whether the key may read `/metrics`.'),
   generate: z
     .boolean()
@@ -236,17 +253,24 @@ const keySchema = z.strictObject({
 
 export type KeyConfig = z.output<typeof keySchema>;
 
-const webhookSchema = z.strictObject({
-  url: httpUrl.describe('Where messages are sent by POST; redirects are not followed.'),
-  secret_env: variable.describe(
-    'Environment variable with the secret that signs messages: `whsec_` and 24 to 64 bytes in Base64 (Standard Webhooks).',
-  ),
-  events: z
-    .array(z.enum(WEBHOOK_EVENTS))
-    .min(1)
-    .default([...WEBHOOK_EVENTS])
-    .describe('What is sent: `flag` for each flagged step, `verdict` for each answer.'),
-});
+const webhookSchema = z
+  .strictObject({
+    url: httpUrl.describe('Where messages are sent by POST; redirects are not followed.'),
+    secret_env: variable
+      .optional()
+      .describe(
+        'Environment variable with the secret that signs messages: `whsec_` and 24 to 64 bytes in Base64 (Standard Webhooks).',
+      ),
+    secret_file: secretFile.optional().describe('File with the secret, instead of `secret_env`.'),
+    events: z
+      .array(z.enum(WEBHOOK_EVENTS))
+      .min(1)
+      .default([...WEBHOOK_EVENTS])
+      .describe('What is sent: `flag` for each flagged step, `verdict` for each answer.'),
+  })
+  .refine(({ secret_env, secret_file }) => (secret_env === undefined) !== (secret_file === undefined), {
+    error: 'must have either secret_env or secret_file',
+  });
 
 export type WebhookConfig = z.output<typeof webhookSchema>;
 
@@ -259,9 +283,11 @@ const origin = z
 
 const keys = z
   .array(
-    keySchema.refine((key) => (key.sha256 === undefined) !== (key.env === undefined), {
-      error: 'must have either sha256 or env',
-    }),
+    keySchema.refine(
+      ({ sha256, env, key_file }) =>
+        [sha256, env, key_file].filter((each) => each !== undefined).length === 1,
+      { error: 'must have one of sha256, env and key_file' },
+    ),
   )
   .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
     error: 'contains a duplicate name',

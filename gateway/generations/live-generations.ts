@@ -87,6 +87,8 @@ export class LiveGenerations {
     let publication: Publication | null = null;
     try {
       release = await principal.admit();
+      // At once before policies are looked up, so that no request has those of a configuration without its key.
+      principal.checkValid?.();
       const prepared = await prepare();
       const { history_events: events, history_bytes: bytes, resume_s } = this.#settings;
       const history = resumable ? new EventHistory({ events, bytes }) : null;

@@ -74,7 +74,6 @@ export function createGeneration(
     const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
     const principal = principalOf(res);
-    const policyOf = (model: string) => models.policies.of(model, principal.name)?.defaults ?? {};
     const { context: trace, ignored } = readTrace(req.headers);
     metrics.traceContext(ignored);
     const generation = await live.open({
@@ -91,7 +90,7 @@ export function createGeneration(
         return names ? renamedPrepared(names, prepare) : prepare();
       },
       encode: (prepared) =>
-        request.encode(answered(prepared, fields.guard, policyOf(prepared.model)), {
+        request.encode(answered(prepared, fields.guard), {
           id,
           place: `${live.epoch}/${id}`,
           tell: (verdict) => res.set(verdictHeaders(verdict)),

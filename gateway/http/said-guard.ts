@@ -2,12 +2,12 @@ import type { GuardInForce, Prepared, SaidGuard } from '../models/served-model.j
 import type { AskedGuard } from '../requests/guard-limits.js';
 
 /** A generation with what its answer says of the guard. */
-export type Answered = Omit<Prepared, 'guard'> & { readonly guard: SaidGuard };
+export type Answered = Omit<Prepared, 'guard' | 'setByPolicy'> & { readonly guard: SaidGuard };
 
-/** @param set what the client and the operator's policies have set */
-export const answered = (prepared: Prepared, ...set: readonly AskedGuard[]): Answered => ({
+/** @param asked what the client has set */
+export const answered = ({ setByPolicy = {}, ...prepared }: Prepared, asked: AskedGuard): Answered => ({
   ...prepared,
-  guard: said(prepared.guard, set),
+  guard: said(prepared.guard, [asked, setByPolicy]),
 });
 
 /** Most fields of the guard in force are defaults that nobody has set. */

@@ -50,7 +50,6 @@ export async function scoreText(
 ): Promise<ScoredText | null> {
   const principal: Principal = res.locals.principal ?? ANONYMOUS;
   const { name, client } = principal;
-  const policyOf = (model: string) => models.policies.of(model, name)?.defaults ?? {};
   const id = `score-${randomUUID()}`;
   res.locals.model = models.named(request.model);
   res.locals.responseId = id;
@@ -73,8 +72,7 @@ export async function scoreText(
         resumable: false,
         logger: logger.child({ request_id: res.locals.requestId, principal: name }),
         prepare: () => renamedPrepared(names, () => models.prepare(request, options)),
-        encode: (prepared) =>
-          scoredEncoding(answered(prepared, request.guard, policyOf(prepared.model)), resolve),
+        encode: (prepared) => scoredEncoding(answered(prepared, request.guard), resolve),
       });
       opened.then((own) => {
         generation = own;

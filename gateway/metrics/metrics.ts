@@ -16,6 +16,7 @@ import { HttpMetrics, type ObservedRequest } from './http.js';
 import { PolicyMetrics } from './policy.js';
 import { buildInfo, LOG_LINES_DROPPED, processMetrics } from './process.js';
 import { RedisMetrics } from './redis.js';
+import { ReloadMetrics } from './reload.js';
 import { ReplacedAnswerMetrics } from './replaced-answers.js';
 import { type DeliveryOutcome, type DropReason, TelemetryMetrics, type WebhookEvent } from './telemetry.js';
 import { UpstreamMetrics } from './upstream.js';
@@ -40,6 +41,7 @@ export class Metrics {
   readonly #calibration = new CalibrationMetrics(this.#families);
   readonly #replaced = new ReplacedAnswerMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
+  readonly #reloads = new ReloadMetrics(this.#families);
   readonly #redis = new RedisMetrics(this.#families);
   readonly #telemetry = new TelemetryMetrics(this.#families);
   readonly #logLines = this.#families.counter(LOG_LINES_DROPPED);
@@ -106,6 +108,11 @@ export class Metrics {
   /** @param accepted whether the request keeps to the policy */
   policy(name: string | null, accepted: boolean): void {
     this.#policies.request(name, accepted);
+  }
+
+  /** @param accepted whether the configuration that was read again is in force */
+  reloaded(accepted: boolean): void {
+    this.#reloads.reloaded(accepted);
   }
 
   /** @param models those that name another one to answer in place of a flagged answer */

@@ -8,6 +8,7 @@ import * as http from './http.js';
 import * as policy from './policy.js';
 import * as build from './process.js';
 import * as redis from './redis.js';
+import * as reload from './reload.js';
 import * as replaced from './replaced-answers.js';
 import * as servers from './scorer-servers.js';
 import * as telemetry from './telemetry.js';
@@ -71,6 +72,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
   ],
   'Shared state': [redis.REDIS_UP, redis.REDIS_DURATION, redis.REDIS_FAILURES, redis.REDIS_TAKEOVERS],
   'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED, telemetry.WEBHOOK_MESSAGES],
+  Configuration: [reload.RELOADS, reload.LAST_RELOAD],
   Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],
 };
 

@@ -32,31 +32,42 @@ export interface Passing {
  * request has a guard that the operator's policy allows, and possible ways past it are refused.
  */
 export class GovernedModels extends Models {
-  readonly policies: Policies;
   readonly #governing: Governing;
-  readonly #replacing: Replacing;
+  #policies: Policies;
 
   constructor(models: Models, policies: Policies, governing: Governing) {
     super(models.all);
-    this.policies = policies;
+    this.#policies = policies;
     this.#governing = governing;
-    const other = (request: GenerationFields, options: GovernedOptions) =>
-      this.#prepare(request, options, false);
-    this.#replacing = new Replacing(policies, { ...governing, other });
+  }
+
+  /** Those of new requests. */
+  get policies(): Policies {
+    return this.#policies;
+  }
+
+  /** A request has the policies that it began with to its end, and so have further answers to it. */
+  replacePolicies(policies: Policies): void {
+    this.#policies = policies;
   }
 
   /** @throws ApiError 403 `policy_violation`, 400 for references to stored data; errors of {@link Models.prepare} */
   override prepare(request: GenerationFields, options: GovernedOptions): Promise<Prepared> {
-    return this.#prepare(request, options, true);
+    return this.#prepare(request, options, this.#policies, true);
   }
 
   /** @param replaces whether a flagged answer may be replaced; the answer that replaces one may not */
-  async #prepare(request: GenerationFields, options: GovernedOptions, replaces: boolean): Promise<Prepared> {
+  async #prepare(
+    request: GenerationFields,
+    options: GovernedOptions,
+    policies: Policies,
+    replaces: boolean,
+  ): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
     const { asked, from, bounds } = options;
     const { principal } = from;
     const model = this.get(request.model);
-    const policy = this.policies.of(model.name, principal);
+    const policy = policies.of(model.name, principal);
     const name = policy?.name ?? null;
     let { guard } = request;
     let refusesUnscored = false;
@@ -68,7 +79,8 @@ export class GovernedModels extends Models {
       refusesUnscored = policy?.unscored === 'refuse' && guarded && !asked.given;
       if (model.hosts && !asked.given) {
         if (severalKeys) checkReferences(asked.response ?? request);
-        const closing = (policy?.closed && guarded ? policy : null) ?? this.#closingBeside(model, principal);
+        const closing =
+          (policy?.closed && guarded ? policy : null) ?? this.#closingBeside(model, principal, policies);
         if (closing) checkPassedOn(request, asked, closing, refusesUnscored);
       }
     } catch (error) {
@@ -79,9 +91,20 @@ export class GovernedModels extends Models {
     const bounded = { ...options, bounds: { ...bounds, refusesUnscored } };
     const prepared =
       guarded && replacesAnswers(guard.action ?? 'annotate')
-        ? await this.#replacing.prepare(model, { ...request, guard }, bounded, replaces)
+        ? await this.#replacing(policies).prepare(model, { ...request, guard }, bounded, replaces)
         : await model.prepare({ ...request, guard }, bounded);
-    return { ...prepared, guard: { ...prepared.guard, policy: name } };
+    return {
+      ...prepared,
+      guard: { ...prepared.guard, policy: name },
+      setByPolicy: policy?.defaults ?? {},
+    };
+  }
+
+  #replacing(policies: Policies): Replacing {
+    return new Replacing(policies, {
+      ...this.#governing,
+      other: (request, options) => this.#prepare(request, options, policies, false),
+    });
   }
 
   /**
@@ -93,12 +116,14 @@ export class GovernedModels extends Models {
     readonly name: string;
     readonly forwards: Forwards;
   } {
+    const policies = this.#policies;
     if (body && this.#governing.severalKeys) checkReferences(body);
     const among = typeof body?.model === 'string' ? [this.get(body.model)] : this.all;
     for (const model of among) {
       const { name, forwards } = model;
       if (!forwards?.routes.includes(route)) continue;
-      const closing = this.#closing(model, principal) ?? this.#closingBeside(model, principal);
+      const closing =
+        closingPolicy(model, principal, policies) ?? this.#closingBeside(model, principal, policies);
       if (closing && !isStateless(route)) {
         const problem = `the policy ${closing.name} locks the guard, and nothing is guarded at this path`;
         throw new ApiError('policy_violation', problem);
@@ -113,20 +138,24 @@ export class GovernedModels extends Models {
     return this.all.some(({ forwards }) => forwards !== undefined);
   }
 
-  #closing({ name }: ServedModel, principal: string): OperatorPolicy | null {
-    const policy = this.policies.of(name, principal);
-    return policy?.closed ? policy : null;
-  }
-
   /** The policy of another model of the same servers: a request that is not understood here may name that one. */
-  #closingBeside({ name, hosts = [] }: ServedModel, principal: string): OperatorPolicy | null {
+  #closingBeside(
+    { name, hosts = [] }: ServedModel,
+    principal: string,
+    policies: Policies,
+  ): OperatorPolicy | null {
     for (const other of this.all) {
       if (other.name === name || !other.hosts?.some((host) => hosts.includes(host))) continue;
-      const closing = this.#closing(other, principal);
+      const closing = closingPolicy(other, principal, policies);
       if (closing) return closing;
     }
     return null;
   }
+}
+
+function closingPolicy({ name }: ServedModel, principal: string, policies: Policies): OperatorPolicy | null {
+  const policy = policies.of(name, principal);
+  return policy?.closed ? policy : null;
 }
 
 function checkPassedOn(

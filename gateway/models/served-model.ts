@@ -12,6 +12,7 @@ import type { ErrorCode } from '../errors/codes.js';
 import type { Route } from '../policy/passed-routes.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import type { AskedGuard } from '../requests/guard-limits.js';
 import type { ResponseRequest } from '../requests/response-request.js';
 import type { GivenText } from './given-text.js';
 import type { Settled } from './go-on.js';
@@ -43,6 +44,8 @@ export interface Prepared {
   /** Meaning of its token ids. */
   readonly vocabulary: Vocabulary;
   readonly guard: GuardInForce;
+  /** Fields of the guard that the operator's policy has set. */
+  readonly setByPolicy?: AskedGuard;
   /** `null` where only the upstream counts them: `generation.done` says. */
   readonly promptTokens: number | null;
   /** Whether each token is followed by its score at once, as scores by log-probabilities are. */

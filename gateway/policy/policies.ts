@@ -27,31 +27,12 @@ export interface KeyWithPolicy {
   readonly guard?: PolicyConfig | undefined;
 }
 
-/** The policies of a configuration, which can be replaced while the gateway runs. */
+/** The policies of a configuration. */
 export class Policies {
-  #sources: PolicySources;
+  readonly #sources: PolicySources;
 
   constructor(sources: PolicySources) {
     this.#sources = sources;
-  }
-
-  /**
-   * New requests have these; requests under way keep the policies that they began with. Models and keys that are no
-   * longer there keep theirs: they are served until a restart.
-   */
-  replace({ guard, models, access }: PolicySources): void {
-    const { models: served, access: known } = this.#sources;
-    const gone = known.keys.filter((key) => !access.keys.some(({ name }) => name === key.name));
-    // The other fields are read at start, as the models are.
-    const changed = Object.entries(models ?? {}).map(([name, model]) => {
-      const atStart = served && Object.hasOwn(served, name) ? served[name] : model;
-      return [name, { ...atStart, guard: model.guard }] as const;
-    });
-    this.#sources = {
-      guard,
-      models: { ...served, ...Object.fromEntries(changed) },
-      access: { keys: [...access.keys, ...gone] },
-    };
   }
 
   /**

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import type { UpstreamModelConfig } from '../config/config.js';
-import { ConfigError } from '../config/config-error.js';
-import { isHeaderValue, notSent } from '../config/header-value.js';
+import { readHeaderSecret, type SecretSource } from '../config/secret.js';
 import { ownPlaces, type Places } from '../models/places.js';
 import type { Scorer } from './scoring/scorer.js';
 import { Failover, type FailoverOptions } from './servers/failover.js';
@@ -20,7 +19,7 @@ export interface UpstreamModelOptions extends Partial<FailoverOptions> {
 /**
  * A model that the configuration gives upstreams. It is there at once; the servers are asked what they can do in the
  * meantime, and may be down.
- * @throws ConfigError that names the environment variable, for a key that is not there
+ * @throws ConfigError that names the variable or the file, for a key that is not there
  */
 export function openUpstreamModel(
   name: string,
@@ -57,26 +56,24 @@ export function openUpstreamModel(
 /**
  * Credentials that are sent to a server.
  * @param place of the server in the configuration
- * @throws ConfigError that names the environment variable, for one that is not set
+ * @throws ConfigError that names the variable or the file, for one that is not there
  */
 export function credentialsOf(
-  { key_env, headers }: UpstreamModelConfig['upstreams'][number],
+  { key_env, key_file, headers }: UpstreamModelConfig['upstreams'][number],
   env: Readonly<Record<string, string | undefined>>,
   place: string,
 ): Pick<UpstreamServerOptions, 'key' | 'headers' | 'secrets'> {
-  const read = (variable: string, field: string): string => {
-    const value = env[variable];
-    if (!value) throw new ConfigError(`${place}.${field}`, `the variable ${variable} is not set`);
-    if (!isHeaderValue(value)) throw new ConfigError(`${place}.${field}`, notSent(variable));
-    return value;
-  };
-  const entries = Object.entries(headers).map(([name, value]) => [
-    name.toLowerCase(),
-    typeof value === 'string' ? value : read(value.env, `headers.${name}.env`),
-  ]);
-  const secrets = Object.entries(headers).flatMap(([name, value]) =>
-    typeof value === 'string' ? [] : read(value.env, `headers.${name}.env`),
-  );
-  const key = key_env === undefined ? null : read(key_env, 'key_env');
+  const read = (from: SecretSource, field: string): string =>
+    readHeaderSecret(from, env, `${place}.${field}`).text;
+  const secrets: string[] = [];
+  const entries = Object.entries(headers).map(([name, value]) => {
+    if (typeof value === 'string') return [name.toLowerCase(), value];
+    const secret = read(value, `headers.${name}.${'env' in value ? 'env' : 'file'}`);
+    secrets.push(secret);
+    return [name.toLowerCase(), secret];
+  });
+  const none = key_env === undefined && key_file === undefined;
+  const field = key_file === undefined ? 'key_env' : 'key_file';
+  const key = none ? null : read({ env: key_env, file: key_file }, field);
   return { key, headers: Object.fromEntries(entries), secrets };
 }

@@ -1,28 +1,26 @@
 import { createHmac } from 'node:crypto';
 import type { WebhookConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
+import { readSecret } from '../config/secret.js';
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const BYTES = { min: 24, max: 64 };
 
 /**
  * The key of a webhook's secret.
- * @param place index of the webhook in the configuration
- * @throws ConfigError that names the environment variable, for a secret that is not set or is none
+ * @param webhook its place in the configuration
+ * @throws ConfigError that names the variable or the file, for a secret that is not there or is none
  */
 export function keyOf(
-  { secret_env: variable }: WebhookConfig,
+  { secret_env: variable, secret_file: file }: WebhookConfig,
   env: NodeJS.ProcessEnv,
-  place: string,
+  webhook: string,
 ): Buffer {
-  const secret = env[variable];
-  if (!secret) throw new ConfigError(`${place}.secret_env`, `the variable ${variable} is not set`);
-  const key = Buffer.from(SECRET.exec(secret)?.[1] ?? '', 'base64');
+  const place = `${webhook}.${file === undefined ? 'secret_env' : 'secret_file'}`;
+  const { text, source } = readSecret({ env: variable, file }, env, place);
+  const key = Buffer.from(SECRET.exec(text)?.[1] ?? '', 'base64');
   if (key.length >= BYTES.min && key.length <= BYTES.max) return key;
-  throw new ConfigError(
-    `${place}.secret_env`,
-    `the variable ${variable} must be whsec_ and ${BYTES.min} to ${BYTES.max} bytes in Base64`,
-  );
+  throw new ConfigError(place, `${source} must be whsec_ and ${BYTES.min} to ${BYTES.max} bytes in Base64`);
 }
 
 /** The headers by which a receiver knows the sender of a message, and its time (Standard Webhooks 1.0.0). */

@@ -4,11 +4,11 @@ import type { ProcessStatus } from '../../src/engine/process.js';
 import type { FromDecode, FromScore, Role, ToDecode, ToScore } from '../../src/engine/protocol.js';
 import type { Ticket } from '../access/tickets.js';
 import type { Config } from '../config/config.js';
+import type { Reloading } from '../gateway.js';
 import type { ResumePoint } from '../generations/elsewhere.js';
 import type { LostCode } from '../generations/lost.js';
 import type { WorkersHealth } from '../http/app.js';
 import type { MetricsSnapshot } from '../metrics/families.js';
-import type { PolicySources } from '../policy/policies.js';
 
 /** One process of a model's engine. */
 export interface ProcessName {
@@ -23,7 +23,8 @@ export type EngineState = Readonly<
 export interface OpenWorker {
   readonly id: number;
   readonly config: Config;
-  readonly policies: PolicySources;
+  /** Parts of the configuration as they were last reloaded. */
+  readonly reloaded: Reloading;
   /** States of the models that have an engine. */
   readonly engines: Readonly<Record<string, EngineState>>;
 }
@@ -90,7 +91,7 @@ export interface PrimarySide {
 /** Methods of a worker that the primary process calls. */
 export interface WorkerSide {
   open(options: OpenWorker): Promise<OpenedWorker>;
-  replacePolicies(policies: PolicySources): void;
+  reload(changed: Reloading): void;
   drain(): Promise<void>;
   close(): void;
 

@@ -3,10 +3,10 @@ import type { Engine } from '../../src/engine/engine.js';
 import { Tickets } from '../access/tickets.js';
 import { OwnUsage } from '../access/usage.js';
 import type { Config } from '../config/config.js';
+import type { Reloading } from '../gateway.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { IdleCalibrations } from '../models/idle-calibrations.js';
 import { hasEngine, openEngine } from '../open-models.js';
-import type { PolicySources } from '../policy/policies.js';
 import type { Gateway } from '../start-gateway.js';
 import { WorkerPool } from './worker-pool.js';
 
@@ -23,7 +23,11 @@ export interface WorkersOptions {
 export interface Workers extends Pick<Gateway, 'url' | 'drain' | 'close'> {
   /** Engines of the models that have one. */
   readonly engines: ReadonlyMap<string, Engine>;
-  replacePolicies(policies: PolicySources): void;
+  /**
+   * @returns once all workers have it
+   * @throws ConfigError as `Gateway.reload`
+   */
+  reload(changed: Reloading): Promise<void>;
 }
 
 /**
@@ -51,7 +55,7 @@ export async function startWorkers({ config, logger, metrics }: WorkersOptions):
     const { url } = await pool.start();
     return {
       ...{ url, engines, close },
-      replacePolicies: (changed) => pool.replacePolicies(changed),
+      reload: (changed) => pool.reload(changed),
       drain: () => pool.drain(),
     };
   } catch (error) {

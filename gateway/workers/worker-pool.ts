@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
+import { checkAccess } from '../access/access.js';
+import { hashedKeys } from '../access/keys.js';
 import type { Config } from '../config/config.js';
+import type { Reloading } from '../gateway.js';
 import type { WorkersHealth } from '../http/app.js';
 import { retired } from '../metrics/combine.js';
 import type { MetricsSnapshot } from '../metrics/families.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type { PolicySources } from '../policy/policies.js';
 import type { Shared } from './attendant.js';
 import type { EngineState, OpenedWorker } from './protocol.js';
 import { type AmongSide, setUpCluster, WorkerProcess } from './worker-process.js';
@@ -38,7 +40,7 @@ export class WorkerPool {
   readonly #slots: readonly Slot[];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #stops: readonly (() => void)[];
-  #policies: PolicySources;
+  #reloaded: Reloading;
   #started = false;
   #stopping = false;
   /** Counts of processes that are gone. */
@@ -47,7 +49,7 @@ export class WorkerPool {
   constructor(options: PoolOptions) {
     const { config, shared } = options;
     this.#options = options;
-    this.#policies = config;
+    this.#reloaded = withHashes(config);
     this.#slots = Array.from({ length: config.workers }, (_, i) => ({
       ...{ id: i + 1, process: null, restarts: 0, waitMs: FIRST_WAIT_MS },
     }));
@@ -66,10 +68,16 @@ export class WorkerPool {
     return first!;
   }
 
-  /** Replaces the policies of all workers, and of those that are started from now on. */
-  replacePolicies(policies: PolicySources): void {
-    this.#policies = policies;
-    for (const { channel } of this.#processes()) channel.tell('replacePolicies', policies);
+  /**
+   * Replaces keys and policies of all workers, and of those that are started from now on.
+   * @throws ConfigError for a key that cannot be read, and for settings that admit every client
+   */
+  async reload(changed: Reloading): Promise<void> {
+    checkAccess({ listen: this.#options.config.listen, access: changed.access }, process.env);
+    const hashed = withHashes(changed);
+    this.#reloaded = hashed;
+    // A worker that dies meanwhile is started again with it.
+    await Promise.allSettled(this.#processes().map(({ channel }) => channel.call('reload', hashed)));
   }
 
   /** Takes on no more, and waits for work under way. */
@@ -98,7 +106,10 @@ export class WorkerPool {
     process.ended.then((reason) => this.#lost(slot, process, reason));
     const engines = Object.fromEntries([...shared.engines].map(([name, engine]) => [name, stateOf(engine)]));
     try {
-      return await process.open({ id: slot.id, config, policies: this.#policies, engines });
+      const reloaded = this.#reloaded;
+      const opened = await process.open({ id: slot.id, config, reloaded, engines });
+      if (this.#reloaded !== reloaded) await process.channel.call('reload', this.#reloaded);
+      return opened;
     } catch (error) {
       process.kill();
       throw error;
@@ -189,6 +200,12 @@ export class WorkerPool {
     return this.#processes().find((process) => process.name === name);
   }
 }
+
+/** Keys by their hashes alone, so that all workers have the same ones even while a file of a key changes. */
+const withHashes = ({ access, ...rest }: Reloading): Reloading => ({
+  ...rest,
+  access: { ...access, keys: hashedKeys(access.keys, process.env) },
+});
 
 function stateOf(engine: Engine): EngineState {
   const { decode, score } = engine.status();

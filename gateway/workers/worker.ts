@@ -35,7 +35,7 @@ const side: WorkerSide = {
     const { url, live } = running.gateway;
     return { url, epoch: live.epoch };
   },
-  replacePolicies: (config) => running?.gateway.replacePolicies(config),
+  reload: (changed) => running?.gateway.reload(changed),
   drain: async () => running?.drain(),
   close: async () => {
     await running?.close();
@@ -69,7 +69,7 @@ const generations = new RemoteGenerations(primary);
 process.on('message', (message: Message) => primary.receive(message));
 primary.tell('listening');
 
-async function open({ id, config, policies, engines: states }: OpenWorker): Promise<Running> {
+async function open({ id, config, reloaded, engines: states }: OpenWorker): Promise<Running> {
   const { models: modelConfigs = {}, engine, workers, streams, ...rest } = config;
   const metrics = new Metrics();
   const logger = openLog(config.log, { worker: id }, metrics);
@@ -89,9 +89,10 @@ async function open({ id, config, policies, engines: states }: OpenWorker): Prom
     },
   });
   const gateway = await startGateway({
-    ...{ models: opened.models, policies, logger, metrics },
+    ...{ models: opened.models, policies: reloaded, logger, metrics },
     config: {
       ...rest,
+      access: reloaded.access,
       streams: { ...streams, histories_bytes: Math.ceil(streams.histories_bytes / workers) },
     },
     commons: {

@@ -16,9 +16,9 @@ afterEach(() => {
 
 const MODELS = `models:\n  reasoner:\n    checkpoint: ${REASONER}\n`;
 
-function serving(text: string) {
+function serving(text: string, ...options: readonly string[]) {
   const file = folder.write('flinch.yaml', text);
-  const server = start(['serve', '--config', file, '--port', '0'], null);
+  const server = start(['serve', '--config', file, '--port', '0', ...options], null);
   running.push(server);
   const url = (): string => /http:\/\/[\d.:]+/.exec(server.stdout())?.[0] ?? '';
   return {
@@ -42,7 +42,7 @@ const guardOf = async (url: string): Promise<unknown> => {
 };
 
 describe('flinch serve, on SIGHUP', () => {
-  it('takes over the policies of the file, and drops no stream', async () => {
+  it('takes over the policies and keys of the file, and drops no stream', async () => {
     const slow = 'methods: [random], scoring: {block: 1, samples: 4, window: all}';
     const { url, ready, reload, stderr } = serving(
       `${MODELS}guard: {defaults: {rate: 0.1, ${slow}}, locked: all}\n`,
@@ -57,7 +57,7 @@ describe('flinch serve, on SIGHUP', () => {
 
     await reload(
       `${MODELS}    guard: {name: calm, defaults: {rate: 0.2}}\nlimits: {body_bytes: 2000}\n`,
-      'changed fields need a restart',
+      'changed fields take effect after a restart',
     );
     expect(stderr()).toContain('"fields":["limits.body_bytes"]');
     expect(await guardOf(url())).toMatchObject({ policy: 'calm', rate: 0.2 });
@@ -74,6 +74,29 @@ describe('flinch serve, on SIGHUP', () => {
     );
     expect(stderr()).toMatch(/flinch\.yaml:6: guard\.defaults\.rate: 0\.1 is below 0\.5/);
     expect(await guardOf(url())).toMatchObject({ policy: 'calm', rate: 0.2 });
+    const scrape = await Scrape.of(`${url()}/metrics`);
+    const reloads = ['accepted', 'refused'].map((result) =>
+      scrape.sum('flinch_config_reloads_total', { result }),
+    );
+    expect([...reloads, scrape.sum('flinch_config_last_reload_successful')]).toEqual([1, 1, 0]);
+  }, 120_000);
+
+  it('reads the file again when it or a key changes, with --watch', async () => {
+    const key = folder.write('web.key', 'first-0123456789abcdef\n');
+    const text = (rate: number) =>
+      `${MODELS}guard: {defaults: {rate: ${rate}}}\naccess: {keys: [{name: web, key_file: ${key}}]}\n`;
+    const { url, ready, stderr } = serving(text(0.1), '--watch');
+    await ready();
+    expect(stderr()).toMatch(/web\.key.*other users may read this file with secrets/);
+    const statusOf = async (given: string) =>
+      (await fetch(`${url()}/v1/models`, { headers: { Authorization: `Bearer ${given}` } })).status;
+    expect(await statusOf('first-0123456789abcdef')).toBe(200);
+    folder.write('web.key', 'second-0123456789abcdef\n');
+    await expect.poll(() => statusOf('second-0123456789abcdef'), { timeout: 20_000 }).toBe(200);
+    expect(await statusOf('first-0123456789abcdef')).toBe(401);
+    folder.write('flinch.yaml', text(2));
+    await expect.poll(stderr, { timeout: 20_000 }).toContain('configuration refused');
+    expect(stderr()).toMatch(/flinch\.yaml:4: guard\.defaults\.rate: /);
   }, 120_000);
 
   it.skipIf(platform() !== 'linux')('survives one that comes while its models are being opened', async () => {
@@ -82,6 +105,6 @@ describe('flinch serve, on SIGHUP', () => {
     while (engines() === '') await setTimeout(5);
     child.kill('SIGHUP');
     await ready();
-    await expect.poll(stderr, { timeout: 20_000 }).toContain('policies reloaded');
+    await expect.poll(stderr, { timeout: 20_000 }).toContain('configuration reloaded');
   });
 });

@@ -292,7 +292,7 @@ describe('the configuration', () => {
       'a key without a key',
       'access: {keys: [{name: a}]}',
       {},
-      'file: access.keys[0]: must have either sha256 or env',
+      'file: access.keys[0]: must have one of sha256, env and key_file',
     ],
     [
       'two keys of a name',

@@ -187,7 +187,7 @@ describe('a policy before an upstream', () => {
       error: { code: 'policy_violation', param: 'guard.enabled' },
     });
     expect(upstream.requests).toHaveLength(asked);
-    gateway.replacePolicies(configSchema.parse({ guard: { defaults: { enabled: false }, locked: 'all' } }));
+    gateway.reload(configSchema.parse({ guard: { defaults: { enabled: false }, locked: 'all' } }));
     const unguarded = await post(gateway.url, request);
     expect(await unguarded.json()).toMatchObject({
       flinch: { guard: { policy: 'gateway', enabled: false } },
@@ -220,7 +220,7 @@ describe('the policies of a gateway', () => {
   });
 
   it('are counted by name, as soon as they are there', async () => {
-    const { url, metricsUrl, replacePolicies } = await useTestGateway({
+    const { url, metricsUrl, reload } = await useTestGateway({
       guard: { ...guard, locked: ['rate'] },
     });
     const counts = async (policy: string) => {
@@ -233,7 +233,7 @@ describe('the policies of a gateway', () => {
     expect((await post(url, ask('hello', { guard: { rate: 0.2 } }))).status).toBe(403);
     expect((await post(url, ask('hello', { guard: { candidates: 3 } }))).status).toBe(403);
     expect(await counts('gateway')).toEqual([1, 2]);
-    replacePolicies({ access: { keys: [] } });
+    reload(configSchema.parse({}));
     await (await post(url, ask('hello', { guard: { rate: 0.2 } }))).text();
     expect(await counts('none')).toEqual([1, 0]);
     expect(await counts('gateway')).toEqual([1, 2]);

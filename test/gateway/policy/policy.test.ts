@@ -213,19 +213,6 @@ describe('the policies of a configuration', () => {
     expect(new Policies(configOf({})).allOf('m')).toEqual([]);
   });
 
-  it('can be replaced', () => {
-    const policies = new Policies(configOf(guards));
-    policies.replace(configOf({ model: { defaults: { rate: 0.5 } } }));
-    expect(policies.of('m', 'web')).toMatchObject({ name: 'model:m', defaults: { rate: 0.5 } });
-    expect(policies.of('other', 'web')).toBeNull();
-  });
-
-  it('stay those of models and keys that a new configuration does not have: they are served until a restart', () => {
-    const policies = new Policies(configOf({ model: { locked: ['rate'] }, key: { locked: ['enabled'] } }));
-    policies.replace({ access: { keys: [] } });
-    expect([...(policies.of('m', 'web')?.locked.keys() ?? [])]).toEqual(['rate', 'enabled']);
-  });
-
   it('are none for models and keys that are named like a property of objects', () => {
     expect(policyOf({ key: {} }, 'constructor', 'toString')).toBeNull();
   });

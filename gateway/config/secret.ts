@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { reasonOf } from '../../src/files/errors.js';
+import { ConfigError } from './config-error.js';
+import { isHeaderValue } from './header-value.js';
+
+/** Where a secret is: in an environment variable or in a file, never in the configuration itself. */
+export interface SecretSource {
+  readonly env?: string | undefined;
+  readonly file?: string | undefined;
+}
+
+export interface Secret {
+  readonly text: string;
+  /** `the variable WEB_KEY`, `the file /run/secrets/web`: for messages, which never contain the text. */
+  readonly source: string;
+}
+
+/**
+ * Reads a secret. The line break with which editors end a file is no part of it.
+ * @param place of the source in the configuration, for errors
+ * @throws ConfigError for a variable that is not set, and a file that cannot be read or is empty
+ */
+export function readSecret(
+  { env: variable, file }: SecretSource,
+  env: Readonly<Record<string, string | undefined>>,
+  place: string,
+): Secret {
+  if (file === undefined) {
+    const text = variable === undefined ? undefined : env[variable];
+    if (!text) throw new ConfigError(place, `the variable ${variable} is not set`);
+    return { text, source: `the variable ${variable}` };
+  }
+  const text = secretFile(file, place).replace(/\r?\n$/, '');
+  if (text === '') throw new ConfigError(place, `the file ${file} is empty`);
+  return { text, source: `the file ${file}` };
+}
+
+/**
+ * The same of a secret that is sent in a header.
+ * @throws ConfigError also for one that no header can have
+ */
+export function readHeaderSecret(...[from, env, place]: Parameters<typeof readSecret>): Secret {
+  const secret = readSecret(from, env, place);
+  if (isHeaderValue(secret.text)) return secret;
+  const problem = 'must contain printable ASCII only, without white space or a newline at its ends';
+  throw new ConfigError(place, `${secret.source} ${problem}`);
+}
+
+function secretFile(file: string, place: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(place, `the file ${file} cannot be read (${reasonOf(error)})`);
+  }
+}

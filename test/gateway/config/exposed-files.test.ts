@@ -1,0 +1,52 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type ConfigInput, configSchema } from '#gateway/config/config.js';
+import { exposedFiles } from '#gateway/config/exposed-files.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flinch-exposed-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(name: string, mode: number): string {
+  const file = join(folder, name);
+  writeFileSync(file, '');
+  chmodSync(file, mode);
+  return file;
+}
+
+const exposed = (config: ConfigInput, file?: string, env: NodeJS.ProcessEnv = {}) =>
+  exposedFiles(configSchema.parse(config), { file, env });
+
+describe.skipIf(process.getuid === undefined)('files with secrets that others may read', () => {
+  it('are those of keys, headers and webhooks', async () => {
+    const [key, server, header, hook] = ['key', 'server', 'header', 'hook'].map((name) =>
+      fileOf(name, 0o640),
+    );
+    const config: ConfigInput = {
+      access: { keys: [{ name: 'web', key_file: key! }] },
+      models: {
+        m: { upstreams: [{ url: 'http://x/v1', key_file: server, headers: { 'X-Key': { file: header! } } }] },
+      },
+      webhooks: [{ url: 'http://x', secret_file: hook }],
+    };
+    expect(await exposed(config)).toEqual([key, server, header, hook].map((file) => ({ file, mode: '640' })));
+    for (const file of [key, server, header, hook]) chmodSync(file!, 0o600);
+    expect(await exposed(config)).toEqual([]);
+  });
+
+  it('are the configuration, if it contains any', async () => {
+    const file = fileOf('flinch.yaml', 0o644);
+    const state: ConfigInput = { state: { url: 'redis://:hunter2@localhost' } };
+    const headers = (name: string): ConfigInput => ({
+      models: { m: { upstreams: [{ url: 'http://x/v1', headers: { [name]: 'x' } }] } },
+    });
+    for (const config of [state, headers('Authorization'), headers('api-key')])
+      expect(await exposed(config, file)).toEqual([{ file, mode: '644' }]);
+    const none: ConfigInput[] = [{}, { state: { url: 'redis://localhost' } }, headers('X-Team')];
+    for (const config of none) expect(await exposed(config, file)).toEqual([]);
+    expect(await exposed(state, file, { FLINCH_STATE_URL: 'redis://:hunter2@localhost' })).toEqual([]);
+    chmodSync(file, 0o600);
+    expect(await exposed(state, file)).toEqual([]);
+  });
+});

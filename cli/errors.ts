@@ -13,7 +13,9 @@ function textOf(error: unknown): string {
 }
 
 /** Why an address cannot be listened on, and what to do about it; `null` for other errors. */
-function listenProblem(error: NodeJS.ErrnoException & { address?: string; port?: number }): string | null {
+export function listenProblem(
+  error: NodeJS.ErrnoException & { address?: string; port?: number },
+): string | null {
   // A worker asks its primary process to bind the address.
   if (!/^(listen|bind)$/.test(error.syscall ?? '') || error.address === undefined) return null;
   const { address, port, code } = error;

@@ -96,7 +96,8 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
   if (time) say(`${formatTime(time)}\n`);
 }
 
-function memoryOf(config: ModelConfig, positions: number) {
+/** By the default measures, for a text of so many tokens. */
+export function memoryOf(config: ModelConfig, positions: number) {
   const threads = availableParallelism();
   const score = (size: ScoreSize): MemoryNeed => scoreMemory({ config, threads }, size);
   return {

@@ -40,6 +40,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./inspect.js')).inspectCommand(),
   },
   {
+    name: 'doctor',
+    description: 'Check what `flinch serve` needs, with a remedy for each problem.',
+    load: async () => (await import('./doctor.js')).doctorCommand(),
+  },
+  {
     name: 'pull',
     description: 'Download a model from the Hugging Face hub, and try it.',
     load: async () => (await import('./pull.js')).pullCommand(),

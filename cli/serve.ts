@@ -15,6 +15,7 @@ import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.j
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
 import { plainNotices, terminalNotices } from './serve-notices.js';
 import { say } from './terminal.js';
+import { withoutPassword } from './without-password.js';
 
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
@@ -254,12 +255,6 @@ async function shutDown(
   const early = await Promise.race([gateway.drain(), second]);
   log(early === undefined ? {} : { signal: early }, 'shutting down');
   if (early !== undefined) process.exitCode = EXIT_AT_ONCE;
-}
-
-function withoutPassword(text: string): string {
-  const url = new URL(text);
-  if (url.password) url.password = '***';
-  return url.href;
 }
 
 /** Prints the configuration as it is in force, and what would keep it from being. */

@@ -67,7 +67,8 @@ export interface EngineOptions extends OpenCheckpointOptions {
 
 const DEFAULT_MAX_STREAMS = 16;
 const DEFAULT_CONTEXT_LIMIT = 8192;
-const DEFAULT_MEMORY_SHARE = 0.7;
+/** Share of free memory that sequences may take, as predicted. */
+export const DEFAULT_MEMORY_SHARE = 0.7;
 const DEFAULT_STALL_SECONDS = 60;
 /** Share of the memory, in each of the two processes. */
 const PREFIX_SHARE = 0.05;

@@ -1,0 +1,161 @@
+import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import { checkAccess } from '../gateway/access/access.js';
+import { keyHash } from '../gateway/access/keys.js';
+import { OwnUsage } from '../gateway/access/usage.js';
+import { exposedFiles } from '../gateway/config/exposed-files.js';
+import { loadState } from '../gateway/state/load-state.js';
+import { readTraceVariables } from '../gateway/tracing/otel-variables.js';
+import { checkWebhooks } from '../gateway/webhooks/webhooks.js';
+import { checkPort } from './check-port.js';
+import { attempt, bad, type Finding, ok } from './doctor-finding.js';
+import { modelFindings } from './doctor-models.js';
+import { listenProblem } from './errors.js';
+import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
+import { shellWord } from './shell-word.js';
+import { withoutPassword } from './without-password.js';
+
+const REDIS_PATIENCE_MS = 5000;
+const PORTS_TRIED = 20;
+
+/** Everything that `flinch serve` with the same flags needs, checked in the order in which it would fail. */
+export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  const place = flags.config ?? 'defaults, environment and flags';
+  let config: ServeConfig;
+  try {
+    config = await serveConfig(flags, env);
+  } catch (error) {
+    return attempt('configuration', () => Promise.reject(error));
+  }
+  const parts = await Promise.all([
+    [ok('configuration', place)],
+    accessFindings(config, env),
+    secretFindings(config, flags, env),
+    portFindings(config),
+    ...Object.entries(config.models).map(([name, model]) => modelFindings(name, model, env)),
+    redisFindings(config),
+    attempt('webhooks', () => {
+      checkWebhooks(config.webhooks, env);
+      return config.webhooks.length === 0
+        ? []
+        : ok('webhooks', `${config.webhooks.length}, with their secrets`);
+    }),
+    attempt('traces', () => {
+      const read = readTraceVariables(env);
+      return read ? ok('traces', 'are sent as OTEL_EXPORTER_OTLP_ENDPOINT says') : [];
+    }),
+  ]);
+  return parts.flat();
+}
+
+async function accessFindings(config: ServeConfig, env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  const { keys } = config.access;
+  const each = keys.map((key) => {
+    const make = 'openssl rand -base64 32';
+    const remedy =
+      key.key_file === undefined
+        ? `export ${key.env}="$(${make})"`
+        : `(umask 077 && ${make} > ${shellWord(key.key_file)})`;
+    return attempt(
+      'access',
+      () => {
+        keyHash(key, env);
+        return [];
+      },
+      remedy,
+      key.name,
+    );
+  });
+  const wrong = (await Promise.all(each)).flat();
+  if (wrong.length > 0) return wrong;
+  const open = 'access: {keys: [{name: web, env: FLINCH_WEB_KEY}]}';
+  return attempt(
+    'access',
+    () => {
+      checkAccess(config, env);
+      return ok(
+        'access',
+        keys.length > 0 ? `${keys.length} keys` : 'no keys: everyone who can reach the port',
+      );
+    },
+    open,
+  );
+}
+
+async function secretFindings(
+  config: ServeConfig,
+  { config: file }: ServeFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Finding[]> {
+  return (await exposedFiles(config, { file, env })).map(({ file, mode }) =>
+    bad('warning', 'secrets', `${file}: other users may read it (${mode})`, `chmod 600 ${shellWord(file)}`),
+  );
+}
+
+const PORTS = [
+  { part: 'listen', flag: '--port' },
+  { part: 'metrics', flag: '--metrics-port' },
+  { part: 'health', flag: '--health-port' },
+] as const;
+
+async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
+  const findings = PORTS.map(async ({ part, flag }): Promise<readonly Finding[]> => {
+    const { host, port } = config[part];
+    if (port === undefined || port === 0) return [];
+    const place = `${host}:${port}`;
+    try {
+      await checkPort(port, host);
+      return [ok('port', 'is free', place)];
+    } catch (error) {
+      if (await isAlive(host, port)) return [ok('port', 'flinch answers there already', place)];
+      const free = await freePort(host, port + 1);
+      const remedy = free === null ? `flinch serve ${flag} 0` : `flinch serve ${flag} ${free}`;
+      const found = error instanceof Error ? (listenProblem(error) ?? error.message) : String(error);
+      return [bad('problem', 'port', found, remedy, place)];
+    }
+  });
+  return (await Promise.all(findings)).flat();
+}
+
+/** Whether a gateway is there, which is no other program. */
+async function isAlive(host: string, port: number): Promise<boolean> {
+  const name = host.includes(':') ? `[${host}]` : host;
+  try {
+    const answer = await fetch(`http://${name}:${port}/livez`, { signal: AbortSignal.timeout(2000) });
+    return (await answer.text()) === '{"status":"alive"}';
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(host: string, from: number): Promise<number | null> {
+  for (let port = from; port < Math.min(from + PORTS_TRIED, 65_536); port++) {
+    const isFree = await checkPort(port, host).then(
+      () => true,
+      () => false,
+    );
+    if (isFree) return port;
+  }
+  return null;
+}
+
+function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
+  const { state, streams, access } = config;
+  return attempt('redis', async () => {
+    const { openState } = await loadState(config);
+    if (!state || !openState) return [];
+    const opened = openState(state, {
+      ...{ logger: pino({ level: 'silent' }), now: Date.now, usage: new OwnUsage() },
+      ...{ config: { streams, access }, observe: () => {}, tookOver: () => {} },
+    });
+    try {
+      for (let waited = 0; !opened.up && waited < REDIS_PATIENCE_MS; waited += 50) await setTimeout(50);
+      const shown = withoutPassword(state.url);
+      if (opened.up) return ok('redis', `${shown} answers`);
+      const remedy = `redis-cli -u ${shellWord(shown)} ping`;
+      return bad('problem', 'redis', `${shown} does not answer within ${REDIS_PATIENCE_MS / 1000} s`, remedy);
+    } finally {
+      await opened.close();
+    }
+  });
+}

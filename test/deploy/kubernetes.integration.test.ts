@@ -43,7 +43,10 @@ const deployment = z
       /** The autoscaler's. */
       replicas: z.never().optional(),
       template: z.object({
-        metadata: z.object({ annotations: z.record(z.string(), z.string()) }),
+        metadata: z.object({
+          labels: z.record(z.string(), z.string()),
+          annotations: z.record(z.string(), z.string()),
+        }),
         spec: z.object({
           enableServiceLinks: z.boolean(),
           terminationGracePeriodSeconds: z.number(),
@@ -92,6 +95,18 @@ describe('the manifests for Kubernetes', () => {
     const triton = parseAllDocuments(text).map((document) => anyObject.parse(document.toJS()));
     expect(triton.map(({ kind }) => kind)).toEqual(['Service', 'Deployment']);
     expect(misfits(triton)).toBe('');
+  });
+
+  it('have their metrics found by the operator of Prometheus, under the job of the alerts', () => {
+    const monitor = parse(read('pod-monitor.yaml'));
+    expect(monitor).toMatchObject({ apiVersion: 'monitoring.coreos.com/v1', kind: 'PodMonitor' });
+    const { jobLabel, selector, podMetricsEndpoints } = monitor.spec;
+    const { labels } = deployment.spec.template.metadata;
+    expect(labels).toMatchObject(selector.matchLabels);
+    expect(labels[jobLabel]).toBe('flinch');
+    expect(readFileSync(join(ROOT, 'dashboards/alerts.yml'), 'utf8')).toContain('up{job="flinch"}');
+    const names = container.ports.map(({ name }) => name);
+    expect(names).toContain(podMetricsEndpoints[0].port);
   });
 
   it('name ports that the configuration listens on, and give the variables of its keys', () => {

@@ -46,7 +46,8 @@ describe('the dashboard', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     expect(new Set(all.map(({ title }) => title)).size).toBe(all.length);
     const cells = new Set<string>();
-    for (const { title, gridPos } of all) {
+    // What is folded comes between rows when it is unfolded.
+    for (const { title, gridPos } of all.filter((each) => !dashboard.folded.has(each.title))) {
       expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
@@ -59,6 +60,8 @@ describe('the dashboard', () => {
   it.each(panels.map((panel): [string, Panel] => [panel.title, panel]))('explains %s', (_title, panel) => {
     expect(['timeseries', 'stat', 'heatmap', 'table']).toContain(panel.type);
     expect(panel.description?.length).toBeGreaterThan(40);
+    // What it says without data, in place of a name that says nothing.
+    expect(panel.fieldConfig?.defaults.noValue).toMatch(/^no \w/);
     expect(panel.fieldConfig?.defaults.unit).toMatch(/^(short|percentunit|cps|reqps|s|bytes)$/);
     expect(panel.targets?.length).toBeGreaterThan(0);
   });

@@ -239,6 +239,9 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     ]);
     for (const { annotations } of await prometheus.alerts()) {
       expect(Object.values(annotations).join(' ')).not.toMatch(/<no value>|<error|%!/);
+      expect(annotations.runbook_url).toMatch(
+        /^https:\/\/docs\.example\.org\/flinch\/runbooks\.md#flinch\w+$/,
+      );
     }
     for (const { expr } of dashboard.annotations.list) await expectData(expr);
   });

@@ -44,7 +44,9 @@ describe('alerts', () => {
     const sections = [...runbooks.matchAll(/^## (.*)$/gm)].map(([, name]) => name);
     expect(sections.toSorted()).toEqual(names.toSorted());
     for (const { alert, annotations } of alerts()) {
-      expect(annotations.runbook_url).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(
+        `{{ $externalLabels.flinch_docs }}/runbooks.md#${alert.toLowerCase()}`,
+      );
       const [, section = ''] = runbooks.split(`\n## ${alert}\n`);
       const [own] = section.split('\n## ');
       for (const part of ['**Meaning.**', '**Look.**', '**Do.**']) expect(own).toContain(part);

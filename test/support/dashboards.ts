@@ -19,7 +19,11 @@ const panel = z.looseObject({
   gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
   datasource: datasource.optional(),
   targets: z.array(target).optional(),
-  fieldConfig: z.looseObject({ defaults: z.looseObject({ unit: z.string().optional() }) }).optional(),
+  fieldConfig: z
+    .looseObject({
+      defaults: z.looseObject({ unit: z.string().optional(), noValue: z.string().optional() }),
+    })
+    .optional(),
 });
 export type Panel = z.output<typeof panel>;
 
@@ -30,11 +34,17 @@ const dashboard = z.looseObject({
   schemaVersion: z.int(),
   annotations: z.object({ list: z.array(z.looseObject({ expr: z.string(), datasource })) }),
   templating: z.object({ list: z.array(variable) }),
-  panels: z.array(panel),
+  /** Those of a folded row are in it. */
+  panels: z.array(panel.extend({ panels: z.array(panel).default([]) })),
 });
 
-export const readDashboard = (): z.output<typeof dashboard> =>
-  dashboard.parse(JSON.parse(readFileSync(join(DASHBOARDS, 'grafana/dashboards/flinch.json'), 'utf8')));
+/** The dashboard, with the panels of folded rows after them, and the titles of these. */
+export function readDashboard() {
+  const text = readFileSync(join(DASHBOARDS, 'grafana/dashboards/flinch.json'), 'utf8');
+  const { panels: shown, ...rest } = dashboard.parse(JSON.parse(text));
+  const folded = new Set(shown.flatMap(({ panels }) => panels.map(({ title }) => title)));
+  return { ...rest, panels: shown.flatMap(({ panels, ...row }): Panel[] => [row, ...panels]), folded };
+}
 
 const rule = z.union([
   z.strictObject({ record: z.string(), expr: z.string() }),

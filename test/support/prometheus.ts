@@ -42,7 +42,7 @@ const exemplars = z.array(
 );
 
 const config = z.looseObject({
-  global: z.object({ scrape_interval: z.string(), evaluation_interval: z.string() }),
+  global: z.looseObject({ scrape_interval: z.string(), evaluation_interval: z.string() }),
   rule_files: z.array(z.string()),
   scrape_configs: z.array(
     z.looseObject({ static_configs: z.array(z.object({ targets: z.array(z.string()) })) }),
@@ -68,15 +68,10 @@ export class Prometheus {
   static async start(metricsUrl: string): Promise<Prometheus> {
     const folder = mkdtempSync(join(tmpdir(), 'flinch-prometheus-'));
     const file = join(DASHBOARDS, 'prometheus.yml');
-    const {
-      global: _,
-      rule_files,
-      scrape_configs,
-      ...rest
-    } = config.parse(parse(readFileSync(file, 'utf8')));
+    const { global, rule_files, scrape_configs, ...rest } = config.parse(parse(readFileSync(file, 'utf8')));
     const changed = {
       ...rest,
-      global: { scrape_interval: `${INTERVAL_S}s`, evaluation_interval: `${INTERVAL_S}s` },
+      global: { ...global, scrape_interval: `${INTERVAL_S}s`, evaluation_interval: `${INTERVAL_S}s` },
       rule_files: rule_files.map((name) => resolve(dirname(file), name)),
       scrape_configs: scrape_configs.map((each) => ({
         ...each,

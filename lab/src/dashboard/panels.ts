@@ -21,7 +21,8 @@ const panel = z.object({
     .optional(),
 });
 
-const dashboard = z.object({ panels: z.array(panel) });
+/** The panels of a folded row are in it. */
+const dashboard = z.object({ panels: z.array(panel.extend({ panels: z.array(panel).default([]) })) });
 
 /** A panel of time series. */
 export interface Panel {
@@ -35,7 +36,8 @@ export interface Panel {
 
 /** The time series of a row of the dashboard; none where there is no such row. */
 export function panelsOf(row: string): Panel[] {
-  const { panels } = dashboard.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const rows = dashboard.parse(JSON.parse(readFileSync(file, 'utf8'))).panels;
+  const panels = rows.flatMap(({ panels: folded, ...shown }) => [shown, ...folded]);
   const first = panels.findIndex(({ type, title }) => type === 'row' && title === row) + 1;
   if (first === 0) return [];
   const next = panels.findIndex(({ type }, i) => i >= first && type === 'row');

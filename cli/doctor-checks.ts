@@ -75,7 +75,9 @@ async function accessFindings(config: ServeConfig, env: NodeJS.ProcessEnv): Prom
       checkAccess(config, env);
       return ok(
         'access',
-        keys.length > 0 ? `${keys.length} keys` : 'no keys: everyone who can reach the port',
+        keys.length > 0
+          ? `${keys.length} ${keys.length === 1 ? 'key' : 'keys'}`
+          : 'no keys: everyone who can reach the port',
       );
     },
     open,

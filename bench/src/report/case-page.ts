@@ -33,7 +33,7 @@ ${renderVerdict(verdict)}${
     : html`<dt>Rivals</dt><dd><bdi>${rivals.join('; ')}</bdi></dd>
 `
 }</dl>
-${legend(what)}
+${legend(tokens.some(({ wrong }) => wrong) ? what : null)}
 <div class="strips">
 ${measures.map((measure) => renderMeasure(measure, tokens, what))}</div>
 </details>
@@ -50,10 +50,13 @@ function renderVerdict(verdict: CaseBlock['verdict']): Html {
 `;
 }
 
-const legend = (what: WhatIsWrong): Html =>
+/** @param what is enclosed, if anything is */
+const legend = (what: WhatIsWrong | null): Html =>
   html`<p class="legend">${SHADES.map(
     ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
-  )}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦${what.noun}⟧</span></p>`;
+  )}<span class="t h5">highest<sup>1</sup></span> ${
+    what && html`<span class="wrong">⟦${what.noun}⟧</span>`
+  }</p>`;
 
 function renderMeasure(
   { label, scores, hit }: CaseMeasure,

@@ -87,6 +87,7 @@ function fill(
     stub: 'Method',
     groups: columns.map((column) => group(layout, column)),
     parts: parts.map((part) => part.map(row)).filter((part) => part.length > 0),
+    divider: 'not in the paper',
     notes: options.notes ?? [],
     folded: options.folded ?? false,
   };

@@ -35,6 +35,8 @@ export interface TableBlock {
   readonly groups: readonly ColumnGroup[];
   /** Parts are divided by a line. */
   readonly parts: readonly (readonly Row[])[];
+  /** What the rows after the first part are, where there is no line to be seen. */
+  readonly divider?: string;
   readonly notes: readonly string[];
   /** Closed until it is asked for, on a page. */
   readonly folded: boolean;

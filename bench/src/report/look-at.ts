@@ -5,7 +5,7 @@ import { perRun } from './per-run.js';
 import { runTitle } from './run-title.js';
 import type { Run } from './runs.js';
 import { scoreLabel } from './sections/answers.js';
-import { caseBlock } from './sections/cases.js';
+import { caseBlock, marked } from './sections/cases.js';
 
 type Answers = NonNullable<Evaluation['answers']>;
 type LookedAt = Answers['misses'][number];
@@ -49,8 +49,7 @@ const blocksOf = (
   of: (answers: Answers) => readonly LookedAt[],
 ): Block[] =>
   of(answers!).map((study, i) => ({
-    // Where a step is the whole answer there is nothing to enclose.
-    ...caseBlock(singleStep ? { ...study, wrong: [] } : study, false),
+    ...caseBlock(marked(study, singleStep), false),
     title: `${i + 1}. ${study.id}, ${study.subset}: score ${formatScore(study.score)}`,
   }));
 

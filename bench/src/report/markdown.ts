@@ -64,7 +64,7 @@ const inline = (text: Inline): string =>
     )
     .join('');
 
-function renderTable({ caption, stub, groups, parts, notes }: TableBlock): string {
+function renderTable({ caption, stub, groups, parts, divider = '', notes }: TableBlock): string {
   const heads = groups.flatMap(({ label, columns }) =>
     columns.map((column) => (label === null ? column : `${label}: ${column}`)),
   );
@@ -73,7 +73,7 @@ function renderTable({ caption, stub, groups, parts, notes }: TableBlock): strin
   );
   const width = heads.length;
   const rows = parts.flatMap((part, i) => [
-    ...(i === 0 ? [] : [['*not in the paper*', ...new Array<string>(width).fill('')]]),
+    ...(i === 0 ? [] : [[divider && `*${escapeMarkdown(divider)}*`, ...new Array<string>(width).fill('')]]),
     ...part.map(({ label, cells }) => [escapeMarkdown(label), ...cells.map(renderCell)]),
   ]);
   return [

@@ -164,6 +164,15 @@ describe('the first section', () => {
     expect(thresholds!.parts[0]!.map(({ cells }) => cells[0])).toEqual(['0.7500', 'needs 100 right answers']);
   });
 
+  it('tells controls from measures in Markdown, too', () => {
+    const longest = base.responses
+      .filter(({ measure, scope }) => measure === 'nll' && scope === 'all')
+      .map((row) => ({ ...row, measure: 'longest' }));
+    expect(first({ responses: [...base.responses, ...longest] })).toMatch(
+      /\| \*controls\* .*\n\| longest first/,
+    );
+  });
+
   it('has no columns of what older runs did not measure', () => {
     const responses = base.responses.map(({ prr: _, prr50: __, ...row }) => row);
     const [table] = tables(blocksOf(reportOf(madeUpEvaluation({ responses, answers: null })), 'answers'));
@@ -179,6 +188,8 @@ describe('the first section', () => {
     );
     expect(first(trial(400, 200))).not.toContain('repeat with');
     expect(first(trial(40, 2, { limit: null }))).toContain('with a higher --temperature or other questions.');
+    expect(first(trial(40, 2, { writer: { by: 'file' } }))).toContain('repeat with more responses.');
+    expect(first(trial(40, 2, { writer: { by: 'upstream', model: 'x' } }))).toContain('with --limit 400 or');
   });
 
   it.each([0, 40])('says so instead of tables where %d of 40 answers are wrong', (wrong) => {
@@ -236,10 +247,16 @@ describe('the answers to look at', () => {
     expect(renderMarkdown(reportOf(base))).toContain('[answers to look at](<answers.html>)');
   });
 
-  it('enclose no wrong step where the answer is all of it', () => {
+  it('enclose no wrong step where the answer is all of it', async () => {
     const marked = (singleStep: boolean): boolean =>
       JSON.stringify(page(madeUpEvaluation({ singleStep }))).includes('"wrong":true');
     expect([marked(false), marked(true)]).toEqual([true, false]);
+    const legends = async (singleStep: boolean): Promise<boolean> => {
+      const evaluation = madeUpEvaluation({ singleStep });
+      const files = await renderReport(reportOf(evaluation), page(evaluation));
+      return [files.get('report.html')!, files.get('answers.html')!].join('').includes('⟦first wrong step⟧');
+    };
+    expect([await legends(false), await legends(true)]).toEqual([true, false]);
   });
 
   it('are none without a best score', () => {

@@ -69,6 +69,7 @@ export function seriesPlot(series: readonly Series[], { x, y, places, percent = 
     title: null,
     orient: 'bottom',
     columns: domain.some((label) => label.length > LONG_LABEL) ? 1 : 3,
+    labelLimit: 0,
     symbolType: 'stroke',
     symbolOpacity: 1,
     symbolSize: 350,

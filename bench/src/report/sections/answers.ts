@@ -81,6 +81,7 @@ function answersTable(caption: string, rows: readonly AnswerRow[], folded: boole
     parts: [false, true]
       .map((control) => rows.filter(({ measure }) => isControl(measure) === control).map(line))
       .filter((part) => part.length > 0),
+    divider: 'controls',
     notes: folded
       ? []
       : [

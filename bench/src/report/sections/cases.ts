@@ -8,14 +8,18 @@ type CaseStudy = Evaluation['cases'][number];
 
 /** Some responses, token by token. */
 export function casesSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation: { cases } }) =>
-    inOrder(cases).map((study, place) => caseBlock(study, place >= OPEN_CASES)),
+  const blocks = perRun(runs, ({ evaluation: { cases, singleStep } }) =>
+    inOrder(cases).map((study, place) => caseBlock(marked(study, singleStep), place >= OPEN_CASES)),
   );
   if (blocks.length === 0) return null;
   const lead =
     'Examples, not statistics. A deeper colour means that the token’s score ranks higher within its response; ¹ ² ³ are the three highest. ⟦ and ⟧ enclose what is wrong: the first wrong step, or the words of unsupported statements.';
   return { id: 'cases', title: 'Case studies', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
+
+/** Where the first wrong step is the whole answer there is nothing to enclose. */
+export const marked = <T extends CaseStudy>(study: T, singleStep: boolean): T =>
+  singleStep ? { ...study, wrong: [] } : study;
 
 /** First those with something to find. */
 const inOrder = (cases: readonly CaseStudy[]): CaseStudy[] =>

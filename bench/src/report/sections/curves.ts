@@ -37,8 +37,8 @@ function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
     title: measureLabel(measure),
     description: `Mean score by position in the response: ${curves.map(name).join(', ')}.${isOld ? ' Each response is divided by its own highest score.' : ''}`,
     spec: seriesPlot(series, {
-      x: 'position in the response (0: first token, 1: last)',
-      y: `mean score (1: highest${isOld ? ' of the response' : ' mean'})`,
+      x: 'position (0: first token, 1: last)',
+      y: isOld ? 'mean share of the highest score' : 'mean score (1: highest)',
       places: 'quantitative',
     }),
     data: plainTable(

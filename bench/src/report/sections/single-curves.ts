@@ -38,8 +38,8 @@ export function singleCurves(measure: string, cases: readonly CaseStudy[]): Figu
         ),
       })),
       {
-        x: 'position in the response (0: first token, 1: last)',
-        y: 'score (0: lowest, 1: highest)',
+        x: 'position (0: first token, 1: last)',
+        y: 'score (0: low, 1: high)',
         places: 'quantitative',
       },
     ),

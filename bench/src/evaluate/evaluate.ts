@@ -94,7 +94,9 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   const found = rule.scored === 'all' ? answersOf(answers, ranked, responses, bootstrap) : null;
   await setImmediate();
 
-  const stepped = singleStep ? [] : cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null);
+  // Steps of right answers alone say nothing.
+  const isLabelled = !singleStep && cases.some(({ firstWrong }) => firstWrong !== null);
+  const stepped = isLabelled ? cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null) : [];
   const ofSteps = stepDetectors(stepped, ranked, bootstrap);
   await setImmediate();
   const pooled = pooledTable(stepped, scopes, (mine) =>

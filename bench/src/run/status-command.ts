@@ -55,7 +55,13 @@ async function status(folder: string, { json = false }: StatusOptions): Promise<
   const suite = suiteOf(settings);
   const run = { suite, problems, isMine: () => true, settings, records, timed: 0 };
   const stages = plannedWork(run, askedStages([folder, ...begun.map((one) => one.folder)]));
-  const told = { suite: settings.task?.name ?? suite.name, model: about.model.name, problems: problems.length, stages, shards };
+  const told = {
+    suite: settings.task?.name ?? suite.name,
+    model: about.model.name,
+    problems: problems.length,
+    stages,
+    shards,
+  };
   say(`${json ? JSON.stringify(told) : format(told)}\n`);
 }
 

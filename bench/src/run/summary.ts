@@ -140,7 +140,8 @@ function answersLine(counts: Evaluation['counts'][number], { suite, settings }: 
   const share = comesLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
   const by = rolloutsNamed(settings);
   const labels = by === null ? '' : `, labels by ${by}; ${rejected.not_reached ?? 0} not found`;
-  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps${labels}`;
+  const steps = located === 0 && rejected.unlabelled ? '' : `\n${located} first wrong steps${labels}`;
+  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}${steps}`;
 }
 
 const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>

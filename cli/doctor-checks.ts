@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
+import { Agent, fetch } from 'undici';
 import { checkAccess } from '../gateway/access/access.js';
 import { keyHash } from '../gateway/access/keys.js';
 import { OwnUsage } from '../gateway/access/usage.js';
@@ -122,11 +123,16 @@ async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
 /** Whether a gateway is there, which is no other program. */
 async function isAlive(host: string, port: number): Promise<boolean> {
   const name = host.includes(':') ? `[${host}]` : host;
+  // What else is there may never end.
+  const dispatcher = new Agent({ maxResponseSize: 1000 });
   try {
-    const answer = await fetch(`http://${name}:${port}/livez`, { signal: AbortSignal.timeout(2000) });
+    const signal = AbortSignal.timeout(2000);
+    const answer = await fetch(`http://${name}:${port}/livez`, { signal, dispatcher });
     return (await answer.text()) === '{"status":"alive"}';
   } catch {
     return false;
+  } finally {
+    await dispatcher.close();
   }
 }
 

@@ -77,6 +77,7 @@ it('is read by nobody without a limit', () => {
   expect(unlimited.map(({ file }) => file)).toEqual([
     'cli/calibrate-prompts.ts', // standard input
     'cli/chat.ts', // standard input
+    'cli/doctor-checks.ts', // limited by its agent
     'web/page-state.ts', // a recording that the user opens
   ]);
 });

@@ -31,7 +31,8 @@ export function readDocuments(): Document[] {
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !WITHOUT.includes(entry.name))
     .flatMap(({ name }) =>
       readdirSync(name, { recursive: true, encoding: 'utf8' }).map((path) => join(name, path)),
-    );
+    )
+    .filter((path) => !path.includes('node_modules'));
   const files = [...readdirSync('.'), ...folders].filter((file) => file.endsWith('.md'));
   return files.toSorted().map((file) => parseDocument(file, readFileSync(file, 'utf8')));
 }

@@ -5,47 +5,37 @@
  *   node examples/openai.js [URL] [QUESTION]
  */
 import OpenAI from 'openai';
-import { z } from 'zod';
-import { describeToken, fail, paint, readArguments, token } from './shared.js';
+import 'flinch-client/openai'; // types of `guard` and `flinch`
+import { describeToken, fail, paint, readArguments } from './shared.js';
 
 const { url, question } = readArguments();
 const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: process.env.FLINCH_API_KEY ?? 'none' });
 
-/** What a chunk has beside `choices`. */
-const extension = z.object({
-  flinch: z.object({
-    tokens: z.array(token),
-    events: z.array(z.object({ type: z.string(), text: z.string().optional() })).optional(),
-  }),
-});
-
 async function answer() {
-  const fields = { guard: { action: 'annotate', rate: 0.05 } };
   const stream = await client.chat.completions.create({
     model: 'reasoner',
     messages: [{ role: 'user', content: question }],
     temperature: 1,
     seed: 1,
+    guard: { action: 'annotate', rate: 0.05 },
     stream: true,
-    ...fields,
   });
 
-  /** @type {z.output<typeof token>[]} */
+  /** @type {import('flinch-client').FlinchToken[]} */
   const tokens = [];
   /** @type {string[]} */
   const flagged = [];
   for await (const chunk of stream) {
     process.stdout.write(chunk.choices[0]?.delta.content ?? '');
-    const { flinch } = extension.parse(chunk);
-    for (const each of flinch.tokens) tokens[each.index] = each;
-    for (const { type, text } of flinch.events ?? []) {
-      if (type === 'step.flagged') flagged.push(String(text).trim());
+    for (const token of chunk.flinch?.tokens ?? []) tokens[token.index] = token;
+    for (const event of chunk.flinch?.events ?? []) {
+      if (event.type === 'step.flagged') flagged.push(event.text.trim());
     }
   }
 
   console.log(`\n\n${tokens.map(({ text, risk }) => paint(text, risk?.nll)).join('')}\n`);
-  for (const { text, risk, rival } of tokens) {
-    if (risk && risk.nll >= 0.95) console.log(describeToken(text, risk.nll, rival?.text));
+  for (const { text, risk: { nll = 0 } = {}, rival } of tokens) {
+    if (nll >= 0.95) console.log(describeToken(text, nll, rival?.text));
   }
   for (const step of flagged) console.log(`⚑ ${step}`);
 }

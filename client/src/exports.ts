@@ -18,10 +18,11 @@ export type {
   Verdict,
 } from './events.js';
 export type * from './flinch-metadata.js';
+export type { GenerationRequest, Message, MessagePart } from './generation-request.js';
 export type { GuardRequest, ScoringRequest } from './guard-request.js';
 export type { Observable } from './observable.js';
 export { ProtocolError, readEvent } from './read-event.js';
-export type { GenerationRequest, Message, ResumePlace } from './requests.js';
+export type { ResumePlace } from './requests.js';
 export * from './risk-scale.js';
 export type { StreamOptions } from './stream-client.js';
 export * from './token-queries.js';

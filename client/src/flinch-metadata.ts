@@ -1,4 +1,4 @@
-import type { EventOf, GenerationEvent, Verdict } from './events.js';
+import type { EventOf, GenerationEvent, GuardInForce, Usage, Verdict } from './events.js';
 
 /** Metadata of an answer. Plain types, as in events.ts: an application compiles against them without zod. */
 
@@ -22,6 +22,31 @@ export type FlinchEvent =
   | Found<'generation.escalated'>
   | Found<'step.escalated'>
   | Found<'generation.voted'>;
+
+/** Field `flinch` of a chunk of a stream, next to `choices`: news since the previous chunk. */
+export interface ChunkFlinch {
+  guard?: GuardInForce | undefined;
+  /** A token comes first with its text, and again with its scores: merge by `index`. */
+  tokens: FlinchToken[];
+  events?: FlinchEvent[] | undefined;
+  /** In the chunk with `finish_reason`. */
+  verdict?: Verdict | undefined;
+  usage_by_model?: Record<string, Usage> | undefined;
+}
+
+/** Field `flinch` of a whole completion: all that is known of the answer. */
+export interface WholeFlinch {
+  guard: GuardInForce;
+  tokens: FlinchToken[];
+  steps?: Found<'step.done'>[] | undefined;
+  flagged?: Found<'step.flagged'>[] | undefined;
+  rollbacks?: Found<'rollback.done'>[] | undefined;
+  mismatches?: Found<'scorer.mismatch'>[] | undefined;
+  escalations?: (Found<'generation.escalated'> | Found<'step.escalated'>)[] | undefined;
+  votes?: Found<'generation.voted'>[] | undefined;
+  verdict?: Verdict | undefined;
+  usage_by_model?: Record<string, Usage> | undefined;
+}
 
 /**
  * Reason why the server has not judged an answer:

@@ -1,7 +1,8 @@
 import { type SchedulerLike, type Subscriber, Subscription } from 'rxjs';
 import { FlinchError } from './errors.js';
 import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
-import type { ClientMessage, GenerationRequest, ResumePlace } from './requests.js';
+import type { GenerationRequest } from './generation-request.js';
+import type { ClientMessage, ResumePlace } from './requests.js';
 
 /** Events that concern one generation. */
 export type OwnEvent = Exclude<ServerEvent, EventOf<'heartbeat'>> | UnknownEvent;

@@ -2,9 +2,10 @@ import { asyncScheduler, Observable as RxObservable, Subject } from 'rxjs';
 import { Connection, type ConnectionOptions, type ConnectionState } from './connection.js';
 import { FlinchError } from './errors.js';
 import type { GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
+import type { GenerationRequest } from './generation-request.js';
 import type { Observable } from './observable.js';
 import { DETACHED, NORMAL_CLOSURE } from './reconnect-codes.js';
-import type { GenerationRequest, ResumePlace } from './requests.js';
+import type { ResumePlace } from './requests.js';
 import { type OwnEvent, RunningGeneration } from './running-generation.js';
 import type { OpenSocket } from './socket.js';
 

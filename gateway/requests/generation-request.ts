@@ -152,6 +152,9 @@ const requestId = z
   .optional()
   .describe('Chosen by the client; echoed in the answer, and in errors about this message.');
 
+/** Fields of HTTP, for which a WebSocket has its own ways. */
+export const HTTP_FIELDS = ['stream', 'stream_options', 'logprobs'] as const;
+
 /** The message `generation.create` of the stream protocol. */
 export const createSchema = z
   .looseObject({
@@ -161,8 +164,7 @@ export const createSchema = z
     resumable,
   })
   .superRefine((message, context) => {
-    // A WebSocket has its own ways for these.
-    const keys = ['stream', 'stream_options', 'logprobs'].filter((name) => Object.hasOwn(message, name));
+    const keys = HTTP_FIELDS.filter((name) => Object.hasOwn(message, name));
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: message });
   });
 
@@ -203,7 +205,7 @@ export const transport = z.unknown().optional();
 const ownLength = z.int().min(1).nullish();
 
 /** A request for a model that takes text alone, such as those that flinch runs itself. */
-const textSchema = z.strictObject({
+export const textSchema = z.strictObject({
   ...generationFields,
   ...ownCompletionSampling,
   messages: textMessages,

@@ -40,17 +40,23 @@ export const textMessages = z.preprocess(
   z.array(textMessage).min(1).max(MAX_MESSAGES),
 );
 
-const part = z.looseObject({ type: z.string() });
-const message = z.looseObject({
+const theirs = z.unknown().optional().describe("As in OpenAI's API; an upstream judges it.");
+
+export const messagePart = z.looseObject({
+  type: z.string(),
+  ...{ text: theirs, image_url: theirs, input_audio: theirs, file: theirs },
+});
+export const message = z.looseObject({
   role: z.string(),
   content: z
     .preprocess(
-      upTo(MAX_PARTS, part),
-      z.union([z.string(), z.array(part).max(MAX_PARTS)], {
+      upTo(MAX_PARTS, messagePart),
+      z.union([z.string(), z.array(messagePart).max(MAX_PARTS)], {
         error: `must be a string or a list of at most ${MAX_PARTS} parts`,
       }),
     )
     .nullish(),
+  ...{ name: theirs, tool_calls: theirs, tool_call_id: theirs },
 });
 
 /** The conversation so far, whatever a server takes as such. */

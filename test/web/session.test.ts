@@ -1,8 +1,9 @@
 import { EMPTY, from, NEVER, type Observable, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { FlinchError } from '#client/errors.js';
+import type { GenerationRequest } from '#client/generation-request.js';
 import type { GenerationEvent } from '#client/protocol.js';
-import type { GenerationRequest, ResumePlace } from '#client/requests.js';
+import type { ResumePlace } from '#client/requests.js';
 import { recordingOf, Session, tokensPerSecond } from '#web/chats/session.js';
 import { created, done, numbered, token } from '../client/fake-server.js';
 

@@ -1,6 +1,8 @@
 import { CONNECTION_EVENTS, GENERATION_EVENTS, NAMED_SCHEMAS } from 'flinch-client/protocol';
 import { z } from 'zod';
+import { createSchema, HTTP_FIELDS, textSchema } from '../../gateway/requests/generation-request.js';
 import { guardSchema } from '../../gateway/requests/guard-limits.js';
+import { message, messagePart } from '../../gateway/requests/messages.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 import { head } from './method-list.js';
 
@@ -35,30 +37,62 @@ const jsonSchema = z.looseObject({
 type JsonSchema = z.output<typeof jsonSchema>;
 
 const parsed = (schema: z.core.$ZodType): JsonSchema => jsonSchema.parse(responseSchema(schema));
+const asked = (schema: z.core.$ZodType): JsonSchema => jsonSchema.parse(requestSchema(schema));
 
 /** client/src/guard-request.ts */
 export function guardRequestType(): string {
-  const { properties: fields = {} } = jsonSchema.parse(requestSchema(guardSchema));
-  const { properties: settings = {}, description } = fields.scoring ?? {};
+  const guard = asked(guardSchema);
+  const { scoring = jsonSchema.parse({}) } = guard.properties ?? {};
   return `${head('src/guard/guard-fields.ts')}
 import type { Method } from './method-names.js';
 
-/** ${description} */
-export interface ScoringRequest {
-${optional(settings)}}
-
-/** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
-export interface GuardRequest {
-${optional(fields)}}
-`;
+${request('ScoringRequest', scoring, scoring.description)}
+${request('GuardRequest', guard, "How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults.")}`;
 }
 
-function optional(fields: Readonly<Record<string, JsonSchema>>): string {
-  const lines = Object.entries(fields).map(([name, field]) => {
-    const type = field.properties ? 'ScoringRequest' : typeOf(field);
-    return `${commentOf(field)}  readonly ${name}?: ${type.endsWith('[]') ? 'readonly ' : ''}${type};\n`;
+/** client/src/generation-request.ts */
+export function generationRequestType(): string {
+  const created = asked(createSchema);
+  const { type: _, request_id: __, ...fields } = created.properties ?? {};
+  const generation = { ...created, properties: { ...fields, ...upstreamFields(fields) } };
+  return `${head('gateway/requests')}
+import type { GuardRequest } from './guard-request.js';
+
+${request('MessagePart', asked(messagePart), 'Part of a message. The gateway passes on further fields of it.')}
+${request('Message', asked(message), 'Message of a conversation. The gateway passes on further fields of it.')}
+${request('GenerationRequest', generation, 'Request for one answer. The gateway passes on further fields of it to upstreams.')}`;
+}
+
+/** Further fields of OpenAI's API, as far as the gateway knows them. */
+function upstreamFields(known: Readonly<Record<string, unknown>>): Record<string, JsonSchema> {
+  const { properties } = z
+    .looseObject({
+      properties: z.record(z.string(), z.looseObject({ enum: z.array(z.unknown()).optional() })),
+    })
+    .parse(requestSchema(textSchema));
+  const others = Object.entries(properties).filter(
+    ([name]) => !(name in known) && !NOT_IN_REQUESTS.has(name),
+  );
+  return Object.fromEntries(
+    others.map(([name, { enum: neutral, ...schema }]) => {
+      const values = neutral?.map((value) => `\`${JSON.stringify(value)}\``).join(' or ');
+      const own = values ? `takes ${values} alone` : 'ignores it';
+      const description = `For upstreams; a model that flinch runs ${own}.`;
+      return [name, jsonSchema.parse({ ...schema, description })];
+    }),
+  );
+}
+
+/** Of the message on a WebSocket, and of HTTP. */
+const NOT_IN_REQUESTS: ReadonlySet<string> = new Set(['type', 'request_id', ...HTTP_FIELDS]);
+
+function request(name: string, { properties = {}, required }: JsonSchema, comment = ''): string {
+  const fields = Object.entries(properties).map(([field, schema]) => {
+    const optional = required.includes(field) ? '' : '?';
+    const type = typeOf(schema).replaceAll(/(?:\w+|\([^()]*\))\[\]/g, 'readonly $&');
+    return `${commentOf(schema)}  readonly ${field}${optional}: ${type};\n`;
   });
-  return lines.join('');
+  return `/** ${comment} */\nexport interface ${name} {\n${fields.join('')}}\n`;
 }
 
 /** client/src/event-types.ts */
@@ -120,7 +154,13 @@ function fieldsOf({
 /** Two schemas that differ in what they say of themselves alone are the same type. */
 const keyOf = (schema: JsonSchema): string =>
   JSON.stringify({ ...schema, default: undefined, description: undefined });
-const NAMES = new Map(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [keyOf(parsed(schema)), name]));
+const NAMES = new Map([
+  ...Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [keyOf(parsed(schema)), name] as const),
+  [keyOf(asked(guardSchema)), 'GuardRequest'],
+  [keyOf(asked(guardSchema).properties?.scoring ?? jsonSchema.parse({})), 'ScoringRequest'],
+  [keyOf(asked(message)), 'Message'],
+  [keyOf(asked(messagePart)), 'MessagePart'],
+]);
 
 const typeOf = (schema: JsonSchema): string => NAMES.get(keyOf(schema)) ?? unnamed(schema);
 

@@ -6,9 +6,10 @@ const { version } = JSON.parse(await readFile('package.json', 'utf8'));
 await writeFile('client/src/method-names.ts', methodList());
 // These read the client's schemas, and with them the list of methods.
 const { asyncApi } = await import('./asyncapi.js');
-const { eventTypes, guardRequestType } = await import('./client-types.js');
+const { eventTypes, generationRequestType, guardRequestType } = await import('./client-types.js');
 const { openApi } = await import('./openapi.js');
 await writeFile('gateway/openapi.json', `${JSON.stringify(openApi(version), null, 2)}\n`);
 await writeFile('gateway/asyncapi.json', `${JSON.stringify(asyncApi(version), null, 2)}\n`);
 await writeFile('client/src/guard-request.ts', guardRequestType());
+await writeFile('client/src/generation-request.ts', generationRequestType());
 await writeFile('client/src/event-types.ts', eventTypes());

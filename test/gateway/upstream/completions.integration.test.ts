@@ -101,7 +101,7 @@ describe('completions of a prompt by an upstream', () => {
     });
     for await (const chunk of stream) {
       text += chunk.choices[0]?.text ?? '';
-      for (const token of Reflect.get(chunk, 'flinch').tokens) tokens[token.index] = token;
+      for (const token of chunk.flinch?.tokens ?? []) tokens[token.index] = token;
     }
     expect({ text, tokens }).toEqual({ text: TEXT, tokens: body.flinch.tokens });
   });

@@ -184,7 +184,7 @@ describe('responses of an upstream', () => {
       code: 'policy_violation',
     });
     const response = await client.responses.create({ model: 'm', input: 'Hello.' });
-    expect(Reflect.get(response, 'flinch').guard).toMatchObject({
+    expect(response.flinch?.guard).toMatchObject({
       policy: 'halt',
       warnings: expect.arrayContaining([expect.stringContaining('not written again')]),
     });

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
+import { createSchema, HTTP_FIELDS, textSchema } from '#gateway/requests/generation-request.js';
 import { asyncApi } from '#tools/api/asyncapi.js';
-import { eventTypes, guardRequestType } from '#tools/api/client-types.js';
+import { eventTypes, generationRequestType, guardRequestType } from '#tools/api/client-types.js';
 import { methodList } from '#tools/api/method-list.js';
 import { openApi } from '#tools/api/openapi.js';
 
@@ -44,6 +45,20 @@ describe('client/src/method-names.ts', () => {
 describe('client/src/guard-request.ts', () => {
   it('is what the schema of the guard says (npm run schemas)', async () => {
     expect(await readFile('client/src/guard-request.ts', 'utf8')).toBe(guardRequestType());
+  });
+});
+
+describe('client/src/generation-request.ts', () => {
+  it('is what the schemas of requests say (npm run schemas)', async () => {
+    expect(await readFile('client/src/generation-request.ts', 'utf8')).toBe(generationRequestType());
+  });
+
+  it('has every field that the gateway knows, but for those of HTTP and of the message itself', () => {
+    const known = [...Object.keys(createSchema.shape), ...Object.keys(textSchema.shape)];
+    const others: readonly string[] = ['type', 'request_id', ...HTTP_FIELDS];
+    const fields = new Set(known.filter((name) => !others.includes(name)));
+    const [, request = ''] = generationRequestType().split('interface GenerationRequest');
+    expect(new Set(Array.from(request.matchAll(/readonly (\w+)\??:/g), ([, name]) => name))).toEqual(fields);
   });
 });
 

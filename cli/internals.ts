@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 /**
  * `flinch/internals`: everything that flinch-bench uses beyond the public API. It is the only way in: flinch-bench imports
  * nothing else of `src` and `gateway`. Not for other packages: names may change in any release.
@@ -65,5 +67,5 @@ export { reportError } from './errors.js';
 export { formatBytes, formatDuration, heading } from './format.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
-export { byteBar, Progress } from './progress.js';
+export { type ByteBar, byteBar, Progress } from './progress.js';
 export { note, remark, say, showsBars } from './terminal.js';

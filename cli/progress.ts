@@ -42,8 +42,15 @@ export class Progress {
   }
 }
 
-/** A bar of bytes that come. @param format of cli-progress */
-export const byteBar = (format: string): SingleBar =>
+/** A bar of bytes that come. */
+export interface ByteBar {
+  start(total: number, done: number): void;
+  update(done: number): void;
+  stop(): void;
+}
+
+/** @param format of cli-progress */
+export const byteBar = (format: string): ByteBar =>
   new SingleBar({
     format,
     formatValue: (value, _, type) =>

@@ -1,6 +1,5 @@
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/files/json.js';
 import { Access, checkMounted, type SharedAccess } from './access/access.js';
@@ -87,7 +86,7 @@ export interface Reloading extends PolicySources {
 /** A gateway without a listener. */
 export interface MountedGateway {
   /** Application to mount under any path of an Express application: `host.use('/ai', gateway.app)`. */
-  readonly app: Express;
+  readonly app: RequestListener;
   /**
    * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections from then on, until the gateway closes.
    * Other upgrades are left to the host application; if only gateways listen for upgrades, such a request is served as

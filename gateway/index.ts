@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 /** The gateway: serves models over HTTP, Server-Sent Events and WebSocket. */
 export { checkAccess } from './access/access.js';
 export type { Config, ConfigInput } from './config/config.js';

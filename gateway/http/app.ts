@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { basename, join } from 'node:path';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
@@ -87,7 +87,7 @@ const APIS: readonly (readonly [path: string, api: GenerationApi])[] = [
 ];
 
 /** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): RequestListener {
   const { models, live, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
@@ -205,12 +205,15 @@ export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
 }
 
 /** A listener for `/metrics` alone, which asks for no key: the operator decides which hosts can reach it. */
-export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Express {
+export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): RequestListener {
   return createOpenApp({ metrics, checkName }, 'only /metrics is available on this port', () => {});
 }
 
 /** The same for probes, too: it answers while the gateway's port has no place left. */
-export function createHealthApp(health: HealthOptions, checkName: MetricsAppOptions['checkName']): Express {
+export function createHealthApp(
+  health: HealthOptions,
+  checkName: MetricsAppOptions['checkName'],
+): RequestListener {
   const { metrics } = health;
   const text = 'only /livez, /readyz, /healthz and /metrics are available on this port';
   return createOpenApp({ metrics, checkName }, text, (app) => serveHealth(app, health));
@@ -220,7 +223,7 @@ function createOpenApp(
   { metrics, checkName }: MetricsAppOptions,
   elsewhere: string,
   serve: (app: Express) => void,
-): Express {
+): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.use(refuseSniffing, (req, _res, next) => {

@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 /**
  * `flinch/state`: what flinch-redis makes of gateways that share a state, and what it needs for that. Not for other
  * packages: names may change in any release.

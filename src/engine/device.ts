@@ -47,7 +47,7 @@ export function executionProviders(device: Device): InferenceSession.ExecutionPr
  * Variables that the environment of an engine process needs before it starts.
  * @param asked whether the device was asked for by name: then a software adapter will do
  */
-export function environmentOf(device: Backend, asked: boolean): NodeJS.ProcessEnv {
+export function environmentOf(device: Backend, asked: boolean): Readonly<Record<string, string>> {
   // TF32 has 10 bits of mantissa: less than the perturbation needs.
   if (device === 'cuda') return { NVIDIA_TF32_OVERRIDE: '0' };
   // Vulkan's loader hides them from 1.3.234 on; an older one may offer one beside a GPU that has no driver.

@@ -1,4 +1,3 @@
-import type { Tokenizer as Library } from '@huggingface/tokenizers';
 import { LONGEST_LOOK, type StableUnits } from './stable-units.js';
 
 /** A part of a text that is encoded by itself. */
@@ -6,6 +5,16 @@ export interface EncodedUnit {
   /** End in the text, in UTF-16 code units. */
   readonly end: number;
   readonly ids: readonly number[];
+}
+
+/** What is used of `@huggingface/tokenizers`, whose own types only bundlers resolve. */
+export interface UnitLibrary {
+  readonly pre_tokenizer: { pre_tokenize(text: string): string[] } | null;
+  readonly model: {
+    encode(spellings: string[]): string[];
+    readonly tokens_to_ids: { get(token: string): number | undefined };
+    readonly unk_token_id?: number | undefined;
+  } | null;
 }
 
 interface Unit {
@@ -18,11 +27,11 @@ interface Unit {
 /** Encodes a normalised text, without added tokens, unit by unit. */
 export class UnitEncoder {
   readonly rules: StableUnits;
-  readonly #library: Library;
+  readonly #library: UnitLibrary;
   readonly #merges: readonly unknown[];
   #joined: ReadonlySet<string> | null = null;
 
-  constructor(library: Library, rules: StableUnits, merges: readonly unknown[]) {
+  constructor(library: UnitLibrary, rules: StableUnits, merges: readonly unknown[]) {
     this.#library = library;
     this.rules = rules;
     this.#merges = merges;
@@ -53,7 +62,7 @@ export class UnitEncoder {
     // Each character of a piece stands for a byte, and pieces end where characters do.
     const bytes = Buffer.from(text);
     let [byte, end] = [0, 0];
-    const spellings: string[] = this.#library.pre_tokenizer?.pre_tokenize(text) ?? [];
+    const spellings = this.#library.pre_tokenizer?.pre_tokenize(text) ?? [];
     return spellings.map((spelling) => {
       const start = end;
       end += bytes.toString('utf8', byte, byte + spelling.length).length;
@@ -81,8 +90,9 @@ export class UnitEncoder {
   #ids(spelling: string): number[] {
     const { model } = this.#library;
     if (!model) return [];
-    const tokens: string[] = model.encode([spelling]);
-    return tokens.map((token) => model.tokens_to_ids.get(token) ?? model.unk_token_id ?? -1);
+    return model
+      .encode([spelling])
+      .map((token) => model.tokens_to_ids.get(token) ?? model.unk_token_id ?? -1);
   }
 }
 

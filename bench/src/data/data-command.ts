@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { byteBar, heading, reportError, say, showsBars, UsageError } from 'flinch/internals';
+import { type ByteBar, byteBar, heading, reportError, say, showsBars, UsageError } from 'flinch/internals';
 import { DATA_SETS, type DataFile, type DataSet } from './catalogue.js';
 import { defaultDataFolder } from './folder.js';
 import { filesPresent, pull } from './pull.js';
@@ -129,7 +128,7 @@ async function describe(set: DataSet, data: string): Promise<string> {
 /** One bar on standard error for each file. */
 class DownloadBar {
   #file: DataFile | null = null;
-  #bar: SingleBar | null = null;
+  #bar: ByteBar | null = null;
 
   update(file: DataFile, bytes: number, total: number | null): void {
     if (!showsBars()) return;

@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 /**
  * `flinch/engine-server`: what flinch-triton needs of the engine, to write its graphs for inference servers and to run
  * them there. Not for other packages: names may change in any release.

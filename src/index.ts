@@ -47,6 +47,7 @@ export {
   CALIBRATION_FILE,
   calibrationFileOf,
   calibrationOf,
+  judgeOf,
   readCalibration,
 } from './risk/calibration-file.js';
 export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';

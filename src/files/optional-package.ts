@@ -21,6 +21,9 @@ export function checkInstalled(what: string, name: string): void {
   try {
     createRequire(import.meta.url).resolve(`${name}/package.json`);
   } catch {
-    throw new UsageError(`${what} is a separate package. Install it: npm install ${name}`);
+    // Packages are not on the npm registry yet (docs/how-to/install.md).
+    throw new UsageError(
+      `${what} needs the package ${name}. In a clone of flinch, run: npm pack --workspace ${name}. Then, here: npm install CLONE/${name}-*.tgz`,
+    );
   }
 }

@@ -33,6 +33,8 @@ const FOREIGN = new Set([
   '--log_samples',
   '--weights',
   '--max-semi-space-size',
+  '--ignore-scripts',
+  '--omit',
 ]);
 
 /** The words that call one of our commands, as documents write them. */

@@ -371,12 +371,11 @@ describe.skipIf(platform() !== 'linux')('the processes of flinch serve --workers
     const changed = { ...JSON.parse(readFileSync(file, 'utf8')), guard: { name: 'strict' } };
     folder.write(`flinch-${servings.length - 1}.json`, JSON.stringify(changed));
     serving.kill('SIGHUP');
-    await expect.poll(() => serving.log.some(({ msg }) => msg === 'policies reloaded')).toBe(true);
-    const policies = () =>
-      Promise.all(
-        Array.from({ length: 4 }, async () => (await serving.get('/healthz')).text.includes('"strict"')),
-      );
-    await expect.poll(policies).toEqual([true, true, true, true]);
+    await expect.poll(() => serving.log.some(({ msg }) => msg === 'configuration reloaded')).toBe(true);
+    const policies = Array.from({ length: 4 }, async () =>
+      (await serving.get('/healthz')).text.includes('"strict"'),
+    );
+    expect(await Promise.all(policies)).toEqual([true, true, true, true]);
 
     const pids = childrenOf(serving.pid);
     expect(pids).toHaveLength(4); // two workers, and two processes of one engine

@@ -99,13 +99,17 @@ describe('flinch-client, installed from its tarball', () => {
   it.each([
     ['alone', alone, ALONE],
     ["with the application's rxjs", withRxjs, WITH_RXJS],
-  ])('has types and runs %s', async (_how, folder, program) => {
-    expect(compile(folder, program)).toEqual(COMPILED);
-    const script = join(folder, 'program.js');
-    const outcome = await startScript(script, [gateway.url]).finished;
-    expect(outcome).toMatchObject({ code: 0, stderr: '' });
-    expect(outcome.stdout).toContain('37');
-  });
+  ])(
+    'has types and runs %s',
+    async (_how, folder, program) => {
+      expect(compile(folder, program)).toEqual(COMPILED);
+      const script = join(folder, 'program.js');
+      const outcome = await startScript(script, [gateway.url]).finished;
+      expect(outcome).toMatchObject({ code: 0, stderr: '' });
+      expect(outcome.stdout).toContain('37');
+    },
+    300_000,
+  );
 
   it('is found by a bundler for browsers, without anything of Node', async () => {
     writeFileSync(join(alone, 'page.js'), "export { FlinchClient } from 'flinch-client';");
@@ -127,5 +131,5 @@ describe('flinch-client, installed from its tarball', () => {
     expect(compile(withRxjs, program)).toEqual(COMPILED);
     const outcome = await startScript(join(withRxjs, 'program.js'), []).finished;
     expect(outcome).toMatchObject({ code: 0, stdout: 'heartbeat 12\n' });
-  });
+  }, 300_000);
 });

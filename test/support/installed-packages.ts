@@ -64,36 +64,43 @@ export const bytesOf = (folder: string): number =>
 /** Declares what is used of Node, so that no other types are needed. */
 const NODE = 'declare const process: { argv: string[] };\n';
 
+/** That of this year, and one of two years ago. */
+const COMPILERS = ['node_modules/typescript/bin/tsc', 'client/node_modules/typescript/bin/tsc'];
+const RESOLUTIONS = [
+  ['bundler', 'esnext'],
+  ['nodenext', 'nodenext'],
+] as const;
+
 /** Compiles `program.ts`, as both runtimes and bundlers resolve packages, and leaves `program.js`. */
 export function compile(
   folder: string,
   program: string,
-  options: { readonly skipLibCheck?: boolean } = {},
+  options: Readonly<Record<string, unknown>> = {},
 ): { stdout: string; status: number | null }[] {
   writeFileSync(join(folder, 'program.ts'), `${NODE}${program}`);
-  return [
-    ['bundler', 'esnext'],
-    ['nodenext', 'nodenext'],
-  ].map(([moduleResolution, module]) => {
-    const compilerOptions = {
-      target: 'es2023',
-      lib: ['es2023', 'dom'],
-      types: [],
-      strict: true,
-      skipLibCheck: false,
-      module,
-      moduleResolution,
-      ...options,
-    };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
-    const tsc = resolve('node_modules/typescript/bin/tsc');
-    const { stdout, status } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
-    return { stdout, status };
-  });
+  return COMPILERS.flatMap((compiler) =>
+    RESOLUTIONS.map(([moduleResolution, module]) => {
+      const compilerOptions = {
+        target: 'es2023',
+        lib: ['es2023', 'dom'],
+        types: [],
+        strict: true,
+        skipLibCheck: false,
+        module,
+        moduleResolution,
+        ...options,
+      };
+      writeFileSync(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions, files: ['program.ts'] }),
+      );
+      const { stdout, status } = spawnSync(process.execPath, [resolve(compiler), '-p', folder], {
+        encoding: 'utf8',
+      });
+      return { stdout, status };
+    }),
+  );
 }
 
 /** Result of {@link compile} for a program without errors. */
-export const COMPILED = [
-  { stdout: '', status: 0 },
-  { stdout: '', status: 0 },
-];
+export const COMPILED = COMPILERS.flatMap(() => RESOLUTIONS.map(() => ({ stdout: '', status: 0 })));

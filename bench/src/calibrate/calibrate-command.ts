@@ -74,7 +74,7 @@ async function calibrate(
   const { counts } = collector;
   if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS)
     throw new UsageError(
-      `${folder}: ${counts.tokens} tokens and ${counts.steps} steps of right answers are too few; at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`,
+      `${folder}: ${counts.tokens} tokens and ${counts.steps} steps of right answers are too few; at least ${MIN_TOKENS} and ${MIN_STEPS} are needed: repeat the run with more questions, such as a larger --limit`,
     );
   const calibration: Calibration = {
     stepRule: STEP_RULE_VERSION,
@@ -93,7 +93,14 @@ async function calibrate(
     return;
   }
   if (choice) say(`${formatChoice(choice)} The method that judges is ${choice.chosen}.\n\n`);
-  else remark(`there are fewer than ${MIN_LABELLED} right or wrong answers: no method is chosen by them`);
+  else
+    remark(
+      `there are fewer than ${MIN_LABELLED} right or wrong answers: no method is chosen by them, and ${DEFAULT_GUARD.method} judges as ever`,
+    );
+  if (settings.measures.some((name) => name.startsWith('adversarial')))
+    remark(
+      'Adv. Pert. is not in it: flinch calibrate makes a calibration of what a guard scores on the running text',
+    );
   say(`${counts.responses} answers; of the right ones ${counts.tokens} tokens and ${counts.steps} steps.`);
   say(` Scores above these thresholds raise an alarm:\n${formatThresholds(thresholds)}\n${output}\n`);
 }

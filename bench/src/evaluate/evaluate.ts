@@ -125,9 +125,10 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
             ...pairedAreas('pooled', ofSteps, main, stepped.length),
           ],
     efficiency: efficiencyTable(records.times, measures, bootstrap),
-    curves: curveRows(cases, measures),
-    rivals: rivalTable(cases, bootstrap),
-    cases: studies,
+    ...(cases.some(({ correct, firstWrong }) => !correct && firstWrong === null) && !isLabelled && !singleStep
+      ? // They compare wrong steps with right ones, and would have right answers alone.
+        { curves: [], rivals: [], cases: [] }
+      : { curves: curveRows(cases, measures), rivals: rivalTable(cases, bootstrap), cases: studies }),
   };
 }
 

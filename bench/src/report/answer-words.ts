@@ -18,7 +18,7 @@ export function readingSentence({ n, wrong, best, reading }: Answers, scoreName:
   const { share, read, found, chance } = reading;
   const range = found.interval ? ` [${found.interval.map((end) => fixed(end, 0)).join(', ')}]` : '';
   const among = best.of > 1 ? `, the best of ${best.of} on these answers` : '';
-  return `Of ${formatNumber(n)} answers ${formatNumber(wrong)} are wrong. Whoever reads the ${100 * share} % with the highest score (${formatNumber(read)} answers, by ${scoreName}${among}) finds ${oneDigit(found.value!)}${range} of them (chance: ${oneDigit(chance)}).`;
+  return `Of ${formatNumber(n)} answers ${formatNumber(wrong)} are wrong. Whoever reads the ${100 * share} % with the highest score (${formatNumber(read)} ${read === 1 ? 'answer' : 'answers'}, by ${scoreName}${among}) finds ${oneDigit(found.value!)}${range} of them (chance: ${oneDigit(chance)}).`;
 }
 
 /** Choosing among scores by the answers that they are then measured on; `null` where there was no choice. */

@@ -91,7 +91,10 @@ function renderToken(text: string, heat: TokenHeat | undefined): Html {
     .filter((name) => name !== '')
     .join(' ');
   const title = unscored ? 'not scored' : formatScore(heat.score ?? 0);
-  return html`<span class="${classes}" title="${title}">${text}${heat?.rank ? html`<sup>${heat.rank}</sup>` : null}</span>`;
+  // Of a coloured space, a line break would leave a piece behind.
+  const [, space = '', rest = ''] = /^([ \t]*)(.*)$/s.exec(text) ?? [];
+  const [before, shown] = rest === '' ? ['', text] : [space, rest];
+  return html`${before}<span class="${classes}" title="${title}">${shown}${heat?.rank ? html`<sup>${heat.rank}</sup>` : null}</span>`;
 }
 
 function shadeOf({ quantile, rank }: TokenHeat): number {

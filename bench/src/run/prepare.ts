@@ -192,10 +192,11 @@ async function prepare(
 ): Promise<Omit<Prepared, 'writer' | 'completer'>> {
   const { seed, limit = null, subsets = null } = options;
   const own = options.task && questionsOf(await readRows(options.task.file), options.task);
-  if (own)
-    note(
-      `${own.problems.length} questions of ${own.settings.name}; answers are checked by: ${own.settings.check}\n`,
-    );
+  if (own) {
+    const labelled = own.problems.every(({ row }) => row?.right != null);
+    const how = labelled ? 'their responses are labelled' : `answers are checked by: ${own.settings.check}`;
+    note(`${own.problems.length} questions of ${own.settings.name}; ${how}\n`);
+  }
   const suite = createSuites(options.suiteSettings, own)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });

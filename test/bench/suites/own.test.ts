@@ -124,14 +124,21 @@ describe('a file of questions', () => {
   });
 
   it.each([
-    [{ check: 'sounds' }, /--check: must be exact, number, choice, contains, regex or command:PROGRAM/],
+    [
+      { check: 'sounds' },
+      /--check: must be judge, exact, number, choice, contains, regex or command:PROGRAM/,
+    ],
     [{ prompt: 'Answer.' }, /--prompt: must contain \{question\}/],
   ])('is not asked with %j', (options, message) => {
     expect(() => openTask('a.csv', options)).toThrow(message);
   });
 
-  it.each(['question', 'question=', 'frage=x'])('is not read by --columns %s', (text) => {
-    expect(() => parseColumns(text)).toThrow(/--columns: must have the form/);
+  it.each([
+    ['question', /--columns: must have the form question=NAME/],
+    ['question=', /--columns: must have the form question=NAME/],
+    ['question=x,anwser=y', /--columns: anwser is none of id, group/],
+  ])('is not read by --columns %s', (text, message) => {
+    expect(() => parseColumns(text)).toThrow(message);
   });
 });
 

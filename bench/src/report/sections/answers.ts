@@ -159,7 +159,7 @@ function thresholdBlocks({ thresholds }: Answers, score: Score): Block[] {
       })),
       {
         notes: [
-          'Of these answers. The score is of the whole answer; flinch calibrate makes the file with which flinch serve turns scores of steps into risks.',
+          'Of these answers. The score is of the whole answer; flinch bench calibrate makes the file with which flinch serve turns scores of steps into risks.',
         ],
       },
     ),

@@ -16,7 +16,9 @@ export function countsSection(runs: readonly Run[]): Section | null {
     id: 'counts',
     title: 'Accuracy and counts',
     blocks: [
-      ...told(({ evaluation }) => evaluation.counts.length > 0, ANSWERS_LEAD),
+      ...told(({ evaluation }) => evaluation.counts.length > 0 && !countsCutOff(evaluation), LEFT_OUT_LEAD),
+      ...told(({ evaluation }) => evaluation.counts.length > 0 && countsCutOff(evaluation), CUT_OFF_LEAD),
+      ...told(({ evaluation }) => evaluation.counts.some(({ located }) => located > 0), LOCATED_LEAD),
       ...told(({ evaluation }) => comesLabelled(evaluation.suite), LABELS_LEAD),
       ...told(({ evaluation }) => evaluation.claimCounts.length > 0, CLAIMS_LEAD),
       ...blocks,
@@ -24,8 +26,12 @@ export function countsSection(runs: readonly Run[]): Section | null {
   };
 }
 
-const ANSWERS_LEAD =
-  'Truncated responses are excluded from all tables. A wrong response is a case if its first wrong step was located; a spanning step covers more than one sentence.';
+const countsCutOff = ({ settings }: Run['evaluation']): boolean => settings.cutOff === 'wrong';
+
+const LEFT_OUT_LEAD = 'Truncated responses are excluded from all tables.';
+const CUT_OFF_LEAD = 'Truncated responses count as wrong.';
+const LOCATED_LEAD =
+  'A wrong response is a case if its first wrong step was located; a spanning step covers more than one sentence.';
 const LABELS_LEAD =
   'A ProcessBench response is right if none of its steps is labelled wrong. The final answer of a wrong response may still be right.';
 const CLAIMS_LEAD =
@@ -65,7 +71,9 @@ function claimCountsTable(counts: Run['evaluation']['claimCounts']): TableBlock 
 }
 
 function countsTable(counts: Run['evaluation']['counts']): TableBlock {
-  const reasons = [...new Set(counts.flatMap(({ rejected }) => Object.keys(rejected)))];
+  const all = new Set(counts.flatMap(({ rejected }) => Object.keys(rejected)));
+  const isUnlabelled = all.delete('unlabelled') && counts.every(({ located }) => located === 0);
+  const reasons = [...all];
   return plainTable(
     'From problems to cases',
     [
@@ -75,9 +83,9 @@ function countsTable(counts: Run['evaluation']['counts']): TableBlock {
       'Right',
       'Wrong',
       'Accuracy',
-      'Located',
+      ...(isUnlabelled ? [] : ['Located']),
       ...reasons.map((reason) => `Rejected: ${REASONS.get(reason) ?? reason}`),
-      'Spanning',
+      ...(isUnlabelled ? [] : ['Spanning']),
     ],
     counts.map((count) => ({
       label: count.scope,
@@ -87,9 +95,9 @@ function countsTable(counts: Run['evaluation']['counts']): TableBlock {
         count.correct,
         count.wrong,
         { ...count.accuracy, digits: 3 },
-        count.located,
+        ...(isUnlabelled ? [] : [count.located]),
         ...reasons.map((reason): Cell => count.rejected[reason] ?? 0),
-        count.spanning,
+        ...(isUnlabelled ? [] : [count.spanning]),
       ],
     })),
   );

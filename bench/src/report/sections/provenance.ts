@@ -18,11 +18,10 @@ export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
   const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
     'Numbers come from the runs below, unless they are marked “paper” or their table is titled “the paper”. A dash means not measured, n/a measured but not defined: an AUROC, say, where no answer is wrong. Brackets contain 95 % intervals.',
-    PAPER_SOURCE,
+    ...(runs.every(isOwn) ? [] : [PAPER_SOURCE]),
     ...labels,
     ...substituted,
-    ...missing,
-    ...(unrun === null ? [] : [unrun]),
+    ...(runs.every(isOwn) ? [] : [...missing, ...(unrun === null ? [] : [unrun])]),
   ];
   return {
     id: 'whose',
@@ -30,6 +29,9 @@ export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
     blocks: [{ kind: 'list', items }],
   };
 }
+
+/** One's own questions are not the paper's. */
+const isOwn = ({ evaluation }: Run): boolean => evaluation.settings.suite === 'own';
 
 export const PAPER_SOURCE: Inline = [
   'The paper’s numbers: ',

@@ -32,7 +32,7 @@ export const HOW_CHECKED = `${CHECKS.join(', ')} or ${COMMAND}PROGRAM`;
 export function parseCheck(text: string): AnswerCheck {
   const { success, data } = checkSchema.safeParse(text);
   if (success) return data;
-  throw new UsageError(`--check: must be ${HOW_CHECKED}, not ${JSON.stringify(text)}`);
+  throw new UsageError(`--check: must be judge, ${HOW_CHECKED}, not ${JSON.stringify(text)}`);
 }
 
 const columnsSchema = z.partialRecord(z.enum(COLUMNS), z.string().min(1));
@@ -116,14 +116,10 @@ function readTask(file: string): z.output<typeof taskFileSchema> {
 
 /** `question=Frage,answer=Antwort`. @throws UsageError */
 export function parseColumns(text: string): Columns {
-  const pairs = text.split(',').map((pair) => {
-    const at = pair.indexOf('=');
-    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
-  });
-  const odd = pairs.find(([name, column]) => !COLUMNS.some((known) => known === name) || column === '');
-  if (odd)
-    throw new UsageError(
-      `--columns: must have the form question=NAME,answer=NAME; what a row has is ${COLUMNS.join(', ')}`,
-    );
+  const pairs = text.split(',').map((pair) => /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(pair)?.slice(1) ?? []);
+  const odd = pairs.find(([name]) => name && !COLUMNS.some((known) => known === name));
+  if (odd) throw new UsageError(`--columns: ${odd[0]} is none of ${COLUMNS.join(', ')}`);
+  if (pairs.some(([name, column]) => !name || !column))
+    throw new UsageError('--columns: must have the form question=NAME,answer=NAME');
   return columnsSchema.parse(Object.fromEntries(pairs));
 }

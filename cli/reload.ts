@@ -1,6 +1,6 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Logger } from 'pino';
-import { concatMap, ReplaySubject } from 'rxjs';
+import { concatMap, debounceTime, ReplaySubject, Subject } from 'rxjs';
 import type { Config } from '../gateway/config/config.js';
 import type { Metrics } from '../gateway/metrics/metrics.js';
 import type { Workers } from '../gateway/workers/start-workers.js';
@@ -26,13 +26,17 @@ const WATCH_MS = 1000;
 export function reloadSignals(watched: string | null) {
   const signals = new ReplaySubject<void>(1);
   const heard = (): void => signals.next();
+  const changes = new Subject<void>();
+  // A file that is still being written changes again.
+  const settled = changes.pipe(debounceTime(1.5 * WATCH_MS)).subscribe(heard);
+  const changed = (): void => changes.next();
   const files = new Set<string>();
   const watch = ({ access }: Pick<Config, 'access'>): void => {
     if (watched === null) return;
     const wanted = new Set([watched, ...access.keys.flatMap(({ key_file: file }) => file ?? [])]);
     for (const file of wanted)
-      if (!files.has(file)) watchFile(file, { interval: WATCH_MS, persistent: false }, heard);
-    for (const file of files) if (!wanted.has(file)) unwatchFile(file, heard);
+      if (!files.has(file)) watchFile(file, { interval: WATCH_MS, persistent: false }, changed);
+    for (const file of files) if (!wanted.has(file)) unwatchFile(file, changed);
     files.clear();
     for (const file of wanted) files.add(file);
   };
@@ -53,7 +57,8 @@ export function reloadSignals(watched: string | null) {
     },
     close: (): void => {
       process.off('SIGHUP', heard);
-      for (const file of files) unwatchFile(file, heard);
+      for (const file of files) unwatchFile(file, changed);
+      settled.unsubscribe();
       signals.complete();
     },
   };

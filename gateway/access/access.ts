@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
 import { isLoopback, mayNameUs, mayUseUs, networkOf } from './addresses.js';
 import { Client, type ClientLimits, type ClientRights, type ClientUsage, type Terms } from './client.js';
-import { Keys, keyHash } from './keys.js';
+import { Keys, keyHashes } from './keys.js';
 import { type Ticket, type TicketStore, Tickets } from './tickets.js';
 import { type KeyUsage, OwnUsage, type Usage } from './usage.js';
 
@@ -85,7 +85,7 @@ export class Access {
       return { hash, terms, client: stays?.client ?? new Client(name, terms, this.#usage) };
     };
     // All are read before anything changes.
-    const hashes = config.keys.map((key) => keyHash(key, this.#env));
+    const hashes = keyHashes(config.keys, this.#env);
     const keyed = config.keys.map((key, i): Known => {
       const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };
       return client(key.name, hashes[i]!, rights, key);
@@ -189,7 +189,7 @@ export function checkAccess(
   { listen, access }: Pick<Config, 'listen' | 'access'>,
   env: NodeJS.ProcessEnv,
 ): void {
-  for (const key of access.keys) keyHash(key, env);
+  keyHashes(access.keys, env);
   if (access.keys.length > 0 || access.allow_anonymous || isLoopback(listen.host)) return;
   const problem = `${listen.host} is not a loopback address, and everyone who can reach it could use the models: \
 add access.keys to the configuration (docs/access.md), or set access.allow_anonymous or --allow-anonymous`;

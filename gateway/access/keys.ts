@@ -45,12 +45,26 @@ export function keyHash(
 }
 
 /**
+ * The hashes of all configured keys.
+ * @throws ConfigError as above, and where two names have the same key: policies and limits go by the name
+ */
+export function keyHashes(keys: readonly KeyConfig[], env: NodeJS.ProcessEnv): Buffer[] {
+  const hashes = keys.map((key) => keyHash(key, env));
+  for (const [i, hash] of hashes.entries()) {
+    const first = hashes.findIndex((other) => other.equals(hash));
+    if (first < i)
+      throw new ConfigError(`access.keys: ${keys[i]!.name}`, `has the same key as ${keys[first]!.name}`);
+  }
+  return hashes;
+}
+
+/**
  * The same keys, with their hashes in place of variables and files: so all processes of a gateway have the same ones,
  * even while a file changes.
  * @throws ConfigError as above
  */
 export const hashedKeys = (keys: readonly KeyConfig[], env: NodeJS.ProcessEnv): KeyConfig[] =>
-  keys.map((key) => {
-    const { env: _, key_file, ...rest } = key;
-    return { ...rest, sha256: keyHash(key, env).toString('hex') };
+  keyHashes(keys, env).map((hash, i) => {
+    const { env: _, key_file, ...rest } = keys[i]!;
+    return { ...rest, sha256: hash.toString('hex') };
   });

@@ -14,9 +14,15 @@ export interface Reloaded {
 /**
  * What a changed configuration means for a gateway that runs: policies (`guard`) and `access` are replaced, but for the
  * lifetime of tickets. Models that the change leaves out are served until a restart, under the policies that they had.
- * @throws ConfigError where the changed policies contradict those of a model that is left out
+ * @throws ConfigError where the changed policies contradict those of a model that is left out, or no key is left: a file
+ *   that is empty, or half written, must not open the gateway to everybody
  */
 export function reloaded(running: Config, changed: Config): Reloaded {
+  if (running.access.keys.length > 0 && changed.access.keys.length === 0)
+    throw new ConfigError(
+      'access.keys',
+      'are missing; a gateway that has keys goes without after a restart only',
+    );
   const models = running.models && {
     models: Object.fromEntries(
       Object.entries(running.models).map(([name, model]) => {

@@ -96,6 +96,7 @@ export class ChildLink<In> {
   #end(end: ChildEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    if (this.#child && end.how === 'failed') running.delete(this.#child);
     this.#watch?.stop();
     this.#resolveOver();
     this.#ended(end);

@@ -16,6 +16,8 @@ export function elected(said: readonly Said[]): { readonly index: number; readon
 
 /** Answers whose agreement ends a vote before it is settled: two of two agree too easily. */
 const LEAST = 3;
+/** 0.28 · 25 is a little more than 7. */
+const ROUNDING = 1e-9;
 
 /**
  * The least number of further answers after which a vote may end, out of `total` answers: those that it takes if all of
@@ -30,7 +32,7 @@ export function answersNeeded(said: readonly Said[], total: number, agreement: n
   const settling = untilSettled(said, { leader, most: votes, left });
   if (agreement === null) return settling;
   const isEnough = (more: number): boolean =>
-    said.length + more >= LEAST && votes + more >= agreement * (said.length + more);
+    said.length + more >= LEAST && votes + more >= agreement * (said.length + more) - ROUNDING;
   for (let more = 0; more < settling; more += 1) if (isEnough(more)) return more;
   return settling;
 }

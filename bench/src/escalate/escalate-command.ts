@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
 import { percent } from '../markdown-table.js';
+import { isTruncated } from '../records/selection.js';
 import { peekRecords, type RunRecords, readRun, readScores } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import {
@@ -81,11 +82,21 @@ async function escalate(small: string, large: string, options: EscalateOptions):
 async function casesOf(small: string, large: string): Promise<EscalationCase[]> {
   const { problems } = await readRun(small);
   const questions = new Map(problems.map(({ id, question }) => [id, question.length]));
+  const others = new Map((await readRun(large)).problems.map((problem) => [problem.id, problem]));
+  const differs = problems.find(({ id, question, reference }) => {
+    const other = others.get(id);
+    return other && (other.question !== question || other.reference !== reference);
+  });
+  if (differs) throw new UsageError(`${large}: ${differs.id} is another question than in ${small}`);
   const [ofSmall, ofLarge] = [await peekRecords(small), await peekRecords(large)];
   const cases: EscalationCase[] = [];
   const answerOf = (records: RunRecords, id: string) => {
     const [check, response] = [records.checks.get(id), records.responses.get(id)];
-    return check && response && { right: check.correct, tokens: response.tokenIds.length };
+    return (
+      check &&
+      response &&
+      !isTruncated(response) && { right: check.correct, tokens: response.tokenIds.length }
+    );
   };
   for await (const score of readScores(small)) {
     const { id } = score;

@@ -54,7 +54,7 @@ export const responseSchema = z.object({
   logprobs: z.array(z.number().nullable()).exactOptional(),
   /**
    * `length`: cut off; `rejected`: given, and the tokenizer does not give its text back, so that no step could be found in
-   * it. Both are left out of every table.
+   * it. Both are left out of every table, except with `cutOffWrong`.
    */
   finish: z.enum(['stop', 'length', 'given', 'rejected']),
   /** It was cut off, and counts as a wrong one. */

@@ -19,10 +19,11 @@ export async function interruptible(
   const interrupt = new AbortController();
   // All that is under way listens to it. With 0 for no limit, getMaxListeners, which undici calls, throws in Node.js 20.
   setMaxListeners(Number.POSITIVE_INFINITY, interrupt.signal);
+  let timer: NodeJS.Timeout | undefined;
   const onSignal = (): void => {
     if (interrupt.signal.aborted) process.exit(130);
     interrupt.abort(new Interrupted());
-    setTimeout(leave, PATIENCE_MS).unref();
+    timer = setTimeout(leave, PATIENCE_MS).unref();
   };
   const leave = (): never => {
     remark(`interrupted; ${hint}`);
@@ -36,6 +37,7 @@ export async function interruptible(
     // Outstanding requests to a judge are abandoned.
     leave();
   } finally {
+    clearTimeout(timer);
     for (const signal of SIGNALS) process.off(signal, onSignal);
   }
 }

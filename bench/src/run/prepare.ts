@@ -10,7 +10,8 @@ import { withSubstitutes } from '../measures/parse-measure.js';
 import { ruleOf } from '../records/selection.js';
 import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from '../records/settings.js';
 import type { Completer } from '../rollouts/completer.js';
-import { questionsOf } from '../suites/own/problems.js';
+import { RULES } from '../suites/own/answer-checks.js';
+import { type Questions, questionsOf } from '../suites/own/problems.js';
 import { readRows } from '../suites/own/rows.js';
 import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
 import { createSuites, suites } from '../suites/suites.js';
@@ -203,6 +204,7 @@ async function prepare(
   const questions = limited(byGenerators(all, options.generators), limit);
   const problems = repeated(questions, options.repeat);
   if (problems.length === 0) throw new UsageError('--subsets: matched no problems');
+  if (own) checkLabels(own, options);
   const claims = readClaimSource(suite, options, problems);
   const chosen = withSubstitutes(askedMeasures(suite, options), encoders);
   const { checkpoint } = engine;
@@ -247,6 +249,22 @@ async function prepare(
       shard: options.shard ?? WHOLE,
     },
   };
+}
+
+/** @throws UsageError for options that need what the rows do not have */
+function checkLabels({ problems, settings }: Questions, { label, score, repeat }: RunOptions): void {
+  const given = problems.some((problem) => problem.given);
+  if (given && repeat > 1) throw new UsageError('--repeat: there is one response to each question');
+  if (
+    label === 'rollouts' &&
+    (!(settings.check in RULES) || problems.some(({ row }) => row?.answers.length === 0))
+  )
+    throw new UsageError('--label: rollouts need answers to all questions, and a rule that checks them');
+  const isLabelled = problems.some((problem) => problem.given && problem.given.firstWrong !== null);
+  if (score !== 'all' && !label && !isLabelled)
+    throw new UsageError(
+      '--score: must be all, as no row says which step is wrong (first_wrong) and --label is not set',
+    );
 }
 
 /** Problems of suites that make them. */

@@ -38,7 +38,7 @@ Your own questions (--questions):
   rows have a question (or messages) and an answer; beside these an id, a group, a context, choices
   rows with a response, and right, steps or first_wrong, are not answered: their responses are scored
   answers are right if they are a choice, have the number, or contain the answer, as the columns suggest; --check says it
-  a command gets {"id", "question", "answers", "response"} as its input and prints right, wrong, or {"right": true}
+  a command gets {"id", "question", "answers", "choices", "context", "response"} as its input and prints right, wrong, or {"right": true}
   a task is a YAML file with questions: FILE and, as needed, name, check, prompt and columns
   --limit draws a sample by --seed; --per-subset 50 stops at 50 wrong answers of each group
 
@@ -90,7 +90,7 @@ async function work(options: RunOptions, prepared: Prepared, { interrupt, atEnd 
   const { records, refresh } = shard ? await openShard(out, shard) : await openWhole(out);
   const judge = openJudge(options, records.judge);
   const run = runOf(prepared, settings, options, { records, refresh, judge: judge?.judge ?? null, signal });
-  await begin(await planRun(run, stages, { folder, few: FEW }), options, signal);
+  await begin(await planRun(run, stages, { folder: out, few: FEW }), options, signal);
   await runStages(run, stages);
   signal.throwIfAborted();
   if (judge) note(`${judge.usage()}\n`);

@@ -156,9 +156,9 @@ function isGrown(folder: string, settings: RunSettings, problems: readonly Bench
   if (!isRun(folder) || !existsSync(join(folder, PROBLEMS))) return false;
   const there = readSettings(folder);
   const { limit, problems: digest } = settings;
-  if (existsSync(join(folder, SHARDS)) || settings.shard.of > 1 || there.problems === digest) return false;
-  const same = (all: RunSettings) =>
-    JSON.parse(JSON.stringify({ ...all, limit, problems: digest, judge: null }));
+  if (existsSync(join(folder, SHARDS)) || settings.shard.of > 1) return false;
+  if (there.problems === digest && there.limit === limit) return false;
+  const same = (all: RunSettings) => JSON.parse(JSON.stringify({ ...all, limit, problems: digest }));
   if (differingSetting(same(settings), same(there)) !== null) return false;
   const lines = new Set(problems.map(toLine));
   return readFileSync(join(folder, PROBLEMS), 'utf8')

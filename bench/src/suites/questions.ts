@@ -13,11 +13,21 @@ export const readQuestions = (): z.output<typeof questionSchema> =>
     JSON.parse(readFileSync(new URL('../../assets/questions.json', import.meta.url), 'utf8')),
   );
 
+/** Scripts that do not part words. */
+const UNPARTED =
+  '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
+const BEGINS_UNPARTED = new RegExp(`^[${UNPARTED}]`, 'u');
+const ENDS_UNPARTED = new RegExp(`[${UNPARTED}]$`, 'u');
+
 /** Whether a text contains one of the answers, as whole words or numbers, in whatever case. */
 export const containsAnswer = (text: string, answers: readonly string[]): boolean =>
   answers.some((answer) => {
     const literal = answer.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    return new RegExp(String.raw`(?<![\p{L}\p{N}]|\d[.,])${literal}(?![\p{L}\p{N}]|[.,]\d)`, 'iu').test(text);
+    const before = BEGINS_UNPARTED.test(answer) ? '' : String.raw`(?<![\p{L}\p{N}]|\d[.,])`;
+    // 5 is not in -5, but in 2-5.
+    const sign = /^\d/.test(answer) ? String.raw`(?<!(?<![\p{L}\p{N}])[-−])` : '';
+    const after = ENDS_UNPARTED.test(answer) ? '' : String.raw`(?![\p{L}\p{N}]|[.,]\d)`;
+    return new RegExp(`${before}${sign}${literal}${after}`, 'iu').test(text);
   });
 
 const SEPARATOR = ' | ';

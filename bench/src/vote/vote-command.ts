@@ -5,6 +5,7 @@ import { parseShares } from '../escalate/shares.js';
 import { waysTable } from '../escalate/ways-table.js';
 import { percent, table } from '../markdown-table.js';
 import type { ScoreRecord } from '../records/records.js';
+import { isTruncated } from '../records/selection.js';
 import { textOf } from '../run/run-context.js';
 import { peekRecords, readRun, readScores, sampleKey } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
@@ -65,7 +66,7 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
   const caseOf = (score: ScoreRecord): VoteCase | null => {
     const { id } = score;
     const [problem, response, check] = [byId.get(id), records.responses.get(id), records.checks.get(id)];
-    if (!problem || !response || !check) return null;
+    if (!problem || !response || !check || isTruncated(response)) return null;
     const first = {
       said: finalAnswer(textOf(response)),
       right: check.correct,
@@ -76,8 +77,11 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
       if (!sample) return null;
       const { text, tokens, finish } = sample;
       const checked = suite.check(problem, text);
-      if (!checked) throw new UsageError(`${folder}: only a judge can check answers of ${settings.suite}`);
-      return { said: finish === 'length' ? null : finalAnswer(text), right: checked.correct, tokens };
+      if (!checked)
+        throw new UsageError(`${folder}: no rule checks the further answers, only a judge or a program`);
+      return finish === 'length'
+        ? { said: null, right: false, tokens }
+        : { said: finalAnswer(text), right: checked.correct, tokens };
     }).filter((answer) => answer !== null);
     if (further.length === 0 || further.length < settings.samples) return null;
     const length = problem.question.length;

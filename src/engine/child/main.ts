@@ -9,10 +9,11 @@ import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
 import { runtimeOf } from './sequence-run.js';
 
 /**
- * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal, and a service
- * manager's SIGTERM, reach the whole process group, and the parent is the one that decides what they mean.
+ * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal, its end, and a
+ * service manager's SIGTERM reach the whole process group, and the parent is the one that decides what they mean.
  */
 process.on('SIGINT', () => {});
+process.on('SIGHUP', () => {});
 process.on('SIGTERM', () => {});
 process.on('disconnect', () => process.exit(0));
 process.once('message', (message: OpenMessage) => void open(message));

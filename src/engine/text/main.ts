@@ -10,6 +10,7 @@ import { encodeTask, type TextTask } from './task.js';
 setFlagsFromString('--max-old-space-size=2048');
 
 process.on('SIGINT', () => {});
+process.on('SIGHUP', () => {});
 process.on('SIGTERM', () => {});
 process.on('disconnect', () => process.exit(0));
 process.once('message', (message: TextModel) => void open(message));

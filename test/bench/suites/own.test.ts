@@ -36,10 +36,24 @@ describe('a file of questions', () => {
     expect(problems[0]).toMatchObject({ question: 'One, or two?', reference: '2' });
   });
 
+  it('has choices with labels of their own, as ARC', async () => {
+    const choices = { text: ['red', 'blue'], label: ['1', '2'] };
+    const { problems } = await read('a.jsonl', lines({ question: 'x', choices, answer: '1' }));
+    expect(problems[0]!.row).toMatchObject({ answers: ['A'], choices: ['red', 'blue'] });
+  });
+
+  it('is split at | in cells alone', async () => {
+    const { problems } = await read('a.jsonl', lines({ question: 'x', answer: ['P(A|B)'] }));
+    expect(problems[0]!.row!.answers).toEqual(['P(A|B)']);
+    const { problems: cells } = await read('a.csv', 'question,answer\nx,^a|b$\n', { check: 'regex' });
+    expect(cells[0]!.row!.answers).toEqual(['^a|b$']);
+  });
+
   it.each([
     ['numbers are compared as numbers', [QUESTION], 'number'],
     ['choices by their letter', [{ ...QUESTION, choices: ['3', '4'] }], 'choice'],
     ['words are looked for', [QUESTION, { ...QUESTION, answer: 'four' }], 'contains'],
+    ['fractions, too', [QUESTION, { ...QUESTION, answer: '1/2' }], 'contains'],
   ])('of which %s', async (_, rows, check) => {
     expect((await read('a.jsonl', lines(...rows))).settings.check).toBe(check);
   });
@@ -110,14 +124,33 @@ describe('a file of questions', () => {
       lines({ messages: [{ role: 'assistant', content: 'x' }], answer: 'y' }),
       /messages: must end with/,
     ],
-    ['a.jsonl', lines({ ...QUESTION, choices: 'only' }), /:1: choices: Too small/],
+    ['a.jsonl', lines({ ...QUESTION, choices: 'only' }), /:1: choices\.text: Too small/],
+    ['a.csv', 'question,answer\nx,Paris |\n', /:2: answer\.1: has an empty part/],
+    [
+      'a.jsonl',
+      lines({ question: 'x', answer: '2', choices: ['1', '2', '3'] }),
+      /"2" may be B or C, by text, letter or place/,
+    ],
+    ['a.csv', 'question,answer,response\nx,y,\n', /:2: response: is empty/],
+    ['a.jsonl', lines({ ...QUESTION, steps: ['x'], first_wrong: true }), /:1: first_wrong: /],
     ['a.txt', 'x', /must end in one of \.csv, \.tsv/],
   ])('%s: %j is refused', async (name, text, message) => {
     await expect(read(name, text)).rejects.toThrow(message);
   });
 
   it.each([
+    ['check: "command:rm"', /check: must be exact, .* or judge; only --check takes command:PROGRAM/],
+    ['name: gsm8k', /name: is that of a suite/],
+    ['chck: exact', /Unrecognized key/],
+    ['check: [', /task\.yaml: /],
+  ])('whose task says %s is refused', (line, message) => {
+    writeFileSync(folder.path('task.yaml'), `questions: a.csv\n${line}\n`);
+    expect(() => openTask(folder.path('task.yaml'), {})).toThrow(message);
+  });
+
+  it.each([
     ['number', 'five', /"five" is not a number/],
+    ['exact', '**', /"\*\*" has nothing to compare/],
     ['regex', '(', /answer: Invalid regular expression/],
   ])('whose answers do not fit %s is refused', async (check, answer, message) => {
     await expect(read('a.jsonl', lines({ question: 'x', answer }), { check })).rejects.toThrow(message);
@@ -164,7 +197,12 @@ describe('an answer', () => {
     ['exact', 'Paris.', ['paris'], true],
     ['exact', 'Let me think.\nThe answer is **Paris**.', ['Paris'], true],
     ['exact', 'It is not Paris', ['Paris'], false],
+    ['exact', 'The answer is Paris.\nI hope this helps.', ['Paris'], true],
+    ['exact', '5', ['5!'], false],
     ['exact', '-5', ['5'], false],
+    ['contains', 'It is -5.', ['5'], false],
+    ['contains', 'Between 2-5.', ['5'], true],
+    ['contains', '北京是首都', ['北京'], true],
     ['exact', 'C++', ['C'], false],
     ['number', 'So it is 1,000.0 in all.', ['1000'], true],
     ['number', 'So it is 1001.', ['1000'], false],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keyHash, sha256 } from '#gateway/access/keys.js';
+import { keyHash, keyHashes, sha256 } from '#gateway/access/keys.js';
 import { configSchema } from '#gateway/config/config.js';
 
 const key = 'a key of 16 characters';
@@ -19,4 +19,14 @@ describe('the variable of a key', () => {
       );
     },
   );
+});
+
+it('does not belong to two names, whose policies may differ', () => {
+  const keys = [
+    { name: 'web', env: 'WEB', metrics: false },
+    { name: 'app', env: 'APP', metrics: false },
+  ];
+  const key = 'a-key-of-enough-characters';
+  expect(() => keyHashes(keys, { WEB: key, APP: key })).toThrow('access.keys: app: has the same key as web');
+  expect(keyHashes(keys, { WEB: key, APP: `${key}-2` })).toHaveLength(2);
 });

@@ -50,6 +50,13 @@ describe('a configuration that is read again', () => {
     expect(reload(after, before)).toEqual({ config: configSchema.parse(before), restart: [] });
   });
 
+  it('opens no gateway that has keys', () => {
+    const keyed: ConfigInput = { models: { a: { checkpoint: 'x' } }, access: { keys: [key] } };
+    const open: ConfigInput = { models: { a: { checkpoint: 'x' } } };
+    expect(() => reload(keyed, open)).toThrow('access.keys: are missing');
+    expect(() => reload(open, keyed)).not.toThrow();
+  });
+
   it('leaves the policy of a model that it does not have', () => {
     const before: ConfigInput = { models: { a: { checkpoint: 'x', guard: { locked: ['rate'] } } } };
     const { config, restart } = reload(before, { models: { b: { checkpoint: 'x' } } });

@@ -48,7 +48,7 @@ async function plan(given: PlanOptions): Promise<void> {
     const run = runOf(prepared, settings, options, { records, refresh: async () => {}, judge: null, signal });
     if (given.requests !== undefined)
       writeWhole(given.requests, plannedRequests(run).map(requestLine).join(''));
-    const planned = await planRun(run, options.stages, { folder });
+    const planned = await planRun(run, options.stages, { folder: out });
     say(`${options.json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
   });
 }

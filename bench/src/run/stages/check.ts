@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { CheckRecord } from '../../records/records.js';
@@ -13,7 +14,12 @@ export async function checkResponses(run: Run): Promise<void> {
     return response && !isLeftOut(response);
   });
   const missing = whole.filter(({ id }) => !records.checks.has(id));
-  const options = { done: whole.length - missing.length, signal };
+  const options = {
+    done: whole.length - missing.length,
+    signal,
+    // Programs take processors of their own.
+    ...(run.suite.checkBy && { concurrency: availableParallelism() }),
+  };
   await each(
     'check',
     missing,

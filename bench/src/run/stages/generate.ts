@@ -52,7 +52,10 @@ async function response(run: Run, problem: BenchProblem): Promise<ResponseRecord
   const start = performance.now();
   const written = await write(run, problem, { temperature, sample: 0, maxTokens });
   const seconds = (performance.now() - start) / 1000;
-  const isWrong = written.finish === 'length' && cutOff === 'wrong';
+  const { promptTokens, tokenIds, finish } = written;
+  // A question that leaves no room was not asked.
+  const fits = tokenIds.length > 0 && promptTokens + tokenIds.length <= run.engine.contextLength;
+  const isWrong = finish === 'length' && fits && cutOff === 'wrong';
   return { id, subset, ...written, ...(isWrong && { cutOffWrong: true }), seconds };
 }
 

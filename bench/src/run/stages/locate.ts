@@ -10,7 +10,7 @@ import { type Run, stepsOf, textOf } from '../run-context.js';
 /**
  * The first wrong step of each wrong response, as many as each subset needs: no more is asked of a
  * judge, or drawn. Where none is found, others are looked at the next time.
- * Where a program tells, of right responses too: a right answer can follow a wrong step.
+ * Where a program or a label tells, of right responses too: a right answer can follow a wrong step.
  */
 export async function locateSteps(run: Run): Promise<void> {
   const { problems, isMine, records, rule, streams, completer, signal } = run;
@@ -24,13 +24,14 @@ export async function locateSteps(run: Run): Promise<void> {
     async (problem) => void records.located.add(await locate(run, problem)),
     options,
   );
-  if (labelledBy(run.suite, run.settings) !== 'program') return;
+  const by = labelledBy(run.suite, run.settings);
+  if (by !== 'program' && by !== 'labels') return;
   for (const problem of problems.filter(isMine)) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
     if (!response || !check?.correct || isLeftOut(response) || records.located.has(id)) continue;
     const span = run.suite.locate(problem, textOf(response));
-    if (span) records.located.add({ id, span: [...span], by: 'program' });
+    if (span) records.located.add({ id, span: [...span], by });
   }
 }
 

@@ -13,18 +13,24 @@ export const optionsOf = (choices: readonly string[]): BbhOption[] =>
   choices.map((text, i) => ({ letter: String.fromCharCode(65 + i), text }));
 
 /** Case, spaces and what surrounds an answer do not count. */
-const plain = (text: string): string =>
+export const plain = (text: string): string =>
   text
     .normalize('NFKC')
     .toLowerCase()
     .replace(/\s+/g, ' ')
-    .replace(/^[\s"'“”‘’*_`]+|[\s"'“”‘’*_`.!?]+$/g, '');
+    .replace(/^[\s"'“”‘’*_`]+|[\s"'“”‘’*_`.]+$/g, '');
 
 /** What a response says in the end: its box, or what follows its last "answer is" or "Answer:", or its last line. */
 function saidLast(response: string): string {
   const marked = [...response.matchAll(/\banswer\b(?:\s+is\b\s*:?|\s*:)/gi)].at(-1);
   const line = response.trim().split('\n').at(-1) ?? '';
-  return lastBoxed(response) ?? (marked ? response.slice(marked.index + marked[0].length) : line);
+  const stated =
+    marked &&
+    response
+      .slice(marked.index + marked[0].length)
+      .trimStart()
+      .split('\n')[0];
+  return lastBoxed(response) ?? stated ?? line;
 }
 
 /** Whether a response is right, by each of the rules. */

@@ -11,7 +11,7 @@ const LONGEST = 100_000;
 const verdictSchema = z.object({ right: z.boolean(), extracted: z.string().nullable().default(null) });
 
 /**
- * Asks a program whether a response is right: it gets `{"id", "question", "answers", "response"}` as its input, and prints
+ * Asks a program whether a response is right: it gets `{"id", "question", "answers", "response"}`, and what else the row has, as its input, and prints
  * `right`, `wrong`, or `{"right": boolean, "extracted": string}`.
  * @param command line of the shell
  * @throws UsageError where it fails, takes longer than a minute, or prints something else
@@ -22,7 +22,8 @@ export async function checkByCommand(
   response: string,
   signal: AbortSignal,
 ): Promise<Checked> {
-  const input = JSON.stringify({ id, question, answers: row?.answers ?? [], response });
+  const { answers = [], choices = null, context = null } = row ?? {};
+  const input = JSON.stringify({ id, question, answers, choices, context, response });
   const said = (await run(command, input, signal, id)).trim();
   if (said === 'right' || said === 'wrong')
     return { extracted: null, correct: said === 'right', by: 'program' };
@@ -32,8 +33,21 @@ export async function checkByCommand(
 
 function run(command: string, input: string, signal: AbortSignal, id: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, { shell: true, signal, timeout: TIMEOUT_MS });
-    let [output, errors] = ['', ''];
+    // A group of its own: what the shell has started ends with it.
+    const child = spawn(command, { shell: true, detached: true });
+    let [output, errors, late] = ['', '', false];
+    const kill = (): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        child.kill('SIGKILL'); // it is over, or the system has no groups
+      }
+    };
+    const timer = setTimeout(() => {
+      late = true;
+      kill();
+    }, TIMEOUT_MS);
+    signal.addEventListener('abort', kill);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       if (output.length < LONGEST) output += text;
     });
@@ -42,8 +56,15 @@ function run(command: string, input: string, signal: AbortSignal, id: string): P
     });
     child.on('error', reject);
     child.on('close', (code, killed) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', kill);
+      if (signal.aborted) return reject(signal.reason);
       if (code === 0) return resolve(output);
-      const how = killed ? `was ended by ${killed}` : `ended with ${code}`;
+      const how = late
+        ? 'took longer than a minute'
+        : killed
+          ? `was ended by ${killed}`
+          : `ended with ${code}`;
       const why = errors.trim().split('\n').at(-1);
       reject(new UsageError(`--check: ${command} ${how} about ${id}${why ? `: ${why}` : ''}`));
     });

@@ -5,7 +5,7 @@ import { parseNumber } from '../../answers/number.js';
 import { GIVEN_SEPARATOR } from '../../steps/response-steps.js';
 import { refuseRepeated } from '../data-files.js';
 import type { BenchProblem, GivenResponse } from '../suite.js';
-import { optionsOf } from './answer-checks.js';
+import { optionsOf, plain } from './answer-checks.js';
 import type { Row } from './rows.js';
 import { COLUMNS, type Column, type Task, type TaskSettings } from './task.js';
 
@@ -38,17 +38,21 @@ const trueOrFalse = z.preprocess(
     .transform((value) => [true, 1, '1', '1.0', 'true', 'yes', 'right'].some((yes) => yes === value)),
 );
 
-/** A list, several values in a cell with | between, or `{"text": [...]}`, as ARC has them. */
+/** A list, several values in a cell with | between, or `{"text": [...], "label": [...]}`, as ARC has them. */
 const choicesSchema = z.preprocess(
-  (value) =>
-    typeof value === 'string'
-      ? value.split(BETWEEN).map((one) => one.trim())
-      : isRecord(value)
-        ? value.text
-        : value,
-  z.array(textSchema).min(2).max(MOST_CHOICES),
+  (value) => {
+    if (typeof value === 'string') return { text: split(value) };
+    return isRecord(value) ? value : { text: value };
+  },
+  z
+    .object({
+      text: z.array(textSchema).min(2).max(MOST_CHOICES),
+      label: z.array(textSchema).exactOptional(),
+    })
+    .refine(({ text, label }) => !label || label.length === text.length, 'has not a label for each text'),
 );
-const answersSchema = z.union([textSchema.transform((text) => [text]), z.array(textSchema).min(1)]);
+const partSchema = textSchema.transform((text) => text.trim()).pipe(z.string().min(1, 'has an empty part'));
+const answersSchema = z.union([partSchema.transform((text) => [text]), z.array(partSchema).min(1)]);
 /** In a table JSON, as it is in JSON Lines. */
 const inJson = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value, context) => {
@@ -72,7 +76,16 @@ const SCHEMAS = {
   response: z.string().min(1),
   steps: inJson(z.array(z.string().min(1)).min(1)),
   right: trueOrFalse,
-  first_wrong: z.coerce.number().int().min(-1),
+  first_wrong: z
+    .union([
+      z.number(),
+      z
+        .string()
+        .trim()
+        .regex(/^-?\d+$/, 'must be a whole number')
+        .transform(Number),
+    ])
+    .pipe(z.int().min(-1)),
 } satisfies Record<Column, z.ZodType>;
 type Values = { readonly [C in Column]?: z.output<(typeof SCHEMAS)[C]> };
 
@@ -93,7 +106,7 @@ export function questionsOf(rows: readonly Row[], task: Task): Questions {
   const faults: string[] = [];
   const read = rows.flatMap((row) => {
     try {
-      return [{ row, values: valuesOf(row, names) }];
+      return [{ row, values: valuesOf(row, names, task.check !== 'regex') }];
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       faults.push(`${row.place}: ${error.message}`);
@@ -116,6 +129,8 @@ export function questionsOf(rows: readonly Row[], task: Task): Questions {
 }
 
 class RowError extends Error {}
+
+const split = (cell: string): string[] => cell.split(BETWEEN).map((part) => part.trim());
 
 function faulty(faults: readonly string[], rows: number): UsageError {
   const shown = faults.slice(0, NAMED).map(visibleLine);
@@ -164,17 +179,22 @@ function at(values: Row['values'], name: string): unknown {
     );
 }
 
-function valuesOf({ values }: Row, names: ReadonlyMap<Column, string>): Values {
+/** @param splits whether a cell may hold several answers; in a regular expression | means something else */
+function valuesOf({ values, isTable }: Row, names: ReadonlyMap<Column, string>, splits: boolean): Values {
   const found: Record<string, unknown> = {};
   for (const [column, name] of names) {
     const value = at(values, name);
     // An empty cell, and `null`, say nothing.
     if (value === undefined || value === null || (typeof value === 'string' && value.trim() === '')) continue;
-    const { success, data, error } = SCHEMAS[column].safeParse(value);
+    const several = column === 'answer' && isTable && splits && typeof value === 'string';
+    const { success, data, error } = SCHEMAS[column].safeParse(several ? split(value) : value);
     const [issue] = error?.issues ?? [];
     if (!success) throw new RowError(`${[name, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`);
     found[column] = data;
   }
+  // Without it, the model would answer in place of the one that was to be judged.
+  if ((names.has('response') || names.has('steps')) && !('response' in found || 'steps' in found))
+    throw new RowError(`${names.get('response') ?? names.get('steps')}: is empty`);
   return found;
 }
 
@@ -182,10 +202,11 @@ function valuesOf({ values }: Row, names: ReadonlyMap<Column, string>): Values {
 function suggested(rows: readonly Values[]): TaskSettings['check'] {
   if (rows.some(({ choices }) => choices)) return 'choice';
   const answers = rows.flatMap(({ answer }) => answer ?? []);
-  return answers.length > 0 && answers.every((answer) => parseNumber(answer) !== null)
-    ? 'number'
-    : 'contains';
+  return answers.length > 0 && answers.every(isNumber) ? 'number' : 'contains';
 }
+
+/** A number as it is found in responses: fractions are read as two. */
+const isNumber = (text: string): boolean => !/[/\\]/.test(text) && parseNumber(text) !== null;
 
 function problemOf(values: Values, check: TaskSettings['check'], ownId: string): BenchProblem {
   const { id = ownId, group = 'questions', messages, context = null, choices = null } = values;
@@ -201,7 +222,7 @@ function problemOf(values: Values, check: TaskSettings['check'], ownId: string):
   if (answers.length === 0 && right === null) throw new RowError('answer: is missing');
   const row = {
     answers: answersOf(answers, choices, check),
-    choices,
+    choices: choices?.text ?? null,
     context,
     messages: messages ?? null,
     right,
@@ -212,17 +233,17 @@ function problemOf(values: Values, check: TaskSettings['check'], ownId: string):
 /** The right answers as the check reads them. @throws RowError for those that it cannot */
 function answersOf(
   answers: readonly string[],
-  choices: readonly string[] | null,
+  choices: Values['choices'] | null,
   check: TaskSettings['check'],
 ): string[] {
-  if (check === 'contains' || check === 'exact')
-    return answers.flatMap((answer) => answer.split(BETWEEN)).map((answer) => answer.trim());
-  if (check === 'number') {
-    const odd = answers.find((answer) => parseNumber(answer) === null);
-    if (odd !== undefined) throw new RowError(`answer: ${JSON.stringify(odd)} is not a number`);
-  }
+  const refused = (is: (answer: string) => boolean, what: string): void => {
+    const odd = answers.find(is);
+    if (odd !== undefined) throw new RowError(`answer: ${JSON.stringify(odd)} ${what}`);
+  };
+  if (check === 'number') refused((answer) => !isNumber(answer), 'is not a number');
+  if (check === 'exact') refused((answer) => plain(answer) === '', 'has nothing to compare');
   if (check === 'regex') for (const answer of answers) checkPattern(answer);
-  return check === 'choice' ? answers.map((answer) => letterOf(answer, choices)) : [...answers];
+  return check === 'choice' ? answers.map((answer) => letterOf(answer, choices ?? null)) : [...answers];
 }
 
 function checkPattern(pattern: string): void {
@@ -233,17 +254,25 @@ function checkPattern(pattern: string): void {
   }
 }
 
-/** `B`, `(B)`, the text of a choice, or its place from 0, as MMLU has it. */
-function letterOf(answer: string, choices: readonly string[] | null): string {
+/** The label of a choice if there are labels; else its text, `B` or `(B)`, or its place from 0, as MMLU has it. */
+function letterOf(answer: string, choices: Values['choices'] | null): string {
   if (!choices) throw new RowError('choices: are missing');
-  const options = optionsOf(choices);
-  const bare = answer.trim().replace(/^\((.)\)$/, '$1');
-  const found =
-    options.find(({ text }) => text === answer.trim()) ??
-    options.find(({ letter }) => letter === bare.toUpperCase()) ??
-    options.find((_, i) => String(i) === bare);
-  if (!found) throw new RowError(`answer: ${JSON.stringify(answer)} is none of the choices`);
-  return found.letter;
+  const options = optionsOf(choices.text);
+  if (choices.label) {
+    const labelled = options[choices.label.indexOf(answer)];
+    if (!labelled) throw new RowError(`answer: ${JSON.stringify(answer)} is none of the labels`);
+    return labelled.letter;
+  }
+  const bare = answer.replace(/^\((.)\)$/, '$1').toUpperCase();
+  const found = options.filter(
+    ({ letter, text }, place) => text === answer || letter === bare || String(place) === bare,
+  );
+  if (found.length > 1)
+    throw new RowError(
+      `answer: ${JSON.stringify(answer)} may be ${found.map(({ letter }) => letter).join(' or ')}, by text, letter or place`,
+    );
+  if (!found[0]) throw new RowError(`answer: ${JSON.stringify(answer)} is none of the choices`);
+  return found[0].letter;
 }
 
 function givenOf({ response, steps, first_wrong }: Values): GivenResponse | null {

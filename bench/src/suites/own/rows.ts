@@ -9,6 +9,8 @@ export interface Row {
   readonly values: Readonly<Record<string, unknown>>;
   /** File and line, or file and place in the list. */
   readonly place: string;
+  /** Whether its values are texts of cells, and not JSON. */
+  readonly isTable: boolean;
 }
 
 /** Bytes of the largest file that is read. */
@@ -26,6 +28,7 @@ const READERS: Readonly<Record<string, (text: string, file: string) => Row[]>> =
     parseJsonText(text, z.array(objectSchema), file).map((values, i) => ({
       values,
       place: `${file}: [${i}]`,
+      isTable: false,
     })),
 };
 export const FORMATS = Object.keys(READERS).join(', ');
@@ -65,7 +68,11 @@ function readTable(text: string, file: string, delimiter: string): Row[] {
       info: true,
       skip_empty_lines: true,
     }) as unknown as readonly { readonly record: Record<string, string>; readonly info: { lines: number } }[];
-    return records.map(({ record, info }) => ({ values: record, place: `${file}:${info.lines}` }));
+    return records.map(({ record, info }) => ({
+      values: record,
+      place: `${file}:${info.lines}`,
+      isTable: true,
+    }));
   } catch (error) {
     if (!isCsvError(error)) throw error;
     throw new UsageError(`--questions: ${file}: ${error.message}`, { cause: error });
@@ -85,7 +92,11 @@ function distinct(names: readonly string[], file: string): string[] {
 function readLines(text: string, file: string): Row[] {
   try {
     const lines = text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [i + 1]));
-    return parseJsonLines(text, objectSchema).map((values, i) => ({ values, place: `${file}:${lines[i]}` }));
+    return parseJsonLines(text, objectSchema).map((values, i) => ({
+      values,
+      place: `${file}:${lines[i]}`,
+      isTable: false,
+    }));
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(`--questions: ${file}: ${error.message}`) : error;
   }

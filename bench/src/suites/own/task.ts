@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
 import { reasonOf, UsageError } from 'flinch/internals';
-import { parseDocument } from 'yaml';
+import { parse } from 'yaml';
 import { z } from 'zod';
+import { SUITES } from '../suite.js';
 
 /** What a row has, and the name of its column unless another is given. */
 export const COLUMNS = [
@@ -60,8 +61,17 @@ export interface Task extends Omit<TaskSettings, 'check'> {
 
 const taskFileSchema = z.strictObject({
   questions: z.string().min(1),
-  name: z.string().min(1).optional(),
-  check: z.union([checkSchema, z.literal('judge')], { error: `must be ${HOW_CHECKED}, or judge` }).optional(),
+  name: z
+    .string()
+    .min(1)
+    .refine((name) => !SUITES.some((suite) => suite === name), 'is that of a suite')
+    .optional(),
+  // A file may come from anybody: it names no program to run.
+  check: z
+    .enum([...CHECKS, 'judge'], {
+      error: `must be ${CHECKS.join(', ')} or judge; only --check takes ${COMMAND}PROGRAM`,
+    })
+    .optional(),
   prompt: promptSchema.optional(),
   columns: columnsSchema.optional(),
 });
@@ -103,10 +113,13 @@ function readTask(file: string): z.output<typeof taskFileSchema> {
   } catch (cause) {
     throw new UsageError(`--questions: ${file}: cannot be read (${reasonOf(cause)})`, { cause });
   }
-  const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error) throw new UsageError(`--questions: ${file}: ${error.message}`);
-  const { success, data, error: fault } = taskFileSchema.safeParse(document.toJS() ?? {});
+  let json: unknown;
+  try {
+    json = parse(text) ?? {};
+  } catch (cause) {
+    throw new UsageError(`--questions: ${file}: ${reasonOf(cause)}`, { cause });
+  }
+  const { success, data, error: fault } = taskFileSchema.safeParse(json);
   if (success) return data;
   const [issue] = fault.issues;
   throw new UsageError(

@@ -111,6 +111,9 @@ async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
       return [ok('port', 'is free', place)];
     } catch (error) {
       if (await isAlive(host, port)) return [ok('port', 'flinch answers there already', place)];
+      // Its other ports answer other questions.
+      if (part !== 'listen' && (await isAlive(config.listen.host, config.listen.port)))
+        return [ok('port', 'is in use, as flinch runs already', place)];
       const free = await freePort(host, port + 1);
       const remedy = free === null ? `flinch serve ${flag} 0` : `flinch serve ${flag} ${free}`;
       const found = error instanceof Error ? (listenProblem(error) ?? error.message) : String(error);

@@ -64,9 +64,12 @@ function tableOf(findings: readonly Finding[]): string {
   }));
   const width = Math.max(...rows.map(({ name }) => name.length));
   const mark = Math.max(...rows.map(({ status }) => status.length));
+  const indent = ' '.repeat(mark + width + 4);
+  // An error of YAML shows the line it is in.
+  const shown = (found: string): string => found.split('\n').map(visibleLine).join(`\n${indent}`);
   const lines = rows.flatMap(({ status, name, found, remedy }) => [
-    `${COLOURS[status](status.padEnd(mark))}  ${name.padEnd(width)}  ${visibleLine(found)}`,
-    ...(remedy === null ? [] : [`${' '.repeat(mark + width + 4)}${chalk.bold(`→ ${visibleLine(remedy)}`)}`]),
+    `${COLOURS[status](status.padEnd(mark))}  ${name.padEnd(width)}  ${shown(found)}`,
+    ...(remedy === null ? [] : [`${indent}${chalk.bold(`→ ${visibleLine(remedy)}`)}`]),
   ]);
   return `${lines.join('\n')}\n`;
 }

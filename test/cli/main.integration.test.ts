@@ -22,7 +22,7 @@ describe('flinch', () => {
     [['serve', '--port', 'many'], 'Must be a whole number'],
     [['inspect'], "'model'"],
     [['data', 'lst'], "unknown command 'lst'"],
-    [['bench', 'run'], "required option '--suite <name>'"],
+    [['bench', 'run'], "required option '--out <folder>'"],
   ])('refuses %j, and exits with 2', async (args, message) => {
     const refused = { code: 2, stdout: '', stderr: expect.stringContaining(message) };
     expect(await flinch(args)).toMatchObject(refused);

@@ -1,4 +1,5 @@
 import type { ClaimGraphRecord, ClaimsRecord, LocatedRecord } from '../records/records.js';
+import { wholeQuestion } from '../suites/own/problems.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { buildClaimGraph } from './claim-graph.js';
 import { judgeClaims } from './claims.js';
@@ -28,9 +29,10 @@ export interface Judge {
 
 /** A model that is asked. @param accepted how alike its quotation of a step and the response must be */
 export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic', accepted: number): Judge {
-  const judged = ({ question, reference }: BenchProblem, response: string) => ({
-    question,
-    reference,
+  const judged = (problem: BenchProblem, response: string) => ({
+    question: wholeQuestion(problem),
+    // Of choices the letter, whatever the file has.
+    reference: problem.row?.choices ? problem.row.answers.join(' | ') : problem.reference,
     response,
   });
   return {

@@ -82,7 +82,7 @@ export function judgeAt(
     },
   );
   return {
-    judge: endpointJudge(endpoint, suite === 'bbh' ? 'logic' : 'math', accepted),
+    judge: endpointJudge(endpoint, suite === 'bbh' || suite === 'own' ? 'logic' : 'math', accepted),
     usage: () => {
       const { requests, cached, promptTokens, completionTokens, unreadable } = endpoint.usage;
       return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} cached, ${unreadable} unreadable`;

@@ -64,7 +64,8 @@ const LABELS = ['AUROC', 'AP', 'PRR', 'PRR, half'];
 
 function answersTable(caption: string, rows: readonly AnswerRow[], folded: boolean): TableBlock {
   const known = METRICS.filter((metric) => rows.some((row) => row[metric] !== undefined));
-  const highest = known.map((metric) => best(rows.map((row) => row[metric]?.value)));
+  const scores = rows.filter(({ measure }) => !isControl(measure));
+  const highest = known.map((metric) => best(scores.map((row) => row[metric]?.value)));
   const line = (row: AnswerRow): Row => ({
     label: scoreLabel(row),
     cells: known.map((metric, i) => {

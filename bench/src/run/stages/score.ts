@@ -5,7 +5,7 @@ import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
 import type { ResponseRecord, ScoreRecord } from '../../records/records.js';
 import { scoredIn } from '../../records/selection.js';
-import type { BenchProblem, Suite } from '../../suites/suite.js';
+import type { BenchProblem } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
 import { type Run, stepMode, stepsOf, textOf } from '../run-context.js';
@@ -89,7 +89,7 @@ export function scorable(
   samples: readonly DrawnSample[],
 ): Scorable {
   const response = records.responses.get(problem.id)!;
-  const agreeing = agreement(suite, problem, {
+  const agreeing = agreement({ suite, settings }, problem, {
     text: textOf(response),
     extracted: records.checks.get(problem.id)?.extracted ?? null,
   });
@@ -106,19 +106,25 @@ export function scorable(
   };
 }
 
+/** Rules that find the answer in a response. */
+const FINDING = ['exact', 'number', 'choice'];
+
 /** Tells whether the final answer of another response is equivalent to this one's. */
 function agreement(
-  suite: Suite,
+  { suite, settings }: Pick<Run, 'suite' | 'settings'>,
   problem: BenchProblem,
   { text, extracted }: { readonly text: string; readonly extracted: string | null },
 ): (other: string) => boolean {
+  const asked = { ...problem, given: null, reference: extracted };
   if (suite.name === 'own') {
-    const said = finalAnswer(text);
-    return (other) => said !== null && finalAnswer(other) === said;
+    const found = FINDING.includes(settings.task?.check ?? '');
+    const saidBy = (response: string): string | null | undefined =>
+      found ? suite.check(asked, response)?.extracted : finalAnswer(response);
+    const said = saidBy(text);
+    return (other) => said != null && saidBy(other) === said;
   }
   // ProcessBench checks no other responses than those it has; its problems are mathematics.
   const checking = suite.name === 'processbench' ? suites.math : suite;
-  const asked = { ...problem, given: null, reference: extracted };
   return (other) => extracted !== null && (checking.check(asked, other)?.correct ?? false);
 }
 

@@ -243,7 +243,8 @@ function answersOf(
   if (check === 'number') refused((answer) => !isNumber(answer), 'is not a number');
   if (check === 'exact') refused((answer) => plain(answer) === '', 'has nothing to compare');
   if (check === 'regex') for (const answer of answers) checkPattern(answer);
-  return check === 'choice' ? answers.map((answer) => letterOf(answer, choices ?? null)) : [...answers];
+  const isChoice = check === 'choice' || (check === 'judge' && choices);
+  return isChoice ? answers.map((answer) => letterOf(answer, choices ?? null)) : [...answers];
 }
 
 function checkPattern(pattern: string): void {
@@ -290,22 +291,26 @@ function givenOf({ response, steps, first_wrong }: Values): GivenResponse | null
   return { generator: 'file', steps: [response], firstWrong: null, finalAnswerCorrect: true, whole: true };
 }
 
-/** Messages to the model, without a system message of the run. */
-export function messagesOf(
-  { question, row }: BenchProblem,
-  { prompt, check }: Pick<TaskSettings, 'prompt' | 'check'>,
-): ChatMessage[] {
-  const { messages, context, choices } = row!;
+/** The question with all that belongs to it: context before it, choices after it. */
+export function wholeQuestion({ question, row }: BenchProblem): string {
   const listed =
-    choices &&
-    optionsOf(choices)
+    row?.choices &&
+    optionsOf(row.choices)
       .map(({ letter, text }) => `(${letter}) ${text}`)
       .join('\n');
-  const asked = [context, question, listed].filter((part) => part).join('\n\n');
+  return [row?.context, question, listed].filter((part) => part).join('\n\n');
+}
+
+/** Messages to the model, without a system message of the run. */
+export function messagesOf(
+  problem: BenchProblem,
+  { prompt, check }: Pick<TaskSettings, 'prompt' | 'check'>,
+): ChatMessage[] {
+  const asked = wholeQuestion(problem);
   const content = prompt
     ? prompt.replaceAll('{question}', () => asked)
     : check === 'choice'
       ? `${asked}\n\nAnswer with the letter of the right choice.`
       : asked;
-  return [...(messages?.slice(0, -1) ?? []), { role: 'user', content }];
+  return [...(problem.row?.messages?.slice(0, -1) ?? []), { role: 'user', content }];
 }

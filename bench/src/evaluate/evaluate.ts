@@ -95,8 +95,11 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   await setImmediate();
 
   // Steps of right answers alone say nothing.
-  const isLabelled = !singleStep && cases.some(({ firstWrong }) => firstWrong !== null);
-  const stepped = isLabelled ? cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null) : [];
+  const isLabelled = cases.some(({ firstWrong }) => firstWrong !== null);
+  const stepped =
+    isLabelled && !singleStep
+      ? cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null)
+      : [];
   const ofSteps = stepDetectors(stepped, ranked, bootstrap);
   await setImmediate();
   const pooled = pooledTable(stepped, scopes, (mine) =>
@@ -125,10 +128,10 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
             ...pairedAreas('pooled', ofSteps, main, stepped.length),
           ],
     efficiency: efficiencyTable(records.times, measures, bootstrap),
-    ...(cases.some(({ correct, firstWrong }) => !correct && firstWrong === null) && !isLabelled && !singleStep
-      ? // They compare wrong steps with right ones, and would have right answers alone.
-        { curves: [], rivals: [], cases: [] }
-      : { curves: curveRows(cases, measures), rivals: rivalTable(cases, bootstrap), cases: studies }),
+    // They compare wrong steps with right ones: where none is known, right answers alone would be in them.
+    ...(isLabelled || cases.every(({ correct }) => correct)
+      ? { curves: curveRows(cases, measures), rivals: rivalTable(cases, bootstrap), cases: studies }
+      : { curves: [], rivals: [], cases: [] }),
   };
 }
 

@@ -19,10 +19,7 @@ export interface Reloaded {
  */
 export function reloaded(running: Config, changed: Config): Reloaded {
   if (running.access.keys.length > 0 && changed.access.keys.length === 0)
-    throw new ConfigError(
-      'access.keys',
-      'are missing; a gateway that has keys goes without after a restart only',
-    );
+    throw new ConfigError('access.keys', 'are missing; removing all keys takes a restart');
   const models = running.models && {
     models: Object.fromEntries(
       Object.entries(running.models).map(([name, model]) => {

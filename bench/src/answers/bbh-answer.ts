@@ -22,6 +22,12 @@ export const bbhOptions = (input: string): BbhOption[] =>
 /** "The answer is", "The final answer:", "Answer: ". */
 const MARKER = /\banswer\b(?:\s+is\b\s*:?|\s*:)/gi;
 
+/** What follows the last of these; `undefined` without one. */
+export function statedAnswer(response: string): string | undefined {
+  const marker = [...response.matchAll(MARKER)].at(-1);
+  return marker && response.slice(marker.index + marker[0].length);
+}
+
 /**
  * The answer of a response, written as the references are: what it puts in a box, or else says first after its last
  * "the answer is", or else says last.
@@ -34,8 +40,7 @@ export function extractBbhAnswer(
   options: readonly BbhOption[],
 ): string | null {
   const boxed = lastBoxed(response);
-  const marker = [...response.matchAll(MARKER)].at(-1);
-  const stated = marker && response.slice(marker.index + marker[0].length);
+  const stated = statedAnswer(response);
   const read = kind === 'option' ? (text: string) => readOption(text, options) : readWord[kind];
   for (const text of [boxed, stated]) {
     const found = text == null ? [] : read(text);

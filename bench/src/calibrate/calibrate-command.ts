@@ -27,6 +27,7 @@ import {
 } from 'flinch/internals';
 import type { RunSettings } from '../records/settings.js';
 import { peekRecords, readRun, readScores } from '../run/run-folder.js';
+import type { BenchProblem } from '../suites/suite.js';
 
 type ProbabilityMethod = (typeof PROBABILITY_METHODS)[number];
 
@@ -62,13 +63,13 @@ async function calibrate(
   folder: string,
   { output = join(folder, 'calibration.json'), json = false }: CalibrateOptions,
 ): Promise<void> {
-  const { settings } = await readRun(folder);
+  const { settings, problems } = await readRun(folder);
   const methods = PROBABILITY_METHODS.filter((method) => settings.measures.includes(method));
   if (methods.length === 0)
     throw new UsageError(
       `${folder}: has no scores of ${PROBABILITY_METHODS.join(', ')}, which a calibration is made of`,
     );
-  const answers = await answersOf(folder, methods);
+  const answers = await answersOf(folder, problems, methods);
   const collector = new ScoreCollector(methods);
   for (const { right, answer } of answers) collector.add(answer, right ? answer.steps.length : 0);
   const { counts } = collector;
@@ -93,10 +94,7 @@ async function calibrate(
     return;
   }
   if (choice) say(`${formatChoice(choice)} The method that judges is ${choice.chosen}.\n\n`);
-  else
-    remark(
-      `there are fewer than ${MIN_LABELLED} right or wrong answers: no method is chosen by them, and ${DEFAULT_GUARD.method} judges as ever`,
-    );
+  else remark(`there are fewer than ${MIN_LABELLED} right or wrong answers: so no method is chosen by them`);
   if (settings.measures.some((name) => name.startsWith('adversarial')))
     remark(
       'Adv. Pert. is not in it: flinch calibrate makes a calibration of what a guard scores on the running text',
@@ -113,8 +111,11 @@ interface CheckedAnswer {
 }
 
 /** Answers in the order of the problems, cut into steps as the guard does it. */
-async function answersOf(folder: string, methods: readonly ProbabilityMethod[]): Promise<CheckedAnswer[]> {
-  const { problems } = await readRun(folder);
+async function answersOf(
+  folder: string,
+  problems: readonly Pick<BenchProblem, 'id'>[],
+  methods: readonly ProbabilityMethod[],
+): Promise<CheckedAnswer[]> {
   const { responses, checks } = await peekRecords(folder);
   const found = new Map<string, CheckedAnswer>();
   for await (const { id, tokens } of readScores(folder)) {

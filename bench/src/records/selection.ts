@@ -112,7 +112,7 @@ export function select(problems: readonly BenchProblem[], known: Progressed, rul
       counts.right += 1;
       continue;
     }
-    // What was to come might have mended it.
+    // An unfinished answer has no first wrong step yet.
     if (response && isTruncated(response)) continue;
     if (perSubset !== null && counts.wrong + counts.pending >= perSubset) continue;
     const located = known.located.get(id);

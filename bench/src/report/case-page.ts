@@ -91,7 +91,7 @@ function renderToken(text: string, heat: TokenHeat | undefined): Html {
     .filter((name) => name !== '')
     .join(' ');
   const title = unscored ? 'not scored' : formatScore(heat.score ?? 0);
-  // Of a coloured space, a line break would leave a piece behind.
+  // A line break would leave a coloured space behind.
   const [, space = '', rest = ''] = /^([ \t]*)(.*)$/s.exec(text) ?? [];
   const [before, shown] = rest === '' ? ['', text] : [space, rest];
   return html`${before}<span class="${classes}" title="${title}">${shown}${heat?.rank ? html`<sup>${heat.rank}</sup>` : null}</span>`;

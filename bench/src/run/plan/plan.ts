@@ -83,7 +83,7 @@ export async function planRun(
     suite: run.settings.task?.name ?? suite.name,
     problems: problems.filter(isMine).length,
     model: engine.checkpoint.name,
-    // Without a measurement no model is loaded yet.
+    // Sessions, which know their device, open with the first measurement.
     device: isShort ? run.settings.device : formatDevices(engine),
     stages: planned,
     seconds: planned.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),

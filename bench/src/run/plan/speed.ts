@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readJsonFile } from 'flinch/internals';
 import { z } from 'zod';
+import { thisMachine } from '../../markdown-table.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { scoreMeasures } from '../../measures/score-measures.js';
 import { digestOf } from '../../records/settings.js';
@@ -86,7 +87,17 @@ async function ratesOf(
   { writes, scores, folder }: Measuring,
 ): Promise<Omit<Rates, 'key'>> {
   const { model, device, writer, measures, encoders, maxTokens } = run.settings;
-  const key = digestOf({ model, device, writer, measures, encoders, maxTokens, streams: run.streams });
+  const machine = thisMachine();
+  const key = digestOf({
+    machine,
+    model,
+    device,
+    writer,
+    measures,
+    encoders,
+    maxTokens,
+    streams: run.streams,
+  });
   const file = join(folder, RATES);
   const there = existsSync(file) ? readJsonFile(file, ratesSchema) : null;
   const known = there?.key === key ? there : null;

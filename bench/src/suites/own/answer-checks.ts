@@ -1,4 +1,4 @@
-import { type BbhOption, extractBbhAnswer } from '../../answers/bbh-answer.js';
+import { type BbhOption, extractBbhAnswer, statedAnswer } from '../../answers/bbh-answer.js';
 import { lastBoxed } from '../../answers/boxed.js';
 import { extractGsm8kAnswer, sameGsm8kAnswer } from '../../answers/gsm8k-answer.js';
 import { containsAnswer } from '../questions.js';
@@ -22,15 +22,8 @@ export const plain = (text: string): string =>
 
 /** What a response says in the end: its box, or what follows its last "answer is" or "Answer:", or its last line. */
 function saidLast(response: string): string {
-  const marked = [...response.matchAll(/\banswer\b(?:\s+is\b\s*:?|\s*:)/gi)].at(-1);
-  const line = response.trim().split('\n').at(-1) ?? '';
-  const stated =
-    marked &&
-    response
-      .slice(marked.index + marked[0].length)
-      .trimStart()
-      .split('\n')[0];
-  return lastBoxed(response) ?? stated ?? line;
+  const stated = statedAnswer(response)?.trimStart().split('\n')[0];
+  return lastBoxed(response) ?? stated ?? response.trim().split('\n').at(-1) ?? '';
 }
 
 /** Whether a response is right, by each of the rules. */

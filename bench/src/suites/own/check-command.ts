@@ -40,7 +40,7 @@ function run(command: string, input: string, signal: AbortSignal, id: string): P
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        child.kill('SIGKILL'); // it is over, or the system has no groups
+        child.kill('SIGKILL'); // it has ended, or the system has no process groups
       }
     };
     const timer = setTimeout(() => {

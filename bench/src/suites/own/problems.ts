@@ -13,7 +13,7 @@ import { COLUMNS, type Column, type Task, type TaskSettings } from './task.js';
 const NAMED = 5;
 /** Several values in one cell of a table. */
 const BETWEEN = '|';
-/** Letters from A to R are told from words. */
+/** The check reads the letters A to R. */
 const MOST_CHOICES = 18;
 /** Scope of tables with everything in them. */
 const ALL = 'all';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { say, UsageError } from 'flinch/internals';
-import { percent } from '../markdown-table.js';
+import { real, say, UsageError } from 'flinch/internals';
+import { percent, table } from '../markdown-table.js';
 import { isTruncated } from '../records/selection.js';
 import { peekRecords, type RunRecords, readRun, readScores } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
@@ -19,6 +19,7 @@ import { waysTable } from './ways-table.js';
 
 interface EscalateOptions {
   readonly shares: readonly number[];
+  readonly price?: number;
   readonly plot?: string;
   readonly json?: boolean;
 }
@@ -39,6 +40,11 @@ export function escalateCommand(): Command {
       parseShares,
       [0.1, 0.25, 0.5, 0.75],
     )
+    .option(
+      '--price <number>',
+      'what a token of the large model costs, in tokens of the small one; by default the ratio of their parameters',
+      real(0.001, 1e6),
+    )
     .option('--plot <file>', 'SVG of right answers against the share that is handed on')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -46,7 +52,8 @@ export function escalateCommand(): Command {
       `
 Questions count if the answers of both models were checked, which those that were cut off are not. Each score of the small
 model's answer hands on the questions with its highest values. Controls are as many questions at random, the longest answers,
-and the longest questions. Intervals are 95 %, of questions drawn again. No threshold is chosen by the checked answers, but
+and the longest questions. A second table has the cost in tokens times prices, and the simplest other way to spend as much:
+ask the large model at once about as many random questions as that pays for, and the small one about the others. Intervals are 95 %, of questions drawn again. No threshold is chosen by the checked answers, but
 the order of the rows is: by the mean gain over all shares. Name a score beforehand, or measure the first one on fresh
 questions.
 
@@ -57,13 +64,14 @@ Examples:
   $ flinch bench run --suite gsm8k --model ./small.gguf --stages generate,check,score --score all \\
       --measures nll,entropy,margin --out runs/small
   $ flinch bench run --suite gsm8k --model ./large.gguf --stages generate,check --out runs/large
-  $ flinch bench escalate runs/small runs/large --plot escalate.svg`,
+  $ flinch bench escalate runs/small runs/large --plot escalate.svg
+  $ flinch bench escalate runs/small runs/large --price 10`,
     )
     .action(escalate);
 }
 
 async function escalate(small: string, large: string, options: EscalateOptions): Promise<void> {
-  const { shares, plot, json } = options;
+  const { shares, price, plot, json } = options;
   const [ofSmall, ofLarge] = [await readRun(small), await readRun(large)];
   const { suite } = ofSmall.settings;
   if (ofLarge.settings.suite !== suite)
@@ -72,10 +80,30 @@ async function escalate(small: string, large: string, options: EscalateOptions):
   if (cases.length === 0)
     throw new UsageError(`${small}: no question is scored there and checked in both; score with --score all`);
   const parameters = { small: ofSmall.about.model.parameters, large: ofLarge.about.model.parameters };
-  const found = escalations(cases, { shares, parameters, ...ofSmall.settings.bootstrap });
+  const prices = { small: 1, large: price ?? parameters.large / parameters.small };
+  const found = escalations(cases, { shares, prices, ...ofSmall.settings.bootstrap });
   const models = { small: ofSmall.about.model.name, large: ofLarge.about.model.name };
   if (plot !== undefined) writeFileSync(plot, await escalationPlot(found));
-  say(`${json ? JSON.stringify({ suite, models, parameters, ...found }) : format(found, models)}\n`);
+  say(
+    `${json ? JSON.stringify({ suite, models, parameters, prices, ...found }) : format(found, models, prices.large)}\n`,
+  );
+}
+
+function costTable(ways: EscalationTable['ways']): string {
+  const columns = ways[0]?.points.flatMap(({ share }) => [
+    `cost at ${percent(share)}`,
+    'more than at once',
+    'better from',
+  ]);
+  const rows = ways.map(({ by, points }) => [
+    by,
+    ...points.flatMap(({ cost, overMixing, paysFrom }) => [
+      percent(cost),
+      formatEstimate(overMixing),
+      paysFrom === null ? 'never' : paysFrom.toFixed(1),
+    ]),
+  ]);
+  return table(['handed on by', ...(columns ?? [])], rows);
 }
 
 /** The questions of both runs that count. */
@@ -112,17 +140,17 @@ async function casesOf(small: string, large: string): Promise<EscalationCase[]> 
 function format(
   { questions, small, large, smallTokens, largeTokens, ways }: EscalationTable,
   models: { readonly small: string; readonly large: string },
+  price: number,
 ): string {
   const each = (tokens: number): string => (tokens / questions).toFixed(0);
-  const cost = ways[0]?.points.map(
-    ({ share, cost: of }) => `${percent(share)} handed on costs ${percent(of)}`,
-  );
   return [
     `${questions} questions, right answers: ${models.small} ${formatEstimate(small)}, ${models.large} ${formatEstimate(large)}`,
     `tokens of an answer: ${each(smallTokens)} and ${each(largeTokens)}`,
     '',
     waysTable('handed on by', ways),
     '',
-    `By ${ways[0]?.by}, in tokens times parameters: ${cost?.join(', ')} of what ${models.large} alone does.`,
+    `If a token of ${models.large} costs ${Number(price.toPrecision(3))} of ${models.small}: costs as shares of what ${models.large} alone does; right answers more than by asking it at once about random questions, at the same cost; and the price from which handing on is better than that:`,
+    '',
+    costTable(ways),
   ].join('\n');
 }

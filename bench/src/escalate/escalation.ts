@@ -53,8 +53,18 @@ export interface EscalationPoint {
   readonly overLength: Estimate;
   /** Share of the difference between both models that is made up; `null` where there is none. */
   readonly closed: number | null;
-  /** Tokens of both models times their parameters, as a share of what the large model alone takes. */
+  /** Tokens of both models times their prices, as a share of what the large model alone takes. */
   readonly cost: number;
+  /**
+   * How much more than at the same cost by the simplest other way: the large model is asked at once, about as many random
+   * questions as the cost allows, and the small one about the others.
+   */
+  readonly overMixing: Estimate;
+  /**
+   * Tokens of the small model that one of the large model must cost for both ways to be alike; the dearer it is, the better
+   * handing on is. `null` where it never is.
+   */
+  readonly paysFrom: number | null;
 }
 
 export interface Escalation {
@@ -76,8 +86,8 @@ export interface EscalationTable {
 
 export interface EscalationOptions extends BootstrapOptions {
   readonly shares: readonly number[];
-  /** Parameters of both models. */
-  readonly parameters: { readonly small: number; readonly large: number };
+  /** Prices of a token of both models. */
+  readonly prices: { readonly small: number; readonly large: number };
 }
 
 /** Shares over which the gains are averaged to order the ways. */
@@ -86,7 +96,7 @@ const EVEN = Array.from({ length: 19 }, (_, i) => (i + 1) / 20);
 /** All ways on the same questions, and the same resamples of them. @throws RangeError without a case */
 export function escalations(
   cases: readonly EscalationCase[],
-  { shares, parameters, ...options }: EscalationOptions,
+  { shares, prices, ...options }: EscalationOptions,
 ): EscalationTable {
   const [first] = cases;
   if (!first) throw new RangeError('there is no question that both models have answered');
@@ -94,6 +104,10 @@ export function escalations(
   const wrong = cases.map(({ small }) => !small.right);
   const right = (model: 'small' | 'large') => cases.map((each) => Number(each[model].right));
   const [small, large] = [right('small'), right('large')];
+  const none = cases.map(() => 0);
+  const tokens = (model: 'small' | 'large') => cases.map((each) => each[model].tokens);
+  const work = (model: 'small' | 'large') => tokens(model).map((each) => each * prices[model]);
+  const costs = { small: work('small'), large: work('large') };
   const ways = names.map((by) => {
     const scores = cases.map((each) => each.scores.get(by) ?? Number.NEGATIVE_INFINITY);
     return { by, tiers: tiersOf(scores), ranking: rank(scores, wrong) };
@@ -102,10 +116,15 @@ export function escalations(
     cases.length,
     (weights) => {
       const all = { small: weighted(small, weights), large: weighted(large, weights) };
+      const of = { small: weighted(costs.small, weights), large: weighted(costs.large, weights) };
       const random = shares.map((share) => (1 - share) * all.small + share * all.large);
       const found = ways.flatMap(({ tiers, ranking }) => [
         areas(ranking, weights).auroc,
         ...shares.map((share) => handedOn(tiers, share, weights, { small, large })),
+        ...shares.map((share) => {
+          const cost = of.small + handedOn(tiers, share, weights, { small: none, large: costs.large });
+          return mixed(all, of, cost);
+        }),
       ]);
       return [all.small, all.large, ...random, ...found];
     },
@@ -114,29 +133,37 @@ export function escalations(
   const [ofSmall, ofLarge, ...rest] = statistics as [Resampled, Resampled, ...Resampled[]];
   const random = rest.slice(0, shares.length);
   const found = ways.map(({ by, tiers }, i) => {
-    const [auroc, ...accuracies] = rest.slice(shares.length).slice(i * (1 + shares.length));
-    return { by, tiers, auroc: auroc!, accuracies: accuracies.slice(0, shares.length) };
+    const [auroc, ...points] = rest.slice(shares.length).slice(i * (1 + 2 * shares.length));
+    const accuracies = points.slice(0, shares.length);
+    return { by, tiers, auroc: auroc!, accuracies, mixing: points.slice(shares.length, 2 * shares.length) };
   });
   const byLength = found.find(({ by }) => by === ANSWER_LENGTH);
   const gap = ofLarge.value - ofSmall.value;
   const once = new Uint32Array(cases.length).fill(1);
-  const none = cases.map(() => 0);
-  const work = (model: 'small' | 'large') => cases.map((each) => each[model].tokens * parameters[model]);
-  const always = weighted(work('large'), once);
-  const each = found.map(({ by, tiers, auroc, accuracies }) => ({
+  const always = weighted(costs.large, once);
+  const each = found.map(({ by, tiers, auroc, accuracies, mixing }) => ({
     by,
     mean: meanGain(tiers, { small, large }),
     auroc: percentileInterval(auroc),
     points: accuracies.map((accuracy, j): EscalationPoint => {
       const share = shares[j]!;
-      const handed = handedOn(tiers, share, once, { small: none, large: work('large') });
+      const handed = handedOn(tiers, share, once, { small: none, large: costs.large });
+      const closed = gap === 0 ? null : (accuracy.value - ofSmall.value) / gap;
+      // Random questions make up the whole difference at most.
+      const made = Math.min(1, closed ?? 0);
+      const spared = made - handed / always;
       return {
         share,
         accuracy: percentileInterval(accuracy),
         gain: bootstrapDifference(accuracy, random[j]!).difference,
         overLength: bootstrapDifference(accuracy, byLength?.accuracies[j] ?? random[j]!).difference,
-        closed: gap === 0 ? null : (accuracy.value - ofSmall.value) / gap,
-        cost: (weighted(work('small'), once) + handed) / always,
+        closed,
+        cost: (weighted(costs.small, once) + handed) / always,
+        overMixing: bootstrapDifference(accuracy, mixing[j]!).difference,
+        paysFrom:
+          spared > 0
+            ? (made / spared) * (weighted(tokens('small'), once) / weighted(tokens('large'), once))
+            : null,
       };
     }),
   }));
@@ -149,6 +176,16 @@ export function escalations(
     largeTokens: total('large'),
     ways: each.toSorted((a, b) => b.mean - a.mean).map(({ mean: _, ...way }) => way),
   };
+}
+
+/** Right answers where a share of all questions, drawn at random, is asked of the large model alone, for a cost. */
+function mixed(
+  right: { readonly small: number; readonly large: number },
+  cost: { readonly small: number; readonly large: number },
+  spent: number,
+): number {
+  const share = cost.large <= cost.small ? 1 : Math.min(1, (spent - cost.small) / (cost.large - cost.small));
+  return right.small + share * (right.large - right.small);
 }
 
 /** Indices by score, the highest first; those with the same score together. */

@@ -128,7 +128,7 @@ export function votes(
         },
       };
     }),
-    some: escalations(some, { shares, parameters: { small: 1, large: 1 }, ...options }),
+    some: escalations(some, { shares, prices: { small: 1, large: 1 }, ...options }),
   };
 }
 

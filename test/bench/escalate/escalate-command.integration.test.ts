@@ -6,7 +6,12 @@ import { flinch, useFolder } from '../../support/cli.js';
 const folder = useFolder();
 const [small, large] = [folder.path('small'), folder.path('large')];
 
-const point = z.object({ share: z.number(), closed: z.number().nullable(), cost: z.number() });
+const point = z.object({
+  share: z.number(),
+  closed: z.number().nullable(),
+  cost: z.number(),
+  paysFrom: z.number().nullable(),
+});
 const report = z.object({
   suite: z.literal('tasks'),
   questions: z.number(),
@@ -62,12 +67,14 @@ describe('flinch bench escalate', () => {
     expect(stdout).toMatch(
       /handed on by +\| +AUROC \| at 30 % \| +more than random \| +than by length \| of the gap/,
     );
-    expect(stdout).toMatch(/30 % handed on costs \d+ % of what reasoner alone does/);
+    expect(stdout).toContain('If a token of reasoner costs 1 of reasoner');
+    expect(stdout).toMatch(/handed on by +\| cost at 30 % \| +more than at once \| better from/);
   });
 
   it.each([
     [['nowhere', large], 'nowhere: is not a run folder'],
     [[large, small], `${large}: no question is scored there and checked in both; score with --score all`],
+    [[small, large, '--price', '0'], 'Must be a number from 0.001 to 1000000'],
     [[small, large, '--shares', '50,100'], '"100" is not a percentage above 0 and below 100.'],
   ])('refuses %j', async (args, problem) => {
     const { code, stderr } = await flinch(['bench', 'escalate', ...args]);

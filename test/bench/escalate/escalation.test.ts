@@ -17,11 +17,11 @@ const cases = [
   ...Array.from({ length: 6 }, (_, i) => one(i, true, i < 5, i)),
   ...Array.from({ length: 4 }, (_, i) => one(6 + i, false, i < 3, 10 + i)),
 ];
-const parameters = { small: 1, large: 3 };
+const prices = { small: 1, large: 3 };
 
 describe('escalations', () => {
   it('hands on what has the highest scores, and compares it with as many at random', () => {
-    const table = escalations(cases, { shares: [0.4, 0.5], parameters, resamples: 200 });
+    const table = escalations(cases, { shares: [0.4, 0.5], prices, resamples: 200 });
     expect(table).toMatchObject({ questions: 10, smallTokens: 100, largeTokens: 300 });
     expect([table.small.value, table.large.value]).toEqual([0.6, 0.8]);
     const [sure] = table.ways;
@@ -34,26 +34,33 @@ describe('escalations', () => {
     expect(at40?.overLength.value).toBeCloseTo(at40?.gain.value ?? 0);
     expect(at40?.closed).toBeCloseTo(1.5);
     expect(at40?.cost).toBeCloseTo((100 * 1 + 4 * 30 * 3) / (300 * 3));
+    // For 460 of 900, the large model is asked at once about 45 % of the questions: 0.45 * 90 + 0.55 * 10 = 46.
+    expect(at40?.overMixing.value).toBeCloseTo(0.9 - (0.55 * 0.6 + 0.45 * 0.8));
+    // It makes up all of the difference for 0.4 of the large model's answers, which three of the small one's are worth.
+    expect(at40?.paysFrom).toBeCloseTo(1 / 3 / 0.6);
     // One more is handed on, of the right ones with the highest score, which the large model gets wrong.
     expect(at50?.accuracy.value).toBeCloseTo(0.8);
     expect(at40?.gain.interval?.[0]).toBeLessThan(at40?.gain.value ?? 0);
   });
 
   it('takes a part of the last question where the share is none of whole ones', () => {
-    const [sure] = escalations(cases, { shares: [0.05], parameters, resamples: 10 }).ways;
+    const [sure] = escalations(cases, { shares: [0.05], prices, resamples: 10 }).ways;
     // Half of the question with the highest score, which neither model gets right.
     expect(sure?.points[0]?.accuracy.value).toBeCloseTo(0.6);
   });
 
   it('gives a score that says nothing no advantage in telling answers apart', () => {
-    const { ways } = escalations(cases, { shares: [0.5], parameters, resamples: 50 });
+    const { ways } = escalations(cases, { shares: [0.5], prices, resamples: 50 });
     const useless = ways.find(({ by }) => by === 'useless');
     expect(useless?.auroc.value).toBe(0.5);
     expect(useless?.points[0]?.gain.value).toBeCloseTo(0);
+    // What the small model takes is spent for nothing, whatever the large one costs.
+    expect(useless?.points[0]?.overMixing.value).toBeLessThan(0);
+    expect(useless?.points[0]?.paysFrom).toBeNull();
   });
 
   it('refuses to compare nothing', () => {
-    expect(() => escalations([], { shares: [0.5], parameters })).toThrow('no question');
+    expect(() => escalations([], { shares: [0.5], prices })).toThrow('no question');
   });
 });
 

@@ -307,7 +307,7 @@ interface GenerationEscalatedEvent {
   verdict: Verdict;
 }
 
-/** With `action: "escalate"` by steps: another model was asked to write a flagged step. With `replaced`, `token.retracted` voids the step, and the tokens of the other one come as `inserted`. */
+/** With `action: "escalate"` by steps: another model was asked to write a flagged step, or all from there on. With `replaced`, `token.retracted` voids the step, and the tokens of the other one come as `inserted`. */
 interface StepEscalatedEvent {
   type: 'step.escalated';
   response_id: string;

@@ -352,7 +352,7 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'step.escalated': about(
-    'With `action: "escalate"` by steps: another model was asked to write a flagged step. With `replaced`, `token.retracted` voids the step, and the tokens of the other one come as `inserted`.',
+    'With `action: "escalate"` by steps: another model was asked to write a flagged step, or all from there on. With `replaced`, `token.retracted` voids the step, and the tokens of the other one come as `inserted`.',
     z.object({
       type: z.literal('step.escalated'),
       ...place,

@@ -70,6 +70,16 @@ const escalate = z
       .describe(
         'What it writes: the whole answer, if its verdict is flagged (`answer`), or each flagged step (`step`).',
       ),
+    return: z
+      .enum(['step', 'never'])
+      .optional()
+      .describe(
+        'With `on: step`: the first model goes on after each step of the other (`step`, the default), or the other one writes all from the first flagged step on (`never`).',
+      ),
+  })
+  .refine(({ on, return: returns }) => on === 'step' || returns === undefined, {
+    path: ['return'],
+    error: 'needs on: step',
   })
   .optional()
   .describe(

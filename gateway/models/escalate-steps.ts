@@ -1,4 +1,5 @@
-import { BehaviorSubject, filter, finalize, lastValueFrom, map, Observable, takeUntil } from 'rxjs';
+import { BehaviorSubject, filter, finalize, lastValueFrom, map, Observable, takeUntil, tap } from 'rxjs';
+import { EventReader } from '../../src/guard/event-reader.js';
 import type { StepOfOther } from '../../src/guard/policy.js';
 import { TokenSteps } from '../../src/steps/token-steps.js';
 import type { GuardEvent, Usage } from '../../src/stream/events.js';
@@ -10,8 +11,10 @@ interface EscalateStepsOptions {
   /** The model whose steps are flagged, and the one that writes them in its place. */
   readonly of: string;
   readonly to: string;
-  /** Prepares the rest of the answer by the other model, after a text. */
-  readonly prepare: (begun: string) => Promise<Prepared>;
+  /** Whether the first model goes on after each step of the other; else that one writes the rest. */
+  readonly returns: boolean;
+  /** Prepares the rest of the answer by the other model, after a text of so many tokens. */
+  readonly prepare: (begun: string, tokens: number) => Promise<Prepared>;
   /** Called with the error for which the other model does not write a step, or with `null` if it does. */
   readonly escalated: (error: unknown) => void;
 }
@@ -29,21 +32,27 @@ export class EscalatedSteps {
     this.#options = options;
   }
 
-  /** The step that the other model writes on a text. */
-  async write(begun: string): Promise<StepOfOther> {
-    const { to, prepare, escalated } = this.#options;
+  /** The step that the other model writes on a text, or all that it writes. */
+  async write(begun: string, kept: number): Promise<StepOfOther> {
+    const { to, returns, prepare, escalated } = this.#options;
     try {
-      const prepared = await prepare(begun);
+      const prepared = await prepare(begun, kept);
       this.#asked = true;
       const tokens = this.#promptTokens;
       const { promptTokens } = prepared;
       this.#promptTokens = tokens === null || promptTokens === null ? null : tokens + promptTokens;
-      const text = await lastValueFrom(
-        firstStep(prepared, () => {
-          this.#completionTokens += 1;
-        }).pipe(takeUntil(this.#over.pipe(filter(Boolean)))),
-        { defaultValue: '' },
-      );
+      const over = this.#over.pipe(filter(Boolean));
+      const counted = (): void => {
+        this.#completionTokens += 1;
+      };
+      if (!returns) {
+        const rest = await begunRest(prepared, counted, over);
+        if (!this.#over.value) escalated(null);
+        return { to, failed: null, text: '', ...(rest && { rest }) };
+      }
+      const text = await lastValueFrom(firstStep(prepared, counted).pipe(takeUntil(over)), {
+        defaultValue: '',
+      });
       if (!this.#over.value) escalated(null);
       // The next token brings its own space.
       return { to, failed: null, text: text.replace(/[^\S\n]+$/, '') };
@@ -71,6 +80,40 @@ export class EscalatedSteps {
           finalize(() => this.#over.next(true)),
         ),
     };
+  }
+}
+
+/**
+ * The events of a text, once its first token is there: until then it may fail. `null` for one without any.
+ * @param counted called for each token that is read
+ * @param over when nobody reads it any longer
+ */
+async function begunRest(
+  { start }: Prepared,
+  counted: () => void,
+  over: Observable<unknown>,
+): Promise<AsyncIterable<GuardEvent> | null> {
+  const gate = new FlowGate();
+  const events = start(gate).pipe(
+    tap((event) => {
+      if (isWritten(event)) counted();
+    }),
+    takeUntil(over),
+  );
+  const reader = new EventReader(events, gate);
+  for (let event = await reader.next(); event; event = await reader.next()) {
+    if (isWritten(event)) return readFrom(event, reader);
+  }
+  return null;
+}
+
+const isWritten = (event: GuardEvent): boolean => event.type === 'token.delta' && !event.part;
+
+async function* readFrom(first: GuardEvent, reader: EventReader<GuardEvent>): AsyncGenerator<GuardEvent> {
+  try {
+    for (let event: GuardEvent | null = first; event; event = await reader.next()) yield event;
+  } finally {
+    reader.close();
   }
 }
 

@@ -1,13 +1,13 @@
 import { ApiError } from '../errors/api-error.js';
-import type { Policies } from '../policy/policies.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import type { Escalation, Policies } from '../policy/policies.js';
+import { askedLength, type GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { escalated } from './escalate.js';
 import { EscalatedSteps } from './escalate-steps.js';
 import { type FlaggedOptions, unlessFlagged } from './flagged-answer.js';
 import type { KeptAnswers } from './kept-answers.js';
 import { saidBy } from './said-by.js';
-import type { Asker, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import type { AnswerBounds, Asker, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 import { voted } from './vote.js';
 
 /** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
@@ -70,7 +70,7 @@ export class Replacing {
       throw refusal('guard.act_on', `spike is not possible with ${action}, which acts on answers or steps`);
     if ((request.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
     const escalation = action === 'escalate' ? this.#escalates(model, asked.prompt) : null;
-    if (escalation?.on === 'step') return this.#escalateSteps(model, escalation.to, annotating, options);
+    if (escalation?.on === 'step') return this.#escalateSteps(model, escalation, annotating, options);
     const held = !asked.canRetract || guard.delivery === 'held';
     const first = { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } } as const;
     const apart = { ...options, asked: { ...asked, verbatim: false, kept: false } };
@@ -119,26 +119,31 @@ export class Replacing {
 
   async #escalateSteps(
     model: ServedModel,
-    to: string,
+    { to, return: returns }: Escalation,
     request: GenerationFields,
     options: GovernedOptions,
   ): Promise<Prepared> {
-    const { asked, from } = options;
+    const { asked, from, bounds } = options;
     const { guard } = request;
     const { listeners: _, ...apart } = options;
-    if (options.bounds?.refusesUnscored)
+    if (bounds?.refusesUnscored)
       throw refusal('guard.action', 'steps of another model are not judged, and a policy refuses such text');
     if (guard.lag === 'skip')
       throw refusal('guard.lag', 'skip is not possible with escalate, which waits for the scores');
     const steps = new EscalatedSteps({
       of: model.name,
       to,
+      returns: returns !== 'never',
       // What it writes is not judged: it comes in place of what was.
-      prepare: (begun) =>
+      prepare: (begun, tokens) =>
         this.#options.other(
-          { ...request, model: to, guard: { enabled: false }, top_logprobs: null, clamp: true },
+          {
+            ...lessTokens(request, tokens),
+            ...{ model: to, guard: { enabled: false }, top_logprobs: null, clamp: true },
+          },
           {
             ...apart,
+            ...(bounds && { bounds: lessAllowed(bounds, tokens) }),
             from: { ...from, step: true },
             asked: { begun, canRetract: true, ...(asked.prompt !== undefined && { prompt: asked.prompt }) },
           },
@@ -149,7 +154,11 @@ export class Replacing {
     if (!asked.canRetract) waiting.delivery = 'held';
     const own = await model.prepare(
       { ...request, guard: waiting },
-      { ...options, asked: { ...asked, verbatim: false }, writeStep: (text) => steps.write(text) },
+      {
+        ...options,
+        asked: { ...asked, verbatim: false },
+        writeStep: (text, tokens) => steps.write(text, tokens),
+      },
     );
     return steps.in(guarded(own, 'escalate'));
   }
@@ -179,6 +188,17 @@ export class Replacing {
     return (flagged, gate) => voted(flagged, vote, gate);
   }
 }
+
+/** The same request for the rest of an answer, so that all of it is no longer than was asked for. */
+function lessTokens(request: GenerationFields, tokens: number): GenerationFields {
+  const asked = askedLength(request);
+  return asked ? { ...request, [asked.field]: Math.max(1, asked.tokens - tokens) } : request;
+}
+
+const lessAllowed = ({ maxTokens, ...bounds }: AnswerBounds, tokens: number): AnswerBounds => ({
+  ...bounds,
+  ...(maxTokens !== undefined && { maxTokens: Math.max(1, maxTokens - tokens) }),
+});
 
 /** @throws ApiError where nothing is judged */
 function guarded(prepared: Prepared, action: string): Prepared {

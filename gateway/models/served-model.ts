@@ -3,7 +3,7 @@ import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
 import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
-import type { StepOfOther } from '../../src/guard/policy.js';
+import type { WriteStep } from '../../src/guard/policy.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
@@ -86,7 +86,7 @@ export interface Asker {
   readonly client?: string;
   /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
   readonly further?: boolean;
-  /** Whether only the first step is read: a part of another answer, which receivers are not told of. */
+  /** Whether it writes a part of another answer, which receivers are not told of. */
   readonly step?: boolean;
   /** Id of the response, for the metrics. */
   readonly responseId?: string;
@@ -118,7 +118,7 @@ export interface PrepareOptions {
   readonly bounds?: AnswerBounds;
   readonly listeners?: AnswerListeners;
   /** Has another model write a flagged step, on the text before it. */
-  readonly writeStep?: (text: string) => Promise<StepOfOther>;
+  readonly writeStep?: WriteStep;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */

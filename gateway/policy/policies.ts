@@ -20,6 +20,8 @@ export interface Escalation {
   readonly to: string;
   /** What it writes in place of: a flagged answer, or each flagged step. */
   readonly on: 'answer' | 'step';
+  /** After a step, whether the first model goes on; `step` by default. */
+  readonly return?: 'step' | 'never' | undefined;
 }
 
 export interface KeyWithPolicy {

@@ -26,7 +26,32 @@ export function openUpstreamModel(
   config: UpstreamModelConfig,
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
-  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, places, ...rest } = options;
+  const { logger = pino({ level: 'silent' }), scorer = null, places } = options;
+  const bound = logger.child({ model: name });
+  const model = new UpstreamModel(name, openFailover(name, config, { ...options, logger: bound }), {
+    places: places ?? ownPlaces(config.max_streams),
+    strict: config.strict,
+    passthrough: config.passthrough,
+    logger: bound,
+    scorer,
+  });
+  model.inside.upstream?.look();
+  return model;
+}
+
+/**
+ * The servers of a model.
+ * @throws ConfigError as {@link openUpstreamModel}
+ */
+export function openFailover(
+  name: string,
+  config: UpstreamModelConfig,
+  {
+    env = process.env,
+    logger = pino({ level: 'silent' }),
+    ...rest
+  }: Omit<UpstreamModelOptions, 'scorer' | 'places'> = {},
+): Failover {
   const servers = config.upstreams.map((upstream, i) => {
     const { url, model = name } = upstream;
     const { timeouts, limits } = config;
@@ -40,17 +65,7 @@ export function openUpstreamModel(
       ...(rest.now && { now: rest.now }),
     });
   });
-  const bound = logger.child({ model: name });
-  const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
-  const model = new UpstreamModel(name, failover, {
-    places: places ?? ownPlaces(config.max_streams),
-    strict: config.strict,
-    passthrough: config.passthrough,
-    logger: bound,
-    scorer,
-  });
-  model.inside.upstream?.look();
-  return model;
+  return new Failover(servers, { retries: config.retries, logger, ...rest });
 }
 
 /**

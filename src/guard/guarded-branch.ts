@@ -16,7 +16,7 @@ import type { Branch, BranchJudge } from './branch.js';
 import { type Guard, policyOf, spikePolicyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
-import type { Policy, SpikePolicy, StepOfOther } from './policy.js';
+import type { Policy, SpikePolicy, WriteStep } from './policy.js';
 
 /** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
@@ -38,8 +38,8 @@ export interface GuardedBranchOptions {
   readonly spikePolicy?: SpikePolicy;
   /** Called with each event before steps are held back, also with events that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
-  /** Has another model write a flagged step, on the text before it, in place of the guard's action. */
-  readonly writeStep?: (text: string) => Promise<StepOfOther>;
+  /** Has another model write a flagged step, on the text and the tokens before it, in place of the guard's action. */
+  readonly writeStep?: WriteStep;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
   /** Whether the response ends before its first token without a score ({@link refuseUnscored}). */
   readonly refusesUnscored?: boolean | undefined;
@@ -104,8 +104,8 @@ export function guardedBranch(
 
 /** Escalates each flagged step of the text, as often as the guard has other interventions. */
 const escalatingPolicy =
-  ({ maxRollbacks }: Guard, writeStep: (text: string) => Promise<StepOfOther>): Policy =>
+  ({ maxRollbacks }: Guard, writeStep: WriteStep): Policy =>
   (step, { interventions, text }) =>
     step.part || interventions >= maxRollbacks
       ? { action: 'annotate' }
-      : { action: 'escalate', write: () => writeStep(text) };
+      : { action: 'escalate', write: () => writeStep(text, step.from) };

@@ -1,5 +1,6 @@
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
+import { type StepSpan, TokenSteps } from '../steps/token-steps.js';
 import type { ActionName, GuardEvent, ScoreEvent, SpikeEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { type Attempt, type Followed, readCandidate, readRest, summaryOf } from './attempt.js';
@@ -154,13 +155,20 @@ export class Interventions {
     return next ?? current;
   }
 
-  /** Puts the step of another model in the place of a flagged one. The branch waits for it. */
-  async #escalate(step: StepEvent, { write }: Escalation, current: Followed): Promise<Followed> {
+  /**
+   * Puts the step of another model in the place of a flagged one. The branch waits for it.
+   * @returns the branch to follow from there on; `null` when the response is over
+   */
+  async #escalate(step: StepEvent, { write }: Escalation, current: Followed): Promise<Followed | null> {
     const { branch } = current;
     const { step: number, from } = step;
     this.#interventions += 1;
     const resume = current.gate.hold();
-    const { to, failed, text: insert } = await write();
+    const { to, failed, text: insert, rest } = await write();
+    if (rest) {
+      this.#emit({ type: 'step.escalated', step: number, to, failed, replaced: true });
+      return this.#handOver(step, rest);
+    }
     const place = { keep: from, step: number, from };
     const fits = insert !== '' && branch.fits(from, insert);
     const next = fits
@@ -175,6 +183,34 @@ export class Interventions {
     }
     this.#conclude(step);
     return current;
+  }
+
+  /** Puts what another model writes in the place of a flagged step and of all that would follow it. */
+  async #handOver(
+    { step, from, method, calibrated }: StepEvent,
+    rest: AsyncIterable<GuardEvent>,
+  ): Promise<null> {
+    this.#leaveOthers();
+    this.#retract(from);
+    const steps = new TokenSteps({ from, step });
+    const unjudged = { method, score: null, risk: null, calibrated, flagged: false };
+    const conclude = (spans: readonly StepSpan[]): void => {
+      for (const span of spans) this.#conclude({ type: 'step.done', ...span, ...unjudged });
+    };
+    let finishReason = 'stop';
+    for await (const event of rest) {
+      if (this.#closed) return null;
+      if (event.type === 'generation.done') finishReason = event.finishReason;
+      if (event.type !== 'token.delta' || event.part) continue;
+      const { text } = event;
+      const token = { id: null, text, logprob: null, topLogprobs: [], inserted: true } as const;
+      this.#pass({ type: 'token.delta', index: this.#tokens, ...token });
+      conclude(steps.push(text));
+    }
+    if (this.#closed) return null;
+    conclude(steps.end());
+    this.#finish(finishReason);
+    return null;
   }
 
   /** @param read the version of the branch itself, which then waits */

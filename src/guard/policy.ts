@@ -1,4 +1,4 @@
-import type { ActionName, SpikeEvent, StepEvent } from '../stream/events.js';
+import type { ActionName, GuardEvent, SpikeEvent, StepEvent } from '../stream/events.js';
 
 /** A continuation in place of a flagged step; the flagged step itself is the first of them. */
 export interface Candidate {
@@ -30,7 +30,7 @@ export type Intervention =
     }
   | {
       readonly action: 'escalate';
-      /** Has another model write the step. */
+      /** Has another model write the step, or all from there on. */
       readonly write: () => Promise<StepOfOther>;
     };
 
@@ -40,9 +40,20 @@ export interface StepOfOther {
   readonly to: string;
   /** Code of the error for which there is none, or `null`. */
   readonly failed: string | null;
-  /** Empty with `failed`. */
+  /** Empty with `failed`, and with `rest`. */
   readonly text: string;
+  /**
+   * Events of the other model from the step on, if it writes the rest of the answer: its tokens, which count from 0, and its
+   * end. Nothing is asked of the first model any more.
+   */
+  readonly rest?: AsyncIterable<GuardEvent>;
 }
+
+/**
+ * @param text of the response before the step
+ * @param tokens how many these are
+ */
+export type WriteStep = (text: string, tokens: number) => Promise<StepOfOther>;
 
 export type Escalation = Extract<Intervention, { action: 'escalate' }>;
 

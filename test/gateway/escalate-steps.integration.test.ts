@@ -37,12 +37,16 @@ beforeAll(async () => {
   gateway = await startGateway({
     models: new Models([
       ...[small, large, dead, away, other, renamed(large, 'alone')],
-      ...['beside-dead', 'beside-remote', 'beside-forgetful', 'strict'].map((name) => renamed(small, name)),
+      ...['beside-dead', 'beside-remote', 'beside-forgetful', 'strict', 'beginner', 'alone-again'].map(
+        (name) => renamed(small, name),
+      ),
     ]),
     config: { listen: { port: 0 }, log: { level: 'silent' } },
     policies: {
       models: {
         small: { escalate: { to: 'large', on: 'step' } },
+        beginner: { escalate: { to: 'remote', on: 'step', return: 'never' } },
+        'alone-again': { escalate: { to: 'dead', on: 'step', return: 'never' } },
         'beside-dead': { escalate: { to: 'dead', on: 'step' } },
         'beside-remote': { escalate: { to: 'remote', on: 'step' } },
         'beside-forgetful': { escalate: { to: 'forgetful', on: 'step' } },
@@ -157,6 +161,34 @@ describe('a flagged step', () => {
     const [first, second] = remote.asked.map(({ messages }) => messages);
     expect(first?.at(-1)).toMatchObject({ role: 'user' });
     expect(second?.at(-1)).toMatchObject({ role: 'assistant', content: flinch.steps[0]?.text });
+  });
+
+  it('ends the part of the first model, where the other one writes the rest', async () => {
+    const plain = await answerOf({ model: 'large', guard: {} });
+    const before = remote.asked.length;
+    const { flinch, text, usage } = await answerOf({ model: 'beginner' });
+    expect(text).toBe(plain.text);
+    expect(flinch.escalations).toMatchObject([{ step: 0, to: 'remote', failed: null, replaced: true }]);
+    expect(flinch.flagged).toHaveLength(1);
+    expect(flinch.steps.length).toBeGreaterThan(2);
+    expect(flinch.tokens.every(({ inserted }) => inserted)).toBe(true);
+    expect(flinch.usage_by_model?.remote?.completion_tokens).toBe(usage.completion_tokens);
+    expect(remote.asked).toHaveLength(before + 1);
+  });
+
+  it('takes no more tokens than were asked for, of both models together', async () => {
+    const { flinch, usage } = await answerOf({ model: 'beginner', max_tokens: 20 });
+    expect(usage.completion_tokens).toBe(20);
+    expect(flinch.tokens).toHaveLength(20);
+  });
+
+  it('stays where the model that would write the rest does not answer', async () => {
+    const { flinch, text } = await answerOf({ model: 'alone-again' });
+    expect(text).toBe((await answerOf({ model: 'large', guard: {} })).text);
+    expect(flinch.escalations).toMatchObject([
+      { step: 0, to: 'dead', failed: 'upstream_unreachable', replaced: false },
+      { step: 1, to: 'dead', failed: 'upstream_unreachable', replaced: false },
+    ]);
   });
 
   it('stays where the other model cannot go on with a text', async () => {

@@ -382,6 +382,45 @@ describe('intervene', () => {
     });
   });
 
+  it('puts the rest of another model in the place of a flagged step and of what follows it', async () => {
+    const rest = async function* (): AsyncGenerator<GuardEvent> {
+      for (const [index, text] of ['Other ', 'one. ', 'Last', '.'].entries())
+        yield { type: 'token.delta', index, id: 9, text, logprob: -1, topLogprobs: [] };
+      yield {
+        type: 'generation.done',
+        finishReason: 'length',
+        usage: { promptTokens: 9, completionTokens: 4 },
+      };
+    };
+    const root = new ScriptedBranch(WRONG, () => expect.unreachable('it was asked to go on'));
+    const write = async () => ({ to: 'large', failed: null, text: '', rest: rest() });
+    const events = await collect(root, () => ({ action: 'escalate', write }));
+    expect(finalText(events)).toBe('A. Other one. Last.');
+    expect(kinds(events)).toEqual([
+      ...['step.done', 'step.flagged', 'step.escalated', 'token.retracted'],
+      ...['step.done', 'step.done', 'generation.done'],
+    ]);
+    expect(events.filter(({ type }) => type === 'step.done').slice(1)).toMatchObject([
+      { step: 1, from: 2, to: 4, text: 'Other one. ', score: null, risk: null, flagged: false },
+      { step: 2, from: 4, to: 6, text: 'Last.' },
+    ]);
+    const tokens = events.filter((event) => event.type === 'token.delta').slice(-4);
+    expect(tokens.map(({ index, id, inserted }) => [index, id, inserted])).toEqual(
+      [2, 3, 4, 5].map((index) => [index, null, true]),
+    );
+    expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 6 } });
+  });
+
+  it('fails where the rest of another model does, once it has begun', async () => {
+    const rest = async function* (): AsyncGenerator<GuardEvent> {
+      yield { type: 'token.delta', index: 0, id: 9, text: 'Other ', logprob: -1, topLogprobs: [] };
+      throw new Lost('cut');
+    };
+    const write = async () => ({ to: 'large', failed: null, text: '', rest: rest() });
+    const answer = collect(new ScriptedBranch(WRONG), () => ({ action: 'escalate', write }));
+    await expect(answer).rejects.toThrow(Lost);
+  });
+
   it.each([
     ['fails', { failed: 'upstream_unreachable', text: '' }],
     ['has nothing to say', { failed: null, text: '' }],

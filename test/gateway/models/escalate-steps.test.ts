@@ -1,4 +1,4 @@
-import { concat, NEVER, Observable, of, throwError } from 'rxjs';
+import { concat, lastValueFrom, NEVER, Observable, of, throwError } from 'rxjs';
 import { expect, it } from 'vitest';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { EscalatedSteps } from '#gateway/models/escalate-steps.js';
@@ -11,11 +11,11 @@ const tokens = (...texts: string[]): Observable<GuardEvent> =>
 
 const LOST = new ApiError('upstream_unreachable', 'the connection was cut');
 
-function stepsOf(answer: Observable<GuardEvent>) {
+function stepsOf(answer: Observable<GuardEvent>, returns = true) {
   const begun: string[] = [];
   const told: unknown[] = [];
   const steps = new EscalatedSteps({
-    ...{ of: 'small', to: 'large' },
+    ...{ of: 'small', to: 'large', returns },
     prepare: async (text) => {
       begun.push(text);
       return prepared(() => answer);
@@ -35,7 +35,7 @@ it('reads a step, and no more than that takes', async () => {
   });
   const { steps, begun, told } = stepsOf(endless);
   // The next token has a space of its own.
-  expect(await steps.write('Before. ')).toEqual({ to: 'large', failed: null, text: 'Two words.' });
+  expect(await steps.write('Before. ', 2)).toEqual({ to: 'large', failed: null, text: 'Two words.' });
   expect([begun, told, left]).toEqual([['Before. '], [null], 1]);
   const done: GuardEvent[] = [];
   await steps
@@ -51,9 +51,48 @@ it('reads a step, and no more than that takes', async () => {
 
 it('reads an answer that ends with its step, and knows no step of one that is empty', async () => {
   const whole = stepsOf(concat(tokens('All', ' of it.\n\n'), of(doneEvent())));
-  expect(await whole.steps.write('')).toMatchObject({ failed: null, text: 'All of it.\n\n' });
+  expect(await whole.steps.write('', 0)).toMatchObject({ failed: null, text: 'All of it.\n\n' });
   const none = stepsOf(of(doneEvent()));
-  expect(await none.steps.write('All.')).toMatchObject({ failed: null, text: '' });
+  expect(await none.steps.write('All.', 1)).toMatchObject({ failed: null, text: '' });
+});
+
+it('hands on all that the other model writes, once it has begun', async () => {
+  const { steps, begun, told } = stepsOf(
+    concat(tokens('Two', ' words.', ' Next'), of(doneEvent('stop', 3))),
+    false,
+  );
+  const { rest, ...step } = await steps.write('Before. ', 2);
+  expect([step, begun, told]).toEqual([{ to: 'large', failed: null, text: '' }, ['Before. '], [null]]);
+  const texts: string[] = [];
+  for await (const event of rest!) texts.push(event.type === 'token.delta' ? event.text : event.type);
+  expect(texts).toEqual(['Two', ' words.', ' Next', 'generation.done']);
+  const answer = steps.in(prepared(() => of(doneEvent('stop', 9))));
+  expect(await lastValueFrom(answer.start(new FlowGate()))).toMatchObject({
+    usageByModel: { small: { completionTokens: 9 }, large: { promptTokens: 1, completionTokens: 3 } },
+  });
+});
+
+it('leaves the step where the other model fails before it has begun, or writes nothing', async () => {
+  const lost = stepsOf(
+    throwError(() => LOST),
+    false,
+  );
+  expect(await lost.steps.write('', 0)).toEqual({ to: 'large', failed: 'upstream_unreachable', text: '' });
+  const empty = stepsOf(of(doneEvent()), false);
+  expect(await empty.steps.write('', 0)).toEqual({ to: 'large', failed: null, text: '' });
+});
+
+it('leaves the other model where nobody reads on', async () => {
+  let left = 0;
+  const endless = new Observable<GuardEvent>((subscriber) => {
+    subscriber.add(() => {
+      left += 1;
+    });
+    subscriber.add(concat(tokens('Two', ' words.'), NEVER).subscribe(subscriber));
+  });
+  const { rest } = await stepsOf(endless, false).steps.write('', 0);
+  for await (const event of rest!) if (event.type === 'token.delta') break;
+  expect(left).toBe(1);
 });
 
 it('says why there is none', async () => {
@@ -63,7 +102,7 @@ it('says why there is none', async () => {
       throwError(() => LOST),
     ),
   );
-  expect(await steps.write('')).toEqual({ to: 'large', failed: 'upstream_unreachable', text: '' });
+  expect(await steps.write('', 0)).toEqual({ to: 'large', failed: 'upstream_unreachable', text: '' });
   expect(told).toEqual([LOST]);
 });
 
@@ -80,10 +119,10 @@ it('reads no further once the client has left', async () => {
     .in(prepared(() => NEVER))
     .start(new FlowGate())
     .subscribe();
-  const step = steps.write('');
+  const step = steps.write('', 0);
   await expect.poll(() => open).toBe(1);
   // Nobody has asked for it when the client leaves.
-  const late = steps.write('late');
+  const late = steps.write('late', 1);
   answer.unsubscribe();
   expect([await step, await late].map(({ text }) => text)).toEqual(['', '']);
   expect([open, told]).toEqual([0, []]);

@@ -163,7 +163,7 @@ function risksOf(trigger: Trigger, seed: number, { main, risks, share, threshold
 }
 
 /** Number in [0, 1) of a score or a place. Scores of the same step may differ in their last digits. */
-const uniformOf = (seed: number, of: number): number =>
+export const uniformOf = (seed: number, of: number): number =>
   (hash32(seed, hash32(...Buffer.from(of.toPrecision(3)))) >>> 0) / 2 ** 32;
 
 function uniforms(seed: number): () => number {

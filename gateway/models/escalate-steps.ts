@@ -24,6 +24,8 @@ export class EscalatedSteps {
   readonly #options: EscalateStepsOptions;
   /** The client has left, or the answer is over. */
   readonly #over = new BehaviorSubject(false);
+  /** Held by a client that does not keep up. */
+  #gate: FlowGate | null = null;
   #asked = false;
   #promptTokens: number | null = 0;
   #completionTokens = 0;
@@ -46,7 +48,7 @@ export class EscalatedSteps {
         this.#completionTokens += 1;
       };
       if (!returns) {
-        const rest = await begunRest(prepared, counted, over);
+        const rest = await begunRest(prepared, counted, { over, gate: new FlowGate(this.#gate) });
         if (!this.#over.value) escalated(null);
         return { to, failed: null, text: '', ...(rest && { rest }) };
       }
@@ -74,11 +76,13 @@ export class EscalatedSteps {
     return {
       ...prepared,
       guard: { ...answer.guard, action: 'escalate' },
-      start: (gate) =>
-        answer.start(gate).pipe(
+      start: (gate) => {
+        this.#gate = gate;
+        return answer.start(gate).pipe(
           map(withUsage),
           finalize(() => this.#over.next(true)),
-        ),
+        );
+      },
     };
   }
 }
@@ -91,9 +95,8 @@ export class EscalatedSteps {
 async function begunRest(
   { start }: Prepared,
   counted: () => void,
-  over: Observable<unknown>,
+  { over, gate }: { readonly over: Observable<unknown>; readonly gate: FlowGate },
 ): Promise<AsyncIterable<GuardEvent> | null> {
-  const gate = new FlowGate();
   const events = start(gate).pipe(
     tap((event) => {
       if (isWritten(event)) counted();

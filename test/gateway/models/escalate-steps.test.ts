@@ -11,14 +11,21 @@ const tokens = (...texts: string[]): Observable<GuardEvent> =>
 
 const LOST = new ApiError('upstream_unreachable', 'the connection was cut');
 
-function stepsOf(answer: Observable<GuardEvent>, returns = true) {
+function stepsOf(
+  answer: Observable<GuardEvent>,
+  returns = true,
+  started: (gate: FlowGate) => void = () => {},
+) {
   const begun: string[] = [];
   const told: unknown[] = [];
   const steps = new EscalatedSteps({
     ...{ of: 'small', to: 'large', returns },
     prepare: async (text) => {
       begun.push(text);
-      return prepared(() => answer);
+      return prepared((gate) => {
+        started(gate);
+        return answer;
+      });
     },
     escalated: (error) => told.push(error),
   });
@@ -80,6 +87,24 @@ it('leaves the step where the other model fails before it has begun, or writes n
   expect(await lost.steps.write('', 0)).toEqual({ to: 'large', failed: 'upstream_unreachable', text: '' });
   const empty = stepsOf(of(doneEvent()), false);
   expect(await empty.steps.write('', 0)).toEqual({ to: 'large', failed: null, text: '' });
+});
+
+it('has the other model wait for a client that does not keep up', async () => {
+  let gate: FlowGate | undefined;
+  const { steps } = stepsOf(tokens('Two'), false, (given) => {
+    gate = given;
+  });
+  const ofClient = new FlowGate();
+  const answer = steps
+    .in(prepared(() => NEVER))
+    .start(ofClient)
+    .subscribe();
+  await steps.write('', 0);
+  const resume = ofClient.hold();
+  expect(gate?.open).toBe(false);
+  resume();
+  expect(gate?.open).toBe(true);
+  answer.unsubscribe();
 });
 
 it('leaves the other model where nobody reads on', async () => {

@@ -320,6 +320,8 @@ interface StepEscalatedEvent {
   failed: string | null;
   /** Whether its step replaces the flagged one: not if to it the answer ends there, or if the first model cannot go on after it. */
   replaced: boolean;
+  /** It writes all from there on (`return: never`); absent otherwise. */
+  rest?: true | undefined;
 }
 
 /** With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */

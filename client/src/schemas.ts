@@ -366,6 +366,10 @@ export const GENERATION_EVENTS = {
         'Whether its step replaces the flagged one: not if to it the answer ends there, or if the first model cannot go on after it.',
         z.boolean(),
       ),
+      rest: about(
+        'It writes all from there on (`return: never`); absent otherwise.',
+        z.optional(z.literal(true)),
+      ),
     }),
   ),
   'generation.voted': about(

@@ -2,6 +2,7 @@ import type { ActionName, DoneEvent, GuardEvent, Rating } from '../../src/stream
 import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationListener } from '../models/generation-listener.js';
+import type { Asker } from '../models/served-model.js';
 import type { Exemplar } from './exposition.js';
 import type { GenerationSeries } from './generations.js';
 import type { GuardSeries } from './guard.js';
@@ -32,8 +33,8 @@ export interface Observed {
   readonly scored: boolean;
   /** A further answer to one question: its scores and steps are not counted, which would be no ordinary ones. */
   readonly further?: boolean;
-  /** Only its first step is asked for: it is done when no more of it is read. */
-  readonly step?: boolean;
+  /** What it is a part of another answer as: a step is done when no more of it is read. */
+  readonly part?: Asker['part'];
   readonly promptTokens?: number | null;
 }
 
@@ -165,8 +166,8 @@ export class GenerationObserver {
 
   cancelled(): void {
     if (this.#over) return;
-    const { step, promptTokens = null } = this.#observed;
-    if (step && this.begun) {
+    const { part, promptTokens = null } = this.#observed;
+    if (part === 'step' && this.begun) {
       const usage = { promptTokens, completionTokens: this.#tokens };
       this.#done({ type: 'generation.done', finishReason: 'stop', usage });
       return;

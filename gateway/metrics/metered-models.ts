@@ -24,7 +24,7 @@ export function metered(
   const failed = (error: unknown): void => metrics.failed(error);
   return models.preparedBy(async (model, request, options) => {
     const series = metrics.of(model.name);
-    const { responseId = '', further = false, step = false } = options.from ?? {};
+    const { responseId = '', further = false, part } = options.from ?? {};
     const began = { responseId, beganMs: clock.now() };
     const provider = model.inside?.provider ?? 'flinch';
     const about = { model: model.name, provider, responseId, request, options };
@@ -48,7 +48,7 @@ export function metered(
       return {
         ...prepared,
         start: (gate) => {
-          const own = observerOf({ method, action, held, scored: enabled, further, step, promptTokens });
+          const own = observerOf({ method, action, held, scored: enabled, further, part, promptTokens });
           if (held) observer = own; // for other answers it sees all events anyway
           const told = (code: ErrorCode): void => {
             refused(code);

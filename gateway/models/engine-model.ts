@@ -69,7 +69,7 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, response, given, begun, after, canRetract } = options.asked;
+    const { prompt, response, given, begun, begunTokens, after, canRetract } = options.asked;
     const { client = '', further } = options.from ?? {};
     const { maxTokens, maxWork } = options.bounds ?? {};
     const { written } = options.listeners ?? {};
@@ -84,7 +84,7 @@ export class EngineModel implements ServedModel {
     const { promptIds: asWritten, unasked } =
       prompt === undefined
         ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }
-        : await completionOf(engine, request, prompt, maxTokens);
+        : await completionOf(engine, request, prompt, { maxTokens, begunTokens });
     const promptIds = begun === undefined ? asWritten : [...asWritten, ...(await idsOf(engine, begun))];
     const room = roomAfter(engine, promptIds);
     const asked = engine.complete({
@@ -155,11 +155,15 @@ async function completionOf(
   engine: Engine,
   request: GenerationFields,
   prompt: Prompt,
-  maxTokens = DEFAULT_LENGTH,
+  {
+    maxTokens = DEFAULT_LENGTH,
+    begunTokens = 0,
+  }: { maxTokens?: number | undefined; begunTokens?: number | undefined },
 ): Promise<{ readonly promptIds: readonly number[]; readonly unasked: number }> {
   checkOwnCompletion(request);
   const promptIds = await rawPromptOf(engine, prompt);
-  if (promptIds) return { promptIds, unasked: Math.min(maxTokens, DEFAULT_LENGTH) };
+  if (promptIds)
+    return { promptIds, unasked: Math.min(maxTokens, Math.max(1, DEFAULT_LENGTH - begunTokens)) };
   const problem =
     "messages: it is unknown which tokens this model's tokenizer puts before a text; send token ids";
   throw new ApiError('unsupported_parameter', problem, 'messages');

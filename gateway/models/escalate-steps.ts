@@ -4,7 +4,7 @@ import type { StepOfOther } from '../../src/guard/policy.js';
 import { TokenSteps } from '../../src/steps/token-steps.js';
 import type { GuardEvent, Usage } from '../../src/stream/events.js';
 import { FlowGate } from '../../src/stream/flow-gate.js';
-import { toApiError } from '../errors/api-error.js';
+import { ApiError, toApiError } from '../errors/api-error.js';
 import type { Prepared } from './served-model.js';
 
 interface EscalateStepsOptions {
@@ -27,6 +27,8 @@ export class EscalatedSteps {
   /** Held by a client that does not keep up. */
   #gate: FlowGate | null = null;
   #asked = false;
+  /** Whether the other model writes the rest. */
+  #rest = false;
   #promptTokens: number | null = 0;
   #completionTokens = 0;
 
@@ -44,17 +46,26 @@ export class EscalatedSteps {
       const { promptTokens } = prepared;
       this.#promptTokens = tokens === null || promptTokens === null ? null : tokens + promptTokens;
       const over = this.#over.pipe(filter(Boolean));
-      const counted = (): void => {
-        this.#completionTokens += 1;
+      const counted = (event: GuardEvent): void => {
+        if (isWritten(event)) this.#completionTokens += 1;
+        if (event.type !== 'generation.done') return;
+        this.#promptTokens = event.usage.promptTokens ?? this.#promptTokens;
+        this.#completionTokens = event.usage.completionTokens ?? this.#completionTokens;
       };
       if (!returns) {
         const rest = await begunRest(prepared, counted, { over, gate: new FlowGate(this.#gate) });
+        this.#rest ||= rest !== null;
         if (!this.#over.value) escalated(null);
         return { to, failed: null, text: '', ...(rest && { rest }) };
       }
-      const text = await lastValueFrom(firstStep(prepared, counted).pipe(takeUntil(over)), {
-        defaultValue: '',
-      });
+      const text = await lastValueFrom(
+        firstStep(prepared, () => {
+          this.#completionTokens += 1;
+        }).pipe(takeUntil(over)),
+        {
+          defaultValue: '',
+        },
+      );
       if (!this.#over.value) escalated(null);
       // The next token brings its own space.
       return { to, failed: null, text: text.replace(/[^\S\n]+$/, '') };
@@ -71,7 +82,9 @@ export class EscalatedSteps {
     const withUsage = (event: GuardEvent): GuardEvent => {
       if (event.type !== 'generation.done' || !this.#asked) return event;
       const other: Usage = { promptTokens: this.#promptTokens, completionTokens: this.#completionTokens };
-      return { ...event, usageByModel: { [name]: event.usage, [to]: other } };
+      const { generatedTokens: written, ...usage } = event.usage;
+      const own = this.#rest && written !== undefined ? { ...usage, completionTokens: written } : event.usage;
+      return { ...event, usageByModel: { [name]: own, [to]: other } };
     };
     return {
       ...prepared,
@@ -89,18 +102,16 @@ export class EscalatedSteps {
 
 /**
  * The events of a text, once its first token is there: until then it may fail. `null` for one without any.
- * @param counted called for each token that is read
+ * @param counted called for each event that is read
  * @param over when nobody reads it any longer
  */
 async function begunRest(
   { start }: Prepared,
-  counted: () => void,
+  counted: (event: GuardEvent) => void,
   { over, gate }: { readonly over: Observable<unknown>; readonly gate: FlowGate },
 ): Promise<AsyncIterable<GuardEvent> | null> {
   const events = start(gate).pipe(
-    tap((event) => {
-      if (isWritten(event)) counted();
-    }),
+    tap((event) => counted(event)),
     takeUntil(over),
   );
   const reader = new EventReader(events, gate);
@@ -115,6 +126,10 @@ const isWritten = (event: GuardEvent): boolean => event.type === 'token.delta' &
 async function* readFrom(first: GuardEvent, reader: EventReader<GuardEvent>): AsyncGenerator<GuardEvent> {
   try {
     for (let event: GuardEvent | null = first; event; event = await reader.next()) yield event;
+  } catch (error) {
+    // No fault of the server that wrote the beginning, which would be avoided for an error of a server.
+    const { body, status, retryAfterSeconds } = toApiError(error);
+    throw new ApiError(body.code, body.message, body.param, { status, retryAfterSeconds });
   } finally {
     reader.close();
   }

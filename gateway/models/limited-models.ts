@@ -30,7 +30,7 @@ export function servedWithin(models: Models, { limits, kept, texts }: Bounds): M
       ...options,
       bounds: {
         ...options.bounds,
-        ...(maxTokens !== undefined && { maxTokens }),
+        ...(maxTokens !== undefined && { maxTokens: Math.max(1, maxTokens - (asked.begunTokens ?? 0)) }),
         ...(limits.work !== undefined && { maxWork: limits.work }),
       },
       listeners: {

@@ -7,7 +7,7 @@ import { EscalatedSteps } from './escalate-steps.js';
 import { type FlaggedOptions, unlessFlagged } from './flagged-answer.js';
 import type { KeptAnswers } from './kept-answers.js';
 import { saidBy } from './said-by.js';
-import type { AnswerBounds, Asker, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import type { Asker, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 import { voted } from './vote.js';
 
 /** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
@@ -123,10 +123,10 @@ export class Replacing {
     request: GenerationFields,
     options: GovernedOptions,
   ): Promise<Prepared> {
-    const { asked, from, bounds } = options;
+    const { asked, from } = options;
     const { guard } = request;
     const { listeners: _, ...apart } = options;
-    if (bounds?.refusesUnscored)
+    if (options.bounds?.refusesUnscored)
       throw refusal('guard.action', 'steps of another model are not judged, and a policy refuses such text');
     if (guard.lag === 'skip')
       throw refusal('guard.lag', 'skip is not possible with escalate, which waits for the scores');
@@ -143,9 +143,13 @@ export class Replacing {
           },
           {
             ...apart,
-            ...(bounds && { bounds: lessAllowed(bounds, tokens) }),
-            from: { ...from, step: true },
-            asked: { begun, canRetract: true, ...(asked.prompt !== undefined && { prompt: asked.prompt }) },
+            from: { ...from, part: returns === 'never' ? 'rest' : 'step' },
+            asked: {
+              begun,
+              begunTokens: tokens,
+              canRetract: true,
+              ...(asked.prompt !== undefined && { prompt: asked.prompt }),
+            },
           },
         ),
       escalated: (error) => this.#options.escalated(model.name, to, error, from),
@@ -194,11 +198,6 @@ function lessTokens(request: GenerationFields, tokens: number): GenerationFields
   const asked = askedLength(request);
   return asked ? { ...request, [asked.field]: Math.max(1, asked.tokens - tokens) } : request;
 }
-
-const lessAllowed = ({ maxTokens, ...bounds }: AnswerBounds, tokens: number): AnswerBounds => ({
-  ...bounds,
-  ...(maxTokens !== undefined && { maxTokens: Math.max(1, maxTokens - tokens) }),
-});
 
 /** @throws ApiError where nothing is judged */
 function guarded(prepared: Prepared, action: string): Prepared {

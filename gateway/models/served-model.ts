@@ -68,6 +68,8 @@ export interface AskedAnswer {
   readonly given?: GivenText;
   /** Text that the answer begins with, and that the model goes on from: it is told what comes after it. */
   readonly begun?: string;
+  /** Tokens that this text has, of those that the answer may have. */
+  readonly begunTokens?: number;
   /** The part that stays of an answer that another gateway has begun: it is to go on from there. */
   readonly after?: Settled;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
@@ -86,8 +88,11 @@ export interface Asker {
   readonly client?: string;
   /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
   readonly further?: boolean;
-  /** Whether it writes a part of another answer, which receivers are not told of. */
-  readonly step?: boolean;
+  /**
+   * What it writes of another answer, if it is a part of one, which receivers are not told of: its first step, after which it
+   * is not read, or the rest.
+   */
+  readonly part?: 'step' | 'rest';
   /** Id of the response, for the metrics. */
   readonly responseId?: string;
   /** The trace that it belongs to. */

@@ -166,7 +166,7 @@ export class Interventions {
     const resume = current.gate.hold();
     const { to, failed, text: insert, rest } = await write();
     if (rest) {
-      this.#emit({ type: 'step.escalated', step: number, to, failed, replaced: true });
+      this.#emit({ type: 'step.escalated', step: number, to, failed, replaced: true, rest: true });
       return this.#handOver(step, rest);
     }
     const place = { keep: from, step: number, from };
@@ -198,9 +198,10 @@ export class Interventions {
       for (const span of spans) this.#conclude({ type: 'step.done', ...span, ...unjudged });
     };
     let finishReason = 'stop';
+    let usage: Usage = { promptTokens: null, completionTokens: null };
     for await (const event of rest) {
       if (this.#closed) return null;
-      if (event.type === 'generation.done') finishReason = event.finishReason;
+      if (event.type === 'generation.done') ({ finishReason, usage } = event);
       if (event.type !== 'token.delta' || event.part) continue;
       const { text } = event;
       const token = { id: null, text, logprob: null, topLogprobs: [], inserted: true } as const;
@@ -209,7 +210,12 @@ export class Interventions {
     }
     if (this.#closed) return null;
     conclude(steps.end());
-    this.#finish(finishReason);
+    const { promptTokens: asked, completionTokens: more } = usage;
+    this.#finish(finishReason, {
+      // What stays was a part of the other model's prompt.
+      promptTokens: this.#root?.promptTokens ?? (asked === null ? null : Math.max(0, asked - from)),
+      completionTokens: more === null ? this.#tokens : from + more,
+    });
     return null;
   }
 

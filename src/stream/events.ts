@@ -92,8 +92,8 @@ export interface EscalatedEvent {
 }
 
 /**
- * Another model was asked to write a flagged step. If its step replaces that one, the tokens from there on are retracted, and
- * it comes as inserted tokens.
+ * Another model was asked to write a flagged step, or all from there on. If its text replaces that one, the tokens from there
+ * on are retracted, and it comes as inserted tokens.
  */
 export interface StepEscalatedEvent {
   readonly type: 'step.escalated';
@@ -104,6 +104,8 @@ export interface StepEscalatedEvent {
   readonly failed: string | null;
   /** Whether its step replaces the flagged one: not if to it the answer ends there, or if the first model cannot go on. */
   readonly replaced: boolean;
+  /** It writes all from there on. */
+  readonly rest?: true;
 }
 
 /**

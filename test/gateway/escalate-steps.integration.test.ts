@@ -173,6 +173,8 @@ describe('a flagged step', () => {
     expect(flinch.steps.length).toBeGreaterThan(2);
     expect(flinch.tokens.every(({ inserted }) => inserted)).toBe(true);
     expect(flinch.usage_by_model?.remote?.completion_tokens).toBe(usage.completion_tokens);
+    // It wrote the flagged step, and maybe some of the next.
+    expect(flinch.usage_by_model?.beginner?.completion_tokens).toBeGreaterThan(0);
     expect(remote.asked).toHaveLength(before + 1);
   });
 

@@ -32,8 +32,9 @@ export const closedEvent = (step: number, from: number, to: number): StepClosedE
 export const doneEvent = (
   finishReason: DoneEvent['finishReason'] = 'stop',
   completionTokens = 0,
+  usage: Partial<DoneEvent['usage']> = {},
 ): DoneEvent => ({
   type: 'generation.done',
   finishReason,
-  usage: { promptTokens: 1, completionTokens },
+  usage: { promptTokens: 1, completionTokens, ...usage },
 });

@@ -41,7 +41,7 @@ export function statusWords(
     parts.push(`sampling ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
   } else if (!scored) parts.push('not scored');
   else if (answer.phase === 'streaming')
-    parts.push(connected ? `writing, scores ${countTokens(unscored)} behind` : 'waiting for the connection');
+    parts.push(connected ? writingWords(escalatedSteps, unscored) : 'waiting for the connection');
   else if (without > 0) parts.push(`${countTokens(without)} without ${METHOD_WORDS[method].noun}`);
   else if (answer.tokens.length > 0)
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
@@ -53,19 +53,25 @@ export function statusWords(
   return parts.join(' · ');
 }
 
+/** What another model writes to the end has no scores that could be behind. */
+const writingWords = (steps: Answer['escalatedSteps'], unscored: number): string =>
+  steps.some(({ rest }) => rest) ? 'writing' : `writing, scores ${countTokens(unscored)} behind`;
+
 const voteWords = ({ answers, agreed, replaced }: NonNullable<Answer['vote']>): string =>
   `${replaced ? 'another answer' : 'this answer'}, with which ${agreed} of ${answers} agree`;
 
-/** How many steps other models have written, or not; `null` if none was asked. */
+/** What other models have written, or not; `null` if none was asked. */
 function stepsWords(steps: Answer['escalatedSteps']): string | null {
   const words = new Map<string, number>();
-  for (const { to, failed, replaced } of steps) {
+  const rest = steps.find((step) => step.rest);
+  for (const { to, failed, replaced } of steps.filter((step) => !step.rest)) {
     const how = replaced
       ? `written by ${to}`
       : `not written by ${to}${failed === null ? '' : ` (${failed})`}`;
     words.set(how, 1 + (words.get(how) ?? 0));
   }
   const parts = [...words].map(([how, count]) => `${count === 1 ? '1 step' : `${count} steps`} ${how}`);
+  if (rest) parts.push(`the rest written by ${rest.to}`);
   return parts.length === 0 ? null : parts.join(', ');
 }
 

@@ -53,9 +53,9 @@ export function escalateCommand(): Command {
 Questions count if the answers of both models were checked, which those that were cut off are not. Each score of the small
 model's answer hands on the questions with its highest values. Controls are as many questions at random, the longest answers,
 and the longest questions. A second table has the cost in tokens times prices, and the simplest other way to spend as much:
-ask the large model at once about as many random questions as that pays for, and the small one about the others. Intervals
-are 95 %, of questions drawn again. No threshold is chosen by the checked answers, but the order of the rows is: by the mean
-gain over all shares. Name a score beforehand, or measure the first one on fresh questions.
+ask the large model at once about as many random questions as that pays for, all of them at most, and the small one about
+the others. Intervals are 95 %, of questions drawn again. No threshold is chosen by the checked answers, but the order of the
+rows is: by the mean gain over all shares. Name a score beforehand, or measure the first one on fresh questions.
 
 sum and mean are of the tokens' scores; verdict is what the guard judges whole answers by: the mean of the three steps with
 the largest sums.
@@ -89,6 +89,9 @@ async function escalate(small: string, large: string, options: EscalateOptions):
   );
 }
 
+const priceWords = (price: number | null): string =>
+  price === null ? 'never' : price === 0 ? 'any' : price.toFixed(1);
+
 function costTable(ways: EscalationTable['ways']): string {
   const columns = ways[0]?.points.flatMap(({ share }) => [
     `cost at ${percent(share)}`,
@@ -100,7 +103,7 @@ function costTable(ways: EscalationTable['ways']): string {
     ...points.flatMap(({ cost, overMixing, paysFrom }) => [
       percent(cost),
       formatEstimate(overMixing),
-      paysFrom === null ? 'never' : paysFrom.toFixed(1),
+      priceWords(paysFrom),
     ]),
   ]);
   return table(['handed on by', ...(columns ?? [])], rows);

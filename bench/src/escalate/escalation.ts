@@ -43,8 +43,8 @@ export function answerScores({ steps, tokens, response }: ScoreRecord): Readonly
   return new Map([...own, ...summed]);
 }
 
-/** What comes of handing on the share of the questions with the highest scores. */
-export interface EscalationPoint {
+/** What comes of choosing the share of the questions with the highest scores. */
+export interface SharePoint {
   readonly share: number;
   readonly accuracy: Estimate;
   /** How much more that is than by handing on as many at random. */
@@ -55,6 +55,10 @@ export interface EscalationPoint {
   readonly closed: number | null;
   /** Tokens of both models times their prices, as a share of what the large model alone takes. */
   readonly cost: number;
+}
+
+/** The same, of questions that are handed on. */
+export interface EscalationPoint extends SharePoint {
   /**
    * How much more than at the same cost by the simplest other way: the large model is asked at once, about as many random
    * questions as the cost allows, and the small one about the others.
@@ -62,26 +66,27 @@ export interface EscalationPoint {
   readonly overMixing: Estimate;
   /**
    * Tokens of the small model that one of the large model must cost for both ways to be alike; the dearer it is, the better
-   * handing on is. `null` where it never is.
+   * handing on is. 0 where it is better at every price, as it makes up more than the difference between both models; `null`
+   * where it never is, and where the large model is no better.
    */
   readonly paysFrom: number | null;
 }
 
-export interface Escalation {
+export interface Escalation<Point extends SharePoint = EscalationPoint> {
   readonly by: string;
   /** How well the score tells wrong answers of the small model from right ones. */
   readonly auroc: Estimate;
-  readonly points: readonly EscalationPoint[];
+  readonly points: readonly Point[];
 }
 
-export interface EscalationTable {
+export interface EscalationTable<Point extends SharePoint = EscalationPoint> {
   readonly questions: number;
   readonly small: Estimate;
   readonly large: Estimate;
   readonly smallTokens: number;
   readonly largeTokens: number;
   /** The best first, by the mean gain over all shares. */
-  readonly ways: readonly Escalation[];
+  readonly ways: readonly Escalation<Point>[];
 }
 
 export interface EscalationOptions extends BootstrapOptions {
@@ -141,6 +146,7 @@ export function escalations(
   const gap = ofLarge.value - ofSmall.value;
   const once = new Uint32Array(cases.length).fill(1);
   const always = weighted(costs.large, once);
+  const lengths = weighted(tokens('small'), once) / weighted(tokens('large'), once);
   const each = found.map(({ by, tiers, auroc, accuracies, mixing }) => ({
     by,
     mean: meanGain(tiers, { small, large }),
@@ -149,9 +155,6 @@ export function escalations(
       const share = shares[j]!;
       const handed = handedOn(tiers, share, once, { small: none, large: costs.large });
       const closed = gap === 0 ? null : (accuracy.value - ofSmall.value) / gap;
-      // Random questions make up the whole difference at most.
-      const made = Math.min(1, closed ?? 0);
-      const spared = made - handed / always;
       return {
         share,
         accuracy: percentileInterval(accuracy),
@@ -160,10 +163,7 @@ export function escalations(
         closed,
         cost: (weighted(costs.small, once) + handed) / always,
         overMixing: bootstrapDifference(accuracy, mixing[j]!).difference,
-        paysFrom:
-          spared > 0
-            ? (made / spared) * (weighted(tokens('small'), once) / weighted(tokens('large'), once))
-            : null,
+        paysFrom: gap > 0 && closed !== null ? paysFrom(closed, handed / always, lengths) : null,
       };
     }),
   }));
@@ -178,7 +178,20 @@ export function escalations(
   };
 }
 
-/** Right answers where a share of all questions, drawn at random, is asked of the large model alone, for a cost. */
+/**
+ * @param closed share of the difference between both models that handing on makes up
+ * @param handed share of the large model's tokens that it takes
+ * @param lengths tokens of the small model's answers, divided by those of the large one's
+ */
+function paysFrom(closed: number, handed: number, lengths: number): number | null {
+  if (closed > 1) return 0;
+  return closed > handed ? (lengths * closed) / (closed - handed) : null;
+}
+
+/**
+ * Right answers where a share of all questions, drawn at random, is asked of the large model alone, for a cost: for all of
+ * them, at most.
+ */
 function mixed(
   right: { readonly small: number; readonly large: number },
   cost: { readonly small: number; readonly large: number },

@@ -1,9 +1,9 @@
 import { percent, table } from '../markdown-table.js';
 import { formatEstimate } from '../statistics/estimate.js';
-import { ANSWER_LENGTH, type Escalation } from './escalation.js';
+import { ANSWER_LENGTH, type Escalation, type SharePoint } from './escalation.js';
 
 /** Ways to choose questions, with what comes of each share of them. */
-export function waysTable(heading: string, ways: readonly Escalation[]): string {
+export function waysTable(heading: string, ways: readonly Escalation<SharePoint>[]): string {
   const columns = ways[0]?.points.flatMap(({ share }) => [
     `at ${percent(share)}`,
     'more than random',

@@ -1,5 +1,11 @@
 import { answersNeeded, elected, type Said } from 'flinch/internals';
-import { ANSWER_LENGTH, type EscalationTable, escalations, QUESTION_LENGTH } from '../escalate/escalation.js';
+import {
+  ANSWER_LENGTH,
+  type EscalationTable,
+  escalations,
+  QUESTION_LENGTH,
+  type SharePoint,
+} from '../escalate/escalation.js';
 import {
   type BootstrapOptions,
   bootstrapDifference,
@@ -61,7 +67,7 @@ export interface VoteTable {
   readonly all: readonly VoteOfAll[];
   readonly agreeing: readonly VoteByAgreement[];
   /** Votes among the most answers, for the questions with the highest scores alone. */
-  readonly some: EscalationTable;
+  readonly some: EscalationTable<SharePoint>;
 }
 
 /** @throws RangeError without a case */
@@ -128,9 +134,18 @@ export function votes(
         },
       };
     }),
-    some: escalations(some, { shares, prices: { small: 1, large: 1 }, ...options }),
+    some: withoutPrices(escalations(some, { shares, prices: { small: 1, large: 1 }, ...options })),
   };
 }
+
+/** Without what asking another model at once would be worth. */
+const withoutPrices = ({ ways, ...table }: EscalationTable): EscalationTable<SharePoint> => ({
+  ...table,
+  ways: ways.map(({ points, ...way }) => ({
+    ...way,
+    points: points.map(({ overMixing: _, paysFrom: __, ...point }) => point),
+  })),
+});
 
 const AGREEMENTS = [0.5, 0.6, 0.75];
 

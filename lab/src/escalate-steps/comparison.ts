@@ -22,7 +22,7 @@ export interface Row {
   /** How much more that is than by the questions with the highest verdicts, and than by random ones. */
   readonly overAnswers: Estimate | null;
   readonly overRandomAnswers: Estimate | null;
-  /** How much more than with random steps. */
+  /** How much more than with random steps, which take other numbers of tokens. */
   readonly overRandomSteps: Estimate | null;
 }
 
@@ -37,7 +37,7 @@ export function compare(cases: Cases): Row[] {
   const found = resample(cases.length, (weights) => {
     const share = (way: Way): number => weighted(cases, weights, ({ [way]: { right } }) => Number(right));
     const tokens = (way: Way): number => weighted(cases, weights, ({ [way]: { large } }) => large);
-    const ofAll = (way: Way): number => tokens(way) / tokens('large');
+    const ofAll = (way: Way): number => Math.min(1, tokens(way) / tokens('large'));
     const random = (way: Way): number => share('small') + ofAll(way) * (share('large') - share('small'));
     return [
       ...ways.map(share),

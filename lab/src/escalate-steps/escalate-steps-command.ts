@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { defaultDataFolder, suiteFolder } from '#bench/data/folder.js';
 import { percent, table } from '#bench/markdown-table.js';
 import { claimFolder } from '#bench/result-log.js';
@@ -16,7 +16,6 @@ interface Options {
   readonly smallModel: string;
   readonly large: string;
   readonly largeModel: string;
-  readonly suite: 'gsm8k' | 'math';
   readonly data?: string;
   readonly problems: number;
   readonly tuning: number;
@@ -32,13 +31,12 @@ interface Options {
 export function escalateStepsCommand(): Command {
   return new Command('escalate-steps')
     .description(
-      'Measure what it is worth that a large model writes the steps that a small one is unsure of.',
+      'Measure what it is worth that a large model writes the steps that a small one is unsure of, on GSM8K.',
     )
     .requiredOption('--small <url>', 'server of the small model, which returns log-probabilities')
     .option('--small-model <name>', 'its name there', 'small')
     .requiredOption('--large <url>', 'server of the large model')
     .option('--large-model <name>', 'its name there', 'large')
-    .addOption(new Option('--suite <name>', 'problems').choices(['gsm8k', 'math']).default('gsm8k'))
     .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
     .option('--problems <number>', 'problems that are answered in all ways', integer(1, 1e5), 100)
     .option('--tuning <number>', 'problems before these, which give the threshold', integer(1, 1e5), 20)
@@ -71,7 +69,7 @@ Example:
 async function escalateSteps(options: Options): Promise<void> {
   const { json: _, out, small, large, data, problems: count, concurrency, ...settings } = options;
   const { tuning, share, temperature, maxTokens, seed } = settings;
-  const suite = suites[options.suite];
+  const suite = suites.gsm8k;
   const folder = suiteFolder(data ?? defaultDataFolder(), suite.name);
   const all = limited(await suite.load({ folder, subsets: null, seed: 0, count: 0 }), count + tuning);
   claimFolder(out, settings);

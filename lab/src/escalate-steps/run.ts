@@ -25,8 +25,7 @@ const resultSchema = z.object({
   /** Steps that the large model wrote. */
   escalated: z.int(),
   text: z.string(),
-  /** Of the small model's own steps: where each begins in the text, its tokens and its summed entropy. */
-  steps: z.array(z.object({ at: z.int(), to: z.int(), score: z.number() })).readonly(),
+  steps: z.array(z.object({ at: z.int(), from: z.int(), to: z.int(), score: z.number() })).readonly(),
 });
 export type Result = z.output<typeof resultSchema>;
 
@@ -92,7 +91,7 @@ async function handOver(
 ): Promise<Written> {
   const step = steps.find(({ score }) => isDoubtful(score));
   if (!step) return { text, steps, written: { small: tokens, large: 0 }, escalated: 0 };
-  const rest = await models.large(question, text.slice(0, step.at));
+  const rest = await models.large(question, text.slice(0, step.at), step.from);
   return { ...rest, written: { small: step.to, large: rest.written.large }, escalated: 1 };
 }
 

@@ -27,11 +27,21 @@ export interface Question {
   readonly seed: number;
 }
 
+export interface StepScore {
+  /** Where it begins in the text. */
+  readonly at: number;
+  /** Its tokens, up to but without the last. */
+  readonly from: number;
+  readonly to: number;
+  /** Its summed entropy. */
+  readonly score: number;
+}
+
 /** An answer, and the tokens that each model wrote for it, those that were taken back included. */
 export interface Written {
   readonly text: string;
-  /** Steps that the small model wrote: where each begins in the text, the tokens up to its end, and its summed entropy. */
-  readonly steps: readonly { readonly at: number; readonly to: number; readonly score: number }[];
+  /** Those that the small model wrote. */
+  readonly steps: readonly StepScore[];
   readonly written: { readonly small: number; readonly large: number };
   /** Steps that the large model wrote. */
   readonly escalated: number;
@@ -62,11 +72,12 @@ export class TwoModels {
     return this.#answer(question, risks, true);
   }
 
-  /** By the large model, or the rest of an answer by it. */
-  async large(question: Question, begun = ''): Promise<Written> {
-    const prepared = await this.#prepareLarge(question, begun);
-    const { text, tokens } = await read(prepared.start(new FlowGate()));
-    return { text: begun + text, steps: [], written: { small: 0, large: tokens }, escalated: 0 };
+  /** By the large model, or the rest by it of an answer that is begun, with so many tokens. */
+  async large(question: Question, begun = '', tokens = 0): Promise<Written> {
+    const maxTokens = Math.max(1, question.maxTokens - tokens);
+    const prepared = await this.#prepareLarge({ ...question, maxTokens }, begun);
+    const { text, tokens: large } = await read(prepared.start(new FlowGate()));
+    return { text: begun + text, steps: [], written: { small: 0, large }, escalated: 0 };
   }
 
   async close(): Promise<void> {
@@ -109,7 +120,7 @@ export class TwoModels {
   #prepareLarge(question: Question, begun: string) {
     return this.#large.prepare(
       { ...fieldsOf('large', question), guard: { enabled: false }, top_logprobs: null, clamp: true },
-      { asked: { canRetract: true, ...(begun !== '' && { begun }) }, from: { step: true } },
+      { asked: { canRetract: true, ...(begun !== '' && { begun }) }, from: { part: 'step' } },
     );
   }
 }
@@ -163,6 +174,7 @@ async function read(events: Observable<GuardEvent>) {
   const own = spans.filter(({ from, to }) => scores.slice(from, to).some(Number.isFinite));
   const steps = own.map(({ from, to }) => ({
     at: lengthOf(from),
+    from,
     to,
     score: stepScore(STATISTIC, scores.slice(from, to).filter(Number.isFinite)),
   }));

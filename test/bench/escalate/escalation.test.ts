@@ -36,10 +36,12 @@ describe('escalations', () => {
     expect(at40?.cost).toBeCloseTo((100 * 1 + 4 * 30 * 3) / (300 * 3));
     // For 460 of 900, the large model is asked at once about 45 % of the questions: 0.45 * 90 + 0.55 * 10 = 46.
     expect(at40?.overMixing.value).toBeCloseTo(0.9 - (0.55 * 0.6 + 0.45 * 0.8));
-    // It makes up all of the difference for 0.4 of the large model's answers, which three of the small one's are worth.
-    expect(at40?.paysFrom).toBeCloseTo(1 / 3 / 0.6);
+    // It makes up more than all of the difference, which no random questions do.
+    expect(at40?.paysFrom).toBe(0);
     // One more is handed on, of the right ones with the highest score, which the large model gets wrong.
     expect(at50?.accuracy.value).toBeCloseTo(0.8);
+    // It makes up the difference for half of the large model's answers, which three of the small one's are as long as.
+    expect(at50?.paysFrom).toBeCloseTo(1 / 3 / 0.5);
     expect(at40?.gain.interval?.[0]).toBeLessThan(at40?.gain.value ?? 0);
   });
 
@@ -57,6 +59,12 @@ describe('escalations', () => {
     // What the small model takes is spent for nothing, whatever the large one costs.
     expect(useless?.points[0]?.overMixing.value).toBeLessThan(0);
     expect(useless?.points[0]?.paysFrom).toBeNull();
+  });
+
+  it('knows no price where the large model is worse', () => {
+    const swapped = cases.map((each) => ({ ...each, small: each.large, large: each.small }));
+    const [first] = escalations(swapped, { shares: [0.4], prices, resamples: 10 }).ways;
+    expect(first?.points[0]?.paysFrom).toBeNull();
   });
 
   it('refuses to compare nothing', () => {

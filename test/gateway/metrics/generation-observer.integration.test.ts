@@ -111,11 +111,11 @@ describe('the times of a generation', () => {
   });
 
   it('count a step of which no more is read as done', async () => {
-    const step = observer({ step: true, promptTokens: 7 });
+    const step = observer({ part: 'step', promptTokens: 7 });
     tell(step, tokenEvent(0), tokenEvent(1));
     step.cancelled();
     // Of one that has not begun, nothing is known.
-    observer({ step: true }).cancelled();
+    observer({ part: 'step' }).cancelled();
     const read = await scrape();
     expect(read.sum('flinch_generations_total', { outcome: 'stop' })).toBe(1);
     expect(read.sum('flinch_generations_total', { outcome: 'cancelled' })).toBe(1);

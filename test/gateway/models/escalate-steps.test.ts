@@ -2,6 +2,7 @@ import { concat, lastValueFrom, NEVER, Observable, of, throwError } from 'rxjs';
 import { expect, it } from 'vitest';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { EscalatedSteps } from '#gateway/models/escalate-steps.js';
+import { UpstreamError } from '#gateway/upstream/errors.js';
 import { FlowGate, type GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
@@ -105,6 +106,39 @@ it('has the other model wait for a client that does not keep up', async () => {
   resume();
   expect(gate?.open).toBe(true);
   answer.unsubscribe();
+});
+
+it('does not blame the first server for an end of the other', async () => {
+  const cut = new UpstreamError('upstream_unreachable', 'the connection was cut');
+  const { steps } = stepsOf(
+    concat(
+      tokens('Two'),
+      throwError(() => cut),
+    ),
+    false,
+  );
+  const { rest } = await steps.write('', 0);
+  const read = async (): Promise<void> => {
+    for await (const event of rest!) expect(event.type).toBe('token.delta');
+  };
+  const error = await read().catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ body: { code: 'upstream_unreachable', message: cut.message } });
+  expect(error).not.toBeInstanceOf(UpstreamError);
+});
+
+it('counts what each model wrote, where the other one writes the rest', async () => {
+  const { steps } = stepsOf(
+    concat(tokens('Two', ' words.'), of(doneEvent('stop', 5, { promptTokens: 30 }))),
+    false,
+  );
+  const { rest } = await steps.write('Before. ', 2);
+  for await (const _ of rest!);
+  const answer = steps.in(prepared(() => of(doneEvent('stop', 7, { generatedTokens: 4 }))));
+  const done = await lastValueFrom(answer.start(new FlowGate()));
+  expect(done).toMatchObject({
+    usage: { completionTokens: 7 },
+    usageByModel: { small: { completionTokens: 4 }, large: { promptTokens: 30, completionTokens: 5 } },
+  });
 });
 
 it('leaves the other model where nobody reads on', async () => {

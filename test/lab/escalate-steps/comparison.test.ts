@@ -4,7 +4,7 @@ import type { Run, Way } from '#lab/escalate-steps/run.js';
 
 const result = (way: Way, id: string, right: boolean, large: number, scores: readonly number[] = []) => ({
   ...{ id, way, right, small: way === 'large' ? 0 : 10, large, escalated: large > 0 ? 1 : 0, text: '' },
-  steps: scores.map((score, i) => ({ at: i, to: i + 1, score })),
+  steps: scores.map((score, i) => ({ at: i, from: i, to: i + 1, score })),
 });
 
 /** The small model is right at the first 6 of 10, the large one at all; steps are as good as it for a fifth of its tokens. */
@@ -29,7 +29,7 @@ describe('compare', () => {
     expect(rows.get('small')?.overAnswers).toBeNull();
   });
 
-  it('compares steps with whole answers and random steps, for as many tokens', () => {
+  it('compares steps with whole answers for as many tokens, and with random steps', () => {
     const { overAnswers, overRandomAnswers, overRandomSteps } = rows.get('steps')!;
     // For 20 of 100 tokens two answers are handed on: the two with the highest scores, or a fifth of the difference.
     expect(overAnswers?.value).toBeCloseTo(0.2);

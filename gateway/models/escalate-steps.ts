@@ -27,8 +27,6 @@ export class EscalatedSteps {
   /** Held by a client that does not keep up. */
   #gate: FlowGate | null = null;
   #asked = false;
-  /** Whether the other model writes the rest. */
-  #rest = false;
   #promptTokens: number | null = 0;
   #completionTokens = 0;
 
@@ -54,7 +52,6 @@ export class EscalatedSteps {
       };
       if (!returns) {
         const rest = await begunRest(prepared, counted, { over, gate: new FlowGate(this.#gate) });
-        this.#rest ||= rest !== null;
         if (!this.#over.value) escalated(null);
         return { to, failed: null, text: '', ...(rest && { rest }) };
       }
@@ -78,12 +75,13 @@ export class EscalatedSteps {
   /** The answer with the usage of both models. */
   in(answer: Prepared): Prepared {
     const { goesOn: _, ...prepared } = answer;
-    const { of: name, to } = this.#options;
+    const { of: name, to, returns } = this.#options;
     const withUsage = (event: GuardEvent): GuardEvent => {
       if (event.type !== 'generation.done' || !this.#asked) return event;
       const other: Usage = { promptTokens: this.#promptTokens, completionTokens: this.#completionTokens };
-      const { generatedTokens: written, ...usage } = event.usage;
-      const own = this.#rest && written !== undefined ? { ...usage, completionTokens: written } : event.usage;
+      const { generatedTokens, ...usage } = event.usage;
+      const written = returns ? undefined : generatedTokens;
+      const own = written === undefined ? event.usage : { ...usage, completionTokens: written };
       return { ...event, usageByModel: { [name]: own, [to]: other } };
     };
     return {

@@ -8,22 +8,17 @@ import { suites } from '#bench/suites/suites.js';
 import { integer, real } from '#cli/options.js';
 import { say } from '#cli/terminal.js';
 import { compare, type Row } from './comparison.js';
-import { type Run, run, type Way } from './run.js';
+import { type Run, type RunOptions, run, type Way } from './run.js';
 import { TwoModels } from './two-models.js';
 
-interface Options {
+interface Options
+  extends Pick<RunOptions, 'tuning' | 'share' | 'temperature' | 'maxTokens' | 'concurrency' | 'seed'> {
   readonly small: string;
   readonly smallModel: string;
   readonly large: string;
   readonly largeModel: string;
   readonly data?: string;
   readonly problems: number;
-  readonly tuning: number;
-  readonly share: number;
-  readonly temperature: number;
-  readonly maxTokens: number;
-  readonly concurrency: number;
-  readonly seed: number;
   readonly out: string;
   readonly json?: boolean;
 }

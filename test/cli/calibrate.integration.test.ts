@@ -166,7 +166,7 @@ describe('flinch calibrate', () => {
     const logs = (): string[] => readdirSync(folder.path('.')).filter((name) => name.endsWith('.answers'));
     const kept = (): string[] => logs().flatMap((name) => folder.read(name).split('\n'));
     const running = start([...common, '5000']);
-    await expect.poll(() => kept().length, { timeout: 30_000 }).toBeGreaterThan(18);
+    await expect.poll(() => kept().length).toBeGreaterThan(18);
     running.child.kill('SIGINT');
     const { code, stderr } = await running.finished;
     const [log] = logs();
@@ -204,7 +204,7 @@ describe('flinch calibrate', () => {
     const output = folder.path('long.json');
     const running = start(['calibrate', '--model', REASONER, '--tasks', '20000', '--output', output]);
     await expect
-      .poll(running.stderr, { timeout: 30_000 })
+      .poll(running.stderr)
       .toMatch(
         /: \d+ answers to write: [\d.]+ tokens\/s, about [\d.]+ \w+ left; --methods nll,entropy,margin/,
       );
@@ -224,7 +224,7 @@ describe('flinch calibrate', () => {
       readdirSync(folder.path('.')).filter((name) => name.startsWith('large.json.'));
     const kept = (): number =>
       logs().reduce((lines, name) => lines + folder.read(name).split('\n').length, 0);
-    await expect.poll(kept, { timeout: 30_000 }).toBeGreaterThan(18);
+    await expect.poll(kept).toBeGreaterThan(18);
     running.child.kill('SIGINT');
     const [log] = logs();
     expect(await running.finished).toMatchObject({

@@ -28,7 +28,7 @@ class Terminal {
   async type(keys: string, until = /\n[?…] $/): Promise<string> {
     const from = this.#text.length;
     this.#child.stdin.write(keys);
-    await expect.poll(() => this.#text.slice(from), { timeout: 60_000 }).toMatch(until);
+    await expect.poll(() => this.#text.slice(from)).toMatch(until);
     return this.#text.slice(from).replaceAll('\r', '');
   }
 }

@@ -91,9 +91,7 @@ async function reload(text: string, said: string): Promise<void> {
   const before = serving.log.length;
   folder.write('flinch.json', text);
   serving.kill('SIGHUP');
-  await expect
-    .poll(() => serving.log.slice(before).map(({ msg }) => msg), { timeout: 20_000, interval: 5 })
-    .toContain(said);
+  await expect.poll(() => serving.log.slice(before).map(({ msg }) => msg), { interval: 5 }).toContain(said);
 }
 
 const ACCEPTED = 'configuration reloaded';
@@ -155,6 +153,6 @@ describe.each([1, 2])(
       );
       expect(counts).toEqual([reloads + 2, reloads]);
       expect(scrape.sum('flinch_config_last_reload_successful')).toBe(1);
-    }, 240_000);
+    });
   },
 );

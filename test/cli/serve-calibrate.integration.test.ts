@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { offerCalibrations, openRun } from '#cli/serve-calibration.js';
 import { IdleCalibrations, Metrics } from '#gateway/index.js';
@@ -48,7 +48,8 @@ async function isCalibrated(serving: Serving): Promise<boolean> {
   return answer.parse(JSON.parse(text)).flinch.guard.calibrated;
 }
 
-beforeAll(() => {
+beforeEach(() => {
+  rmSync(model, { recursive: true, force: true });
   cpSync(REASONER, model, { recursive: true });
   rmSync(calibration);
 });
@@ -87,7 +88,7 @@ it('an answer for a calibration gives way to any other', async () => {
   let ended = 0;
   for (let round = 0; round < 8; round++) {
     const before = kept().length;
-    await expect.poll(() => kept().length, { timeout: 30_000, interval: 10 }).toBeGreaterThan(before);
+    await expect.poll(() => kept().length, { interval: 10 }).toBeGreaterThan(before);
     await setTimeout(60); // the next answer is under way
     const under = kept().length;
     const release = hold();
@@ -107,7 +108,7 @@ it('an answer for a calibration gives way to any other', async () => {
 it('flinch serve --calibrate calibrates while no request runs, and needs no restart', async () => {
   const first = await serve();
   expect(first.process.stdout()).toContain('reasoner is calibrated while no request runs');
-  await expect.poll(answers, { timeout: 30_000 }).toBeGreaterThan(3);
+  await expect.poll(answers).toBeGreaterThan(3);
   expect(await isCalibrated(first)).toBe(false);
   const { text } = await first.send('GET', '/metrics');
   expect(text).toMatch(/^flinch_calibration_answers\{model="reasoner",count="collected"\} [1-9]/m);
@@ -116,20 +117,19 @@ it('flinch serve --calibrate calibrates while no request runs, and needs no rest
   // The next start goes on with what there is.
   const kept = answers();
   const second = await serve();
-  await expect.poll(() => existsSync(calibration), { timeout: 60_000 }).toBe(true);
+  await expect.poll(() => existsSync(calibration)).toBe(true);
   expect(kept).toBeGreaterThan(0);
-  await expect.poll(() => isCalibrated(second), { timeout: 10_000, interval: 500 }).toBe(true);
+  await expect.poll(() => isCalibrated(second), { interval: 500 }).toBe(true);
   second.kill();
   // It is of the first answers, and the third start goes on.
   const third = await serve();
   expect(third.process.stdout()).toContain('reasoner is calibrated while no request runs');
-  await expect.poll(answers, { timeout: 60_000 }).toBe(0);
+  await expect.poll(answers).toBe(0);
   third.kill();
   expect((await serve()).process.stdout()).not.toContain('calibrated');
 });
 
 it('whoever is not at this machine cannot start a calibration', async () => {
-  rmSync(calibration, { force: true });
   const asked = async (args: readonly string[]) => {
     const serving = await serve([...args, '--methods', 'nll']);
     const { text } = await serving.send('GET', '/v1/models');

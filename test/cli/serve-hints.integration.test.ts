@@ -30,7 +30,7 @@ async function methodsOf(serving: Serving, guard: object = {}): Promise<string[]
 describe('what flinch serve says of Adv. Pert. at its start', () => {
   it('is what it costs, which is measured', async () => {
     const serving = await serve();
-    await expect.poll(serving.process.stdout, { timeout: 20_000 }).toMatch(PRICE);
+    await expect.poll(serving.process.stdout).toMatch(PRICE);
     expect(await methodsOf(serving)).toEqual(DEFAULT_METHODS);
   });
 

@@ -17,7 +17,7 @@ async function serve(...args: string[]) {
   const process = startOnTerminal(['serve', '--port', '0', ...args], { NO_COLOR: '1' });
   running.push(process);
   const shown = (): string[] => process.stdout().replaceAll('\r', '').split('\n');
-  await expect.poll(shown, { timeout: 30_000 }).toContainEqual(expect.stringContaining('(Ctrl-C to stop)'));
+  await expect.poll(shown).toContainEqual(expect.stringContaining('(Ctrl-C to stop)'));
   const url = /http:\S+/.exec(process.stdout())?.[0] ?? '';
   return { url, shown };
 }

@@ -55,7 +55,7 @@ describe('flinch-ai-sdk and flinch-react, installed from their tarballs', () => 
     const outcome = await startScript(script, []).finished;
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toMatch(/^v3 undefined\n<div class="flinch">.*One.*not judged yet/);
-  }, 300_000);
+  });
 
   it('take little room: the component with its style, and nothing but React beside it', () => {
     const code = readFileSync(installed('flinch-react/dist/index.js'), 'utf8');

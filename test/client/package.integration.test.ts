@@ -131,5 +131,5 @@ describe('flinch-client, installed from its tarball', () => {
     expect(compile(withRxjs, program)).toEqual(COMPILED);
     const outcome = await startScript(join(withRxjs, 'program.js'), []).finished;
     expect(outcome).toMatchObject({ code: 0, stdout: 'heartbeat 12\n' });
-  }, 300_000);
+  });
 });

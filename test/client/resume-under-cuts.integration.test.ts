@@ -55,7 +55,7 @@ function answerWritten(seed: number): Answer {
 const known = ({ phase, tokens, steps, flags, rollbacks, usage }: Answer) =>
   JSON.parse(JSON.stringify({ phase, tokens, steps, flags, rollbacks, usage }));
 
-describe('the client against the gateway', { timeout: 240_000 }, () => {
+describe('the client against the gateway', () => {
   it('ends with the very answer that was written, whatever is cut on the way, across retractions', async () => {
     const CUTS = 24;
     const random = xoroshiro128plus(7);

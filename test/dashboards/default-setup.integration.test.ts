@@ -21,7 +21,7 @@ describe.skipIf(!hasPrometheus)('the dashboard of flinch serve without any optio
       for (let i = 0; i < 5; i++) await ask(`What is ${first + i} + 30 - 5?`, i % 2 === 0);
       await prometheus.caughtUp();
     }
-  }, 240_000);
+  });
   afterAll(async () => {
     await prometheus?.close();
     serving?.kill();

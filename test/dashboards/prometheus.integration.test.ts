@@ -88,7 +88,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     await prometheus.caughtUp();
     await round('decode');
     await prometheus.caughtUp();
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await running.prometheus?.close();

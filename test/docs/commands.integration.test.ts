@@ -58,7 +58,7 @@ describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ 
   // A server that does not end in a minute is told with its output.
   afterAll(async () => {
     expect(await terminal.close()).toEqual([]);
-  }, 90_000);
+  });
 
   for (const block of blocks) {
     const name = fileNameOf(block);
@@ -69,7 +69,7 @@ describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ 
       // It is in the list.
     } else if (isShell(block)) {
       const commands = commandsOf(block);
-      it(title, () => (isServer(commands) ? terminal.serve(commands) : terminal.run(commands)), 240_000);
+      it(title, () => (isServer(commands) ? terminal.serve(commands) : terminal.run(commands)));
     } else if (isProgram(block)) {
       it(title, async () => {
         const { text } = programs.get(block.line)!;
@@ -78,7 +78,7 @@ describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ 
         // One that failed without a word, or waits for ever, is no answer.
         const output = await terminal.run(`node line-${block.line}.mjs`, PROGRAM_LIMIT_MS);
         expect(output.trim()).not.toBe('');
-      }, 240_000);
+      });
     }
   }
 });

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => process.chdir(before));
 
 describe(PAGE, () => {
-  it('can be run from the first command to the last', { timeout: 600_000 }, async ({ signal }) => {
+  it('can be run from the first command to the last', async ({ signal }) => {
     const judge = await judgeServer(answer);
     const settings = own.filter(({ text }) => !text.includes('npx')).map(({ text }) => text);
     const run = new Set<string>();

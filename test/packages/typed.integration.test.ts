@@ -186,5 +186,5 @@ describe.each(Object.entries(PROJECTS))('a project with %s', (_name, project) =>
     expect(errors).toEqual(COMPILED.map(() => []));
     const outcome = await startScript(join(folder, 'program.js'), [gateway.url]).finished;
     expect(outcome).toMatchObject({ code: 0, stdout: prints, stderr: '' });
-  }, 600_000);
+  });
 });

@@ -35,7 +35,7 @@ export async function closeSharedEngines(): Promise<void> {
   if (!stays) return;
   engines.set(kept, reasoner);
   const idle = () => expect(reasoner.status().streams, 'streams that the test file left').toBe(0);
-  await vi.waitFor(idle, { timeout: 30_000, interval: 20 });
+  await vi.waitFor(idle, { timeout: 120_000, interval: 20 });
 }
 
 const isIntact = ({ decode, score }: ReturnType<Engine['status']>): boolean =>

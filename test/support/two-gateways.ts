@@ -26,7 +26,7 @@ export function useTwoGateways({ model, config, env = {} }: Choices) {
       running.gateways.push(gateway);
     }
     const ready = async ({ url }: Gateway) => expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    for (const gateway of running.gateways) await vi.waitFor(() => ready(gateway), 30_000);
+    for (const gateway of running.gateways) await vi.waitFor(() => ready(gateway), 120_000);
   });
   afterAll(async () => {
     await Promise.all(running.gateways.map((gateway) => gateway.close()));

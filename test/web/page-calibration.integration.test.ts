@@ -39,8 +39,6 @@ describe.skipIf(!executablePath)('the page of a model without a calibration', ()
 
     await row.waitFor({ state: 'detached', timeout: 60_000 });
     expect(existsSync(`${model}/calibration.json`)).toBe(true);
-    await expect
-      .poll(async () => (await shared.answered(QUESTION)).locator('.notes').count(), { timeout: 10_000 })
-      .toBe(0);
+    await expect.poll(async () => (await shared.answered(QUESTION)).locator('.notes').count()).toBe(0);
   });
 });

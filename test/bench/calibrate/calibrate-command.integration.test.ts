@@ -15,7 +15,7 @@ const calibrate = (name: string, ...more: string[]) =>
   flinch(['bench', 'calibrate', folder.path(name), ...more]);
 
 describe('flinch bench calibrate', () => {
-  it('makes a calibration that a guard can use', { timeout: 300_000 }, async () => {
+  it('makes a calibration that a guard can use', async () => {
     expect(await run('tasks', '--limit', '90', '--measures', 'nll,entropy,adversarial')).toMatchObject({
       code: 0,
     });
@@ -49,7 +49,7 @@ describe('flinch bench calibrate', () => {
     ).toHaveLength(1);
   });
 
-  it('says what a run lacks', { timeout: 300_000 }, async () => {
+  it('says what a run lacks', async () => {
     await run('few', '--limit', '2', '--measures', 'nll');
     expect((await calibrate('few')).stderr).toMatch(
       /steps of right answers are too few; at least \d+ and \d+/,

@@ -44,7 +44,7 @@ describe('flinch bench export', () => {
         folder.path(`runs/files/${name}`),
       ),
     );
-  }, 120_000);
+  });
 
   const tokens = () => jsonLines(folder.read('runs/files/tokens.jsonl')).map((line) => scored.parse(line));
 

@@ -16,7 +16,7 @@ async function stagesLeft(): Promise<string[]> {
   return JSON.parse(stdout).stages.map(({ stage }: { stage: string }) => stage);
 }
 
-it('status lists the stages that a run was asked for, in any command', { timeout: 120_000 }, async () => {
+it('status lists the stages that a run was asked for, in any command', async () => {
   const generate = () => run('--stages', 'check,generate');
   expect((await generate()).code).toBe(0);
   expect(await stagesLeft()).toEqual(['generate', 'check']);

@@ -28,7 +28,7 @@ function baseModel(): string {
 describe('a model without a chat template', () => {
   const lines = (file: string) => jsonLines(folder.read(file));
 
-  it('goes on with worked examples, up to the end of the line', { timeout: 300_000 }, async () => {
+  it('goes on with worked examples, up to the end of the line', async () => {
     const model = baseModel();
     const run = (suite: string, out: string, ...more: string[]) =>
       flinch([

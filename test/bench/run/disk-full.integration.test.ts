@@ -16,7 +16,6 @@ const CAN_MOUNT = spawnSync('unshare', [...MOUNTS, 'mount', '-t', 'tmpfs', 'none
 describe('a run on a disk that becomes full', () => {
   it.skipIf(!CAN_MOUNT)(
     `names the file, and continues once there is space${CAN_MOUNT ? '' : ' (skipped: no user namespaces)'}`,
-    { timeout: 300_000 },
     async () => {
       const args = [
         ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', 'story,walk'],

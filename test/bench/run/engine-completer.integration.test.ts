@@ -3,7 +3,7 @@ import { engineCompleter } from '#bench/run/writer/engine-writer.js';
 import { suites } from '#bench/suites/suites.js';
 import { sharedReasoner } from '../../support/shared-engines.js';
 
-it('reads once what completions of a response have in common', { timeout: 60_000 }, async () => {
+it('reads once what completions of a response have in common', async () => {
   const engine = await sharedReasoner();
   const [problem] = await suites.tasks.load({ folder: null, subsets: ['counting'], seed: 3, count: 1 });
   const generations: Awaited<ReturnType<typeof engine.generate>>[] = [];

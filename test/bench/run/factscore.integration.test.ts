@@ -89,7 +89,7 @@ async function useJudge() {
 }
 
 describe('a run over FActScore', () => {
-  it('has a judge split responses into claims, and label these', { timeout: 300_000 }, async () => {
+  it('has a judge split responses into claims, and label these', async () => {
     const judge = await useJudge();
     const { code, stdout, stderr } = await run('whole', ...judge.options);
     expect([code, afterPlan(stderr)]).toEqual([
@@ -160,9 +160,7 @@ describe('a run over FActScore', () => {
     }
   });
 
-  it('comes to the same however often it is killed, and asks nothing for nothing', {
-    timeout: 600_000,
-  }, async () => {
+  it('comes to the same however often it is killed, and asks nothing for nothing', async () => {
     const judge = await useJudge();
     const total = linesIn('whole/judge.jsonl');
     const points = Array.from({ length: 3 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
@@ -189,7 +187,7 @@ describe('a run over FActScore', () => {
     expect(judge.prompts()).toHaveLength(asked);
   });
 
-  it('is the same in shards that are joined', { timeout: 300_000 }, async () => {
+  it('is the same in shards that are joined', async () => {
     const judge = await useJudge();
     for (const shard of ['1/2', '2/2'])
       expect((await run('joined', ...judge.options, '--shard', shard)).code).toBe(0);
@@ -197,9 +195,7 @@ describe('a run over FActScore', () => {
     expect(tablesOf('joined')).toEqual(tablesOf('whole'));
   });
 
-  it('takes claims and labels from a file that was made of its responses', {
-    timeout: 300_000,
-  }, async () => {
+  it('takes claims and labels from a file that was made of its responses', async () => {
     expect((await plainRun('listed', '--stages', 'generate')).code).toBe(0);
     expect(textsIn('listed')).toEqual(textsIn('whole'));
     const claims = (...of: [claim: string, words: string[], supported: boolean | null][]) =>
@@ -246,9 +242,7 @@ describe('a run over FActScore', () => {
     );
   });
 
-  it('has a judge make graphs of claims that a file has, if it is asked to', {
-    timeout: 300_000,
-  }, async () => {
+  it('has a judge make graphs of claims that a file has, if it is asked to', async () => {
     const claims = claimsIn('whole').map(({ id, claims }) => ({
       id,
       claims: claims.map(({ claim, supported }) => ({ claim, words: claim.split(' ').slice(2), supported })),
@@ -267,7 +261,7 @@ describe('a run over FActScore', () => {
     expect(rows('both')).toEqual(rows('whole'));
   });
 
-  it('is reported, with counts of statements for the accuracy', { timeout: 120_000 }, async () => {
+  it('is reported, with counts of statements for the accuracy', async () => {
     expect((await flinch(['bench', 'report', folder.path('whole')])).code).toBe(0);
     const report = folder.read('whole/report.md');
     expect(report).toContain('## FActScore, T = 0.2');
@@ -282,7 +276,7 @@ describe('a run over FActScore', () => {
     expect(report).not.toMatch(/\bAcc \d/);
   });
 
-  it('says what it needs before anything is asked', { timeout: 120_000 }, async () => {
+  it('says what it needs before anything is asked', async () => {
     expect((await plainRun('none')).stderr).toContain('--judge, --claims: a judge or a file must label');
     expect((await run('none', '--claims', 'x')).stderr).toContain(
       '--judge: is required with the measure graph-claims',

@@ -11,7 +11,7 @@ const folder = useFolder();
 const MEASURE = 'graph-lexical:samples=2';
 
 describe('Graph Uncertainty in a run', () => {
-  it('cuts further responses as it cuts the one that it scores', { timeout: 300_000 }, async () => {
+  it('cuts further responses as it cuts the one that it scores', async () => {
     const { code, stderr } = await flinch([
       ...['bench', 'run', '--suite', 'tasks', '--limit', '4', '--seed', '7', '--temperature', '0.5'],
       ...['--measures', MEASURE, '--score', 'all', '--out', folder.path('graph')],

@@ -19,9 +19,7 @@ const ROWS = Array.from({ length: 50 }, (_, i) => ({
 const ERRS = { none: 3, later: 7 } as const;
 
 describe('flinch bench judge', () => {
-  it('tells how often the judge names the labelled step, by a judge that errs at a known rate', {
-    timeout: 120_000,
-  }, async () => {
+  it('tells how often the judge names the labelled step, by a judge that errs at a known rate', async () => {
     const data = folder.path('data');
     mkdirSync(data);
     writeFileSync(`${data}/gsm8k.json`, JSON.stringify(ROWS));

@@ -9,7 +9,7 @@ const folder = useFolder();
 const DATA = fileURLToPath(new URL('../../fixtures/bench/gsm8k', import.meta.url));
 
 describe('a run whose first wrong steps a judge tells', () => {
-  it('asks it for as many as each subset needs, once', { timeout: 300_000 }, async () => {
+  it('asks it for as many as each subset needs, once', async () => {
     const problems = readFileSync(`${DATA}/test.jsonl`, 'utf8').trim().split('\n').length;
     let analysed = 0;
     const server = await judgeServer((prompt) => {

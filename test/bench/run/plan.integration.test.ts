@@ -74,14 +74,14 @@ async function compare(name: string, args: readonly string[]): Promise<Plan> {
 }
 
 describe('flinch bench plan', () => {
-  it('says what a run over tasks does, with a limit of wrong responses', { timeout: 300_000 }, async () => {
+  it('says what a run over tasks does, with a limit of wrong responses', async () => {
     const args = ['--suite', 'tasks', '--limit', '24', '--seed', '11', '--temperature', '1'];
     const measures = ['--measures', 'nll,graph:samples=2', '--per-subset', '2', '--score', '1'];
     const { stages } = await compare('tasks', [...args, ...measures]);
     expect(stages.map(({ stage }) => stage)).toEqual(['generate', 'check', 'locate', 'sample', 'score']);
   });
 
-  it('says what a run over labelled responses does, which are read', { timeout: 300_000 }, async () => {
+  it('says what a run over labelled responses does, which are read', async () => {
     const args = ['--suite', 'processbench', '--subsets', 'gsm8k', '--data', data('processbench')];
     const { stages } = await compare('labelled', [...args, '--max-tokens', '64']);
     const counts = stages.map(({ stage, least, most, expected }) => [stage, least, most, expected]);
@@ -93,7 +93,7 @@ describe('flinch bench plan', () => {
     ]);
   });
 
-  it('says how much a judge is asked', { timeout: 300_000 }, async () => {
+  it('says how much a judge is asked', async () => {
     const server = await judgeServer((prompt) => {
       if (!prompt.includes('<analysis>')) return 'The first sentence is wrong.';
       const [, response = ''] = /<response>\n(.*?)\n<\/response>/s.exec(prompt) ?? [];
@@ -106,7 +106,7 @@ describe('flinch bench plan', () => {
     expect(locate).toMatchObject({ judged: true, seconds: null, requests: 2 * locate.expected });
   });
 
-  it('says how often a judge is asked for claims and their graphs', { timeout: 300_000 }, async () => {
+  it('says how often a judge is asked for claims and their graphs', async () => {
     const server = await judgeServer((prompt) => {
       if (prompt.includes('<sentence>')) return '{"claims": [{"claim": "It is so."}]}';
       if (prompt.includes('{"claims"')) return '{"claims": ["It is not so."]}';
@@ -139,7 +139,7 @@ describe('flinch bench plan', () => {
     expect(asked).toBeLessThanOrEqual(requests! - 3);
   });
 
-  it('is what a run says first', { timeout: 300_000 }, async () => {
+  it('is what a run says first', async () => {
     const args = ['--suite', 'tasks', '--limit', '12', '--measures', 'nll'];
     const said = await run(args, 'said');
     expect(said).toMatch(/^plan: 12 problems of tasks, reasoner on cpu\n {2}generate {2}12 responses {2,}\S/);

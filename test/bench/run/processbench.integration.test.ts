@@ -12,9 +12,7 @@ const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url));
 const DATA = join(FIXTURES, 'bench/processbench');
 
 describe('a run over ProcessBench', () => {
-  it('scores given responses by teacher forcing, step by step as they came', {
-    timeout: 300_000,
-  }, async () => {
+  it('scores given responses by teacher forcing, step by step as they came', async () => {
     const out = folder.path('own');
     const { code, stdout, stderr } = await flinch([
       ...['bench', 'run', '--suite', 'processbench', '--subsets', 'gsm8k', '--data', DATA, '--out', out],
@@ -52,7 +50,7 @@ describe('a run over ProcessBench', () => {
     });
   });
 
-  it('leaves out, and counts, what the tokenizer does not give back', { timeout: 300_000 }, async () => {
+  it('leaves out, and counts, what the tokenizer does not give back', async () => {
     const given = JSON.parse(readFileSync(join(DATA, 'gsm8k.json'), 'utf8'));
     // Its tokenizer composes the letter.
     given[0].steps[0] = `Cafe\u0301: ${given[0].steps[0]}`;
@@ -73,7 +71,7 @@ describe('a run over ProcessBench', () => {
     ]);
   });
 
-  it.skipIf(!HAS_SHARED_DATA)(`reads the real ones${NEEDS_DATA}`, { timeout: 300_000 }, async () => {
+  it.skipIf(!HAS_SHARED_DATA)(`reads the real ones${NEEDS_DATA}`, async () => {
     const data = join(SHARED_DATA, 'processbench');
     const out = folder.path('real');
     const { code, stderr } = await flinch([

@@ -54,9 +54,7 @@ function completing(): { readonly script: Script; readonly asked: ScriptedReques
 }
 
 describe('flinch bench rollouts', () => {
-  it('tells how often rollouts find the labelled step, by a server that errs at a known rate', {
-    timeout: 120_000,
-  }, async () => {
+  it('tells how often rollouts find the labelled step, by a server that errs at a known rate', async () => {
     const { script, asked } = completing();
     const server = await scriptedUpstream(script);
     const args = ['bench', 'rollouts', '--data', data(), '--subsets', 'gsm8k', '--rollouts', '2'];
@@ -98,7 +96,7 @@ describe('flinch bench rollouts', () => {
     expect(nowhere.stderr).toContain('`flinch data pull gsm8k` downloads it');
   });
 
-  it('draws from the engine, too', { timeout: 120_000 }, async () => {
+  it('draws from the engine, too', async () => {
     const args = ['bench', 'rollouts', '--data', data(), '--subsets', 'gsm8k', '--limit', '2'];
     const { code, stdout, stderr } = await flinch([
       ...[...args, '--rollouts', '1', '--max-tokens', '8', '--out', folder.path('own'), '--json'],

@@ -43,7 +43,7 @@ async function written(name: string): Promise<void> {
 }
 
 describe('a run whose first wrong steps rollouts tell', () => {
-  it('labels by its own completions, checked by the rules of the suite', { timeout: 300_000 }, async () => {
+  it('labels by its own completions, checked by the rules of the suite', async () => {
     await written('whole');
     const { code, stdout, stderr } = await run('whole');
     expect(code, stderr).toBe(0);
@@ -89,7 +89,7 @@ describe('a run whose first wrong steps rollouts tell', () => {
     expect(folder.read('report/report.md')).toContain('First wrong steps are labels by rollouts (K=3)');
   });
 
-  it('goes on after kills, and draws nothing twice', { timeout: 300_000 }, async () => {
+  it('goes on after kills, and draws nothing twice', async () => {
     await written('killed');
     for (const after of [1, 7, 15]) {
       const { child, finished } = start(args('killed', ...LOCATED));
@@ -110,7 +110,7 @@ describe('a run whose first wrong steps rollouts tell', () => {
     expect(folder.read('killed/rollouts.jsonl')).toBe(before);
   });
 
-  it('comes to the same in shards', { timeout: 300_000 }, async () => {
+  it('comes to the same in shards', async () => {
     for (const shard of ['1/2', '2/2']) {
       const { code, stderr } = await run('shards', ...LOCATED, '--shard', shard);
       expect(code, stderr).toBe(0);
@@ -120,7 +120,7 @@ describe('a run whose first wrong steps rollouts tell', () => {
     expect(drawn('shards')).toEqual(drawn('whole'));
   });
 
-  it('is planned', { timeout: 120_000 }, async () => {
+  it('is planned', async () => {
     const [, , ...options] = RUN;
     const planOf = async (name: string, ...more: string[]): Promise<Plan> => {
       const plan = ['bench', 'plan', ...options, '--json', '--out', folder.path(name), ...more];
@@ -156,9 +156,7 @@ async function upstream(options: EngineUpstreamOptions): Promise<EngineUpstream>
 const by = (url: string): string[] => ['--completer', url, '--completer-model', 'other'];
 
 describe('a server that goes on with responses', () => {
-  it('gets their beginnings as text, and comes to the labels of the engine', {
-    timeout: 300_000,
-  }, async () => {
+  it('gets their beginnings as text, and comes to the labels of the engine', async () => {
     await written('server');
     const server = await upstream({ continues: true });
     const { code, stderr } = await run('server', ...LOCATED, ...by(server.url));
@@ -174,7 +172,7 @@ describe('a server that goes on with responses', () => {
     expect(JSON.parse(folder.read('server-run/settings.json')).label.completer).toBe('other');
   });
 
-  it('is the one that writes, if there is one', { timeout: 300_000 }, async () => {
+  it('is the one that writes, if there is one', async () => {
     const server = await upstream({ tokenIds: true, logprobs: true, continues: true, completions: true });
     const { code, stderr } = await run(
       ...['upstream', ...LOCATED, '--limit', '12', '--upstream', server.url, '--upstream-model', 'same'],
@@ -186,7 +184,7 @@ describe('a server that goes on with responses', () => {
     expect(JSON.parse(folder.read('upstream/settings.json')).label.completer).toBe('same');
   });
 
-  it('must be able to', { timeout: 300_000 }, async () => {
+  it('must be able to', async () => {
     const server = await upstream({ logprobs: true });
     const { code, stderr } = await run('unable', ...LOCATED, '--limit', '12', ...by(server.url));
     expect(code).toBe(1);
@@ -197,7 +195,7 @@ describe('a server that goes on with responses', () => {
 });
 
 describe('options of rollouts', () => {
-  it('are refused by their names', { timeout: 120_000 }, async () => {
+  it('are refused by their names', async () => {
     const refusal = async (...more: string[]): Promise<string> => {
       const { code, stderr } = await run('refused', ...more);
       expect(code).not.toBe(0);

@@ -44,7 +44,7 @@ async function killAt(records: number, name: string): Promise<void> {
 }
 
 describe('flinch bench run', () => {
-  it('evaluates what the tasks come to', { timeout: 300_000 }, async () => {
+  it('evaluates what the tasks come to', async () => {
     const { code, stdout, stderr } = await run('whole', '--json');
     expect(afterPlan(stderr)).toBe('');
     expect(code).toBe(0);
@@ -86,7 +86,7 @@ describe('flinch bench run', () => {
     }
   });
 
-  it('comes to the same however often it is killed, and repeats nothing', { timeout: 900_000 }, async () => {
+  it('comes to the same however often it is killed, and repeats nothing', async () => {
     const total = recordsIn('whole');
     const points = Array.from({ length: 5 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
     for (const records of points) await killAt(records, 'killed');
@@ -96,7 +96,7 @@ describe('flinch bench run', () => {
     expect(recordsIn('killed')).toBe(total);
   });
 
-  it('forgets a line that was half written in any of its files', { timeout: 300_000 }, async () => {
+  it('forgets a line that was half written in any of its files', async () => {
     const before = evaluationOf('whole');
     for (const file of ['responses', 'checks', 'spans', 'samples', 'scores']) {
       const path = folder.path(`whole/${file}.jsonl`);
@@ -108,7 +108,7 @@ describe('flinch bench run', () => {
     expect(evaluationOf('whole')).toEqual(before);
   });
 
-  it('refuses other settings by name, and leaves what is there alone', { timeout: 120_000 }, async () => {
+  it('refuses other settings by name, and leaves what is there alone', async () => {
     const before = recordsIn('whole');
     const { code, stderr } = await run('whole', '--temperature', '0.6');
     expect(code).toBe(1);
@@ -116,14 +116,14 @@ describe('flinch bench run', () => {
     expect(recordsIn('whole')).toBe(before);
   });
 
-  it('goes on with the same measures in another order', { timeout: 120_000 }, async () => {
+  it('goes on with the same measures in another order', async () => {
     const before = evaluationOf('whole');
     const { code, stderr } = await run('whole', '--measures', 'self_consistency:samples=1,nll,adversarial');
     expect([code, afterPlan(stderr)]).toEqual([0, '']);
     expect(evaluationOf('whole')).toEqual(before);
   });
 
-  it('names the option of a folder that is none', { timeout: 120_000 }, async () => {
+  it('names the option of a folder that is none', async () => {
     folder.write('file', '');
     expect((await run('file')).stderr).toContain('flinch: --out: ');
     expect((await run('none', '--cross-encoder', folder.path('.'))).stderr).toContain(
@@ -131,12 +131,12 @@ describe('flinch bench run', () => {
     );
   });
 
-  it('says that measures wait for further responses', { timeout: 120_000 }, async () => {
+  it('says that measures wait for further responses', async () => {
     const stages = ['--stages', 'generate,check,score', '--score', 'all', '--limit', '2'];
     expect((await run('unsampled', ...stages)).stderr).toContain('require the stage sample before score');
   });
 
-  it('does not go on with scores of another version', { timeout: 120_000 }, async () => {
+  it('does not go on with scores of another version', async () => {
     const old = (name: string, scoring: string) => {
       cpSync(folder.path('whole'), folder.path(name), { recursive: true });
       const settings = folder.read('whole/settings.json');
@@ -154,9 +154,7 @@ describe('flinch bench run', () => {
     }
   });
 
-  it('takes over a lock of a process that is gone, and minds one that lives', {
-    timeout: 300_000,
-  }, async () => {
+  it('takes over a lock of a process that is gone, and minds one that lives', async () => {
     const lock = folder.path('whole/.run.lock');
     const owner = folder.path('whole/.run.owner.json');
     const hold = (pid: number, host = hostname()): void => {
@@ -180,7 +178,7 @@ describe('flinch bench run', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  it('ends on Ctrl-C with a word on how to go on', { timeout: 120_000 }, async () => {
+  it('ends on Ctrl-C with a word on how to go on', async () => {
     const { child, finished } = start([...RUN, '--out', folder.path('interrupted')]);
     while (child.exitCode === null && recordsIn('interrupted') < 3) await setTimeout(5);
     child.kill('SIGINT');
@@ -189,7 +187,7 @@ describe('flinch bench run', () => {
     expect(existsSync(folder.path('interrupted/.run.lock'))).toBe(false);
   });
 
-  it('says what a suite needs before anything is asked', { timeout: 120_000 }, async () => {
+  it('says what a suite needs before anything is asked', async () => {
     const data = new URL('../../fixtures/bench/gsm8k', import.meta.url).pathname;
     const needs = (...more: string[]) =>
       flinch(['bench', 'run', '--suite', 'gsm8k', '--data', data, '--out', folder.path('none'), ...more]);
@@ -205,7 +203,7 @@ describe('flinch bench run', () => {
     expect(existsSync(folder.path('none'))).toBe(false);
   });
 
-  it('times each measure beside the writing, where it is asked to', { timeout: 120_000 }, async () => {
+  it('times each measure beside the writing, where it is asked to', async () => {
     const { code } = await run('whole', '--time', '1');
     expect(code).toBe(0);
     const [time] = jsonLines(folder.read('whole/times.jsonl'));

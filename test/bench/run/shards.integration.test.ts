@@ -55,7 +55,7 @@ async function killed(name: string, shard: number, stages: readonly string[], af
 }
 
 describe('shards of a run', () => {
-  it('come to the tables of one run, stage by stage, after kills', { timeout: 900_000 }, async () => {
+  it('come to the tables of one run, stage by stage, after kills', async () => {
     expect((await run('whole')).code).toBe(0);
     const random = (): number => Math.floor(Math.random() * 8);
     for (const stages of [WRITING, SCORING]) {
@@ -88,7 +88,7 @@ describe('shards of a run', () => {
     expect((await status('parts')).stdout).toContain('shard 4 of 4  finished');
   });
 
-  it('may be run one after the other, all stages at once', { timeout: 300_000 }, async () => {
+  it('may be run one after the other, all stages at once', async () => {
     for (const shard of [2, 1]) {
       const { code, stdout } = await run('halves', '--shard', `${shard}/2`, '--json');
       expect([code, JSON.parse(stdout)]).toEqual([0, { folder: folder.path('halves'), shard, of: 2 }]);
@@ -98,7 +98,7 @@ describe('shards of a run', () => {
     expect(evaluationOf('halves')).toEqual(evaluationOf('whole'));
   });
 
-  it('are refused where they do not belong together', { timeout: 300_000 }, async () => {
+  it('are refused where they do not belong together', async () => {
     const refusal = async (): Promise<string> => {
       const { code, stderr } = await merge('odd');
       expect(code).toBe(1);
@@ -124,7 +124,7 @@ describe('shards of a run', () => {
     expect(existsSync(folder.path('odd/responses.jsonl'))).toBe(false);
   });
 
-  it('say how far they are', { timeout: 120_000 }, async () => {
+  it('say how far they are', async () => {
     expect((await runShard('begun', 2, ...WRITING)).code).toBe(0);
     const { stdout } = await status('begun', '--json');
     const told = JSON.parse(stdout);

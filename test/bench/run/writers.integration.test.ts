@@ -34,7 +34,7 @@ const VLLM = { tokenIds: true, logprobs: true, continues: true, completions: tru
 const of = (url: string): string[] => ['--upstream', url, '--upstream-model', 'reasoner'];
 
 describe('responses that a server writes', () => {
-  it('are those of the engine, with the server’s log-probabilities', { timeout: 300_000 }, async () => {
+  it('are those of the engine, with the server’s log-probabilities', async () => {
     expect((await run('own')).code).toBe(0);
     const server = await upstream(VLLM);
     const { code, stderr } = await run('vllm', ...of(server.url));
@@ -49,7 +49,7 @@ describe('responses that a server writes', () => {
     expect(engine.stderr).toContain('contains a run with another writer');
   });
 
-  it('are planned by the speed of the server', { timeout: 300_000 }, async () => {
+  it('are planned by the speed of the server', async () => {
     const server = await upstream(VLLM);
     const args = ['bench', 'plan', ...RUN, ...of(server.url), '--json', '--out', folder.path('planned')];
     const { code, stdout, stderr } = await flinch(args);
@@ -64,7 +64,7 @@ describe('responses that a server writes', () => {
     expect(readdirSync(folder.path('planned'))).toEqual(['speed.json']);
   });
 
-  it('are waited for while the server is gone', { timeout: 300_000 }, async () => {
+  it('are waited for while the server is gone', async () => {
     const port = await freePort();
     const running = run('waited', ...of(`http://127.0.0.1:${port}/v1`), '--limit', '1');
     await upstream(VLLM, port);
@@ -72,7 +72,7 @@ describe('responses that a server writes', () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('are taken as text where it tells no ids', { timeout: 300_000 }, async () => {
+  it('are taken as text where it tells no ids', async () => {
     const server = await upstream({ logprobs: true });
     const { code, stderr } = await run('text', ...of(server.url));
     expect(code, stderr).toBe(0);
@@ -80,14 +80,14 @@ describe('responses that a server writes', () => {
     expect(lines('text/scores.jsonl')).toHaveLength(4);
   });
 
-  it('are refused if the server reads another prompt', { timeout: 300_000 }, async () => {
+  it('are refused if the server reads another prompt', async () => {
     const server = await upstream({ tokenIds: true, logprobs: true, system: 'Answer in French.' });
     const { code, stderr } = await run('template', ...of(server.url));
     expect(code).toBe(1);
     expect(stderr).toMatch(/--upstream: http:\S+: the server's chat template reads tasks-\S+ otherwise than/);
   });
 
-  it('are refused if other weights wrote them', { timeout: 300_000 }, async () => {
+  it('are refused if other weights wrote them', async () => {
     const server = await upstream(VLLM);
     const model = changedReasoner(folder.path('changed'), (weights) => {
       for (const [i, weight] of weights.entries()) weights[i] = weight * (1 + 1.5 * Math.sin(i));
@@ -120,7 +120,7 @@ describe('responses in a file', () => {
     return lines('requests.jsonl');
   };
 
-  it('are asked for by a plan, and come to the same', { timeout: 300_000 }, async () => {
+  it('are asked for by a plan, and come to the same', async () => {
     const written = new Map<unknown, object>();
     for (const { id, tokenIds } of lines('own/responses.jsonl'))
       written.set(`${id} 0`, { id, token_ids: tokenIds, finish_reason: 'stop' });
@@ -149,7 +149,7 @@ describe('responses in a file', () => {
     expect(scores('file')).toEqual(scores('own'));
   });
 
-  it('are checked line by line', { timeout: 120_000 }, async () => {
+  it('are checked line by line', async () => {
     const [{ id } = { id: '' }] = lines('own/responses.jsonl');
     const wrong = async (...texts: object[]): Promise<string> => {
       const file = folder.write('wrong.jsonl', texts.map((line) => `${JSON.stringify(line)}\n`).join(''));

@@ -103,7 +103,7 @@ describe('ChatFlinch', () => {
     };
     await expect(reading()).rejects.toThrow('score process');
     expect(named(heard, 'flinch.verdict')).toEqual([]);
-    await expect.poll(() => gateway.engine.status().score.device, { timeout: 30_000 }).toBeDefined();
+    await expect.poll(() => gateway.engine.status().score.device).toBeDefined();
   });
 });
 

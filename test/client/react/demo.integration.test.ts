@@ -29,7 +29,7 @@ describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', 
       .getByRole('status')
       .getByText(/higher than/)
       .waitFor({ timeout: 60_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     server?.child.kill('SIGKILL');

@@ -141,9 +141,7 @@ describe('flinch serve', () => {
     const process = start(['serve', '--port', '0'], null, env);
     running.push(process);
     let url = '';
-    await expect
-      .poll(() => (url = /http:\/\/[\d.:]+/.exec(process.stdout())?.[0] ?? ''), { timeout: 60_000 })
-      .not.toBe('');
+    await expect.poll(() => (url = /http:\/\/[\d.:]+/.exec(process.stdout())?.[0] ?? '')).not.toBe('');
     return { ...process, url };
   }
 
@@ -191,7 +189,7 @@ describe('flinch serve', () => {
     const { url, child, finished, stderr } = await serve({ FLINCH_SHUTDOWN_DRAIN_S: '3600' });
     const streaming = await post(url, question(SLOW));
     child.kill('SIGTERM');
-    await expect.poll(stderr, { timeout: 60_000 }).toContain('draining');
+    await expect.poll(stderr).toContain('draining');
     child.kill('SIGTERM');
     await all(streaming).catch(() => []);
     expect((await finished).code).toBe(130);

@@ -20,7 +20,7 @@ const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each st
 const ask = (user: string, seed: number) =>
   chatBody({ messages, user, seed, temperature: 1, guard, resumable: true });
 
-describe('connections that are cut at random points', { timeout: 240_000 }, () => {
+describe('connections that are cut at random points', () => {
   it('60 times: with resume a WebSocket client ends with what was written, each event once and in order', async () => {
     const CUTS = 60;
     const proxy = await cuttingProxy(Number(new URL(gateway.url).port), cutsAtRandom(CUTS, 4000));

@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('two gateways with one Redis (skipped where it is not
     expect(resumed).toBeGreaterThan(0);
   });
 
-  it('leave nothing in Redis once nothing can be resumed', { timeout: 60_000 }, async () => {
+  it('leave nothing in Redis once nothing can be resumed', async () => {
     const left = () => gateways.redis.command('--scan', '--pattern', 'flinch:generation:*');
     while (left() !== '') await setTimeout(200);
   });

@@ -49,7 +49,7 @@ describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped 
     const file = folder.write('flinch.json', JSON.stringify(config));
     running.serving = await Serving.start(['--config', file]);
     const { url } = running.serving;
-    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 30_000);
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 120_000);
   }
 
   async function begin() {

@@ -52,7 +52,7 @@ describe.skipIf(!hasRedis || !openssl)('a gateway that is replaced (skipped with
     running.leaving = await Serving.start(['--config', file], { NODE_EXTRA_CA_CERTS: cert });
     const { leaving, other } = running;
     for (const url of [leaving.url, other.url])
-      await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 30_000);
+      await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 120_000);
   });
   afterAll(async () => {
     running.leaving?.kill();
@@ -113,7 +113,7 @@ describe.skipIf(!hasRedis || !openssl)('a gateway that is replaced (skipped with
       config: { listen: { port: 0 }, state: { url: tlsUrl } },
       logger: pino({}, { write: (line: string) => lines.push(line) }),
     });
-    await vi.waitFor(() => expect(lines.join('')).toContain('self-signed certificate'), 30_000);
+    await vi.waitFor(() => expect(lines.join('')).toContain('self-signed certificate'), 120_000);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
     await gateway.close();
   });

@@ -79,10 +79,10 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     const streams = { resume_s: RESUME_S };
     folder.write('flinch.json', JSON.stringify({ models, state, streams, shutdown: { drain_s: 0 } }));
     running.gateways = await Promise.all([serve(), serve(), serve()]);
-  }, 240_000);
+  });
   afterEach(async () => {
     await Promise.all(replaced.splice(0));
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const each of running.gateways) each.kill();
     await running.upstream?.close();
@@ -150,7 +150,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     return Number(text.split(`flinch_takeovers_total{outcome="${outcome}"} `)[1]?.split('\n')[0]);
   };
 
-  it('goes on elsewhere as it would have', { timeout: 240_000 }, async () => {
+  it('goes on elsewhere as it would have', async () => {
     const messages = [
       ask('own'),
       ask('own', { guard: { ...guard, delivery: 'held' } }),
@@ -180,7 +180,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     }
   });
 
-  it('goes on at one of two gateways that both see its gateway gone', { timeout: 240_000 }, async () => {
+  it('goes on at one of two gateways that both see its gateway gone', async () => {
     const counted = async () => (await takeovers(at(1), 'continued')) + (await takeovers(at(2), 'continued'));
     const already = await counted();
     const { socket, place } = await begin(at(0), ask('own'), 30);
@@ -206,14 +206,14 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     for (const each of both) each.close();
   });
 
-  it('is written no more by a gateway that was only stopped', { timeout: 240_000 }, async () => {
+  it('is written no more by a gateway that was only stopped', async () => {
     const already = await takeovers(at(1), 'continued');
     const { socket, place } = await begin(at(0), ask('own', { max_tokens: 280 }), 20);
     freeze(at(0).pid);
     const before = heardOf(socket).length;
     const next = await resume(at(1), place, before);
     // The lease of the gateway runs out.
-    await expect.poll(() => takeovers(at(1), 'continued'), { timeout: 60_000 }).toBe(already + 1);
+    await expect.poll(() => takeovers(at(1), 'continued')).toBe(already + 1);
     freeze(at(0).pid, 'SIGCONT');
     // It gives the generation to who asks it for it, as it was written elsewhere.
     const written: SocketEvent[] = [];
@@ -236,7 +236,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     for (const each of [socket, next]) each.close();
   });
 
-  it('goes on elsewhere if it is not done when its gateway has drained', { timeout: 240_000 }, async () => {
+  it('goes on elsewhere if it is not done when its gateway has drained', async () => {
     const message = ask('own');
     const { socket, place } = await begin(at(0), message, 30);
     kill(0, 'SIGTERM');
@@ -251,7 +251,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     next.close();
   });
 
-  it('ends where nothing can go on, and is forgotten in time', { timeout: 240_000 }, async () => {
+  it('ends where nothing can go on, and is forgotten in time', async () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
     const more = await begin(at(0), ask('own'), 20);
     const { socket, place } = await begin(at(0), ask('told', { tools, guard: {} }), 20);

@@ -29,7 +29,7 @@ const counts = (usage: object | null | undefined) => ({ ...usage, prompt_tokens_
 describe('flinch as the upstream of flinch', () => {
   it('is found out to tell log-probabilities, and to continue by token ids', async () => {
     const { status } = await near();
-    await expect.poll(status, { timeout: 30_000 }).toMatchObject({
+    await expect.poll(status).toMatchObject({
       upstreams: [{ reachable: true, capabilities: { tokenIds: 'none', logprobs: 20, resume: 'tokens' } }],
     });
   });

@@ -115,7 +115,7 @@ describe('flinch serve --workers 2', () => {
   const metrics = async () => new Scrape((await serving.get('/metrics', bearer('WEB_KEY'))).text);
   beforeAll(async () => {
     serving = await serve();
-  }, 120_000);
+  });
 
   it('serves in both, and adds up what they count', async () => {
     for (let i = 0; i < 8; i++) {
@@ -222,7 +222,7 @@ describe('a generation of the other worker', () => {
   beforeAll(async () => {
     metricsPort = await freePort();
     serving = await serve({ access: {}, models: upstreamModels(), metrics: { port: metricsPort } });
-  }, 120_000);
+  });
 
   /** A connection, and which worker has it. */
   async function open() {
@@ -386,7 +386,7 @@ describe.skipIf(platform() !== 'linux')('the processes of flinch serve --workers
     expect(streams.map(({ complete }) => complete())).toEqual([true, true, true]);
     expect(code).toBe(0);
     await gone(pids);
-  }, 120_000);
+  });
 
   it('end at once on a second Ctrl-C', async () => {
     const serving = await serve({ access: {}, models: upstreamModels() });
@@ -399,7 +399,7 @@ describe.skipIf(platform() !== 'linux')('the processes of flinch serve --workers
     expect((await serving.process.finished).code).toBe(130);
     expect(running.complete()).toBe(false);
     await gone(pids);
-  }, 120_000);
+  });
 
   it('are gone after a kill of the first', async () => {
     const serving = await serve({ access: {} });
@@ -408,7 +408,7 @@ describe.skipIf(platform() !== 'linux')('the processes of flinch serve --workers
     await expect.poll(() => running.state.text).not.toBe('');
     serving.kill('SIGKILL');
     await gone([serving.pid, ...pids]);
-  }, 120_000);
+  });
 });
 
 describe('the number of workers', () => {

@@ -77,7 +77,7 @@ describe('npm run lab -- correct', () => {
     const fewer = await lab([...args, '--arms', arms, '--out', out, '--subsets', 'one_step']);
     expect(fewer.code).toBe(1);
     expect(fewer.stderr).toContain('contains a run with another subsets');
-  }, 180_000);
+  });
 
   it('needs a calibration that holds', async () => {
     const model = folder.path('model');

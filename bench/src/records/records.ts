@@ -144,6 +144,8 @@ export const sampleSchema = z.object({
   sample: z.int(),
   text: z.string(),
   tokens: z.int(),
+  /** Mean NLL of its tokens at temperature 1, in nats, where the writer tells that of each. */
+  nll: z.number().exactOptional(),
   /** `length`: cut off. */
   finish: z.enum(['stop', 'length']),
   seconds: z.number(),

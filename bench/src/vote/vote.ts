@@ -20,6 +20,8 @@ export interface VotingAnswer {
   readonly said: Said;
   readonly right: boolean;
   readonly tokens: number;
+  /** Mean NLL of its tokens; `null` if it is not known. */
+  readonly nll: number | null;
 }
 
 /** A question with an answer whose scores are known, and further answers. */
@@ -58,6 +60,14 @@ export interface VoteByAgreement {
   readonly control: { readonly candidates: number; readonly tokens: number; readonly more: Estimate };
 }
 
+/** What comes of all answers to every question if the surer ones count for more. */
+export interface WeightedVote {
+  readonly way: Weighting;
+  readonly accuracy: Estimate;
+  /** How much more that is than by one vote for each answer. */
+  readonly more: Estimate;
+}
+
 export interface VoteTable {
   readonly questions: number;
   /** Of the first answers. */
@@ -66,6 +76,8 @@ export interface VoteTable {
   /** By the number of further answers. */
   readonly all: readonly VoteOfAll[];
   readonly agreeing: readonly VoteByAgreement[];
+  /** `null` if the NLL of an answer is not known. */
+  readonly weighted: readonly WeightedVote[] | null;
   /** Votes among the most answers, for the questions with the highest scores alone. */
   readonly some: EscalationTable<SharePoint>;
 }
@@ -82,10 +94,13 @@ export function votes(
   const outcomes = counts.map((candidates) => cases.map(({ answers }) => voteOf(answers, candidates)));
   const plain = Array.from({ length: most }, (_, i) => plainly(cases, i + 1));
   const ended = AGREEMENTS.map((agreement) => cases.map(({ answers }) => voteOf(answers, most, agreement)));
+  const isKnown = cases.every(({ answers }) => answers.every(({ nll }) => nll !== null));
+  const weightings = isKnown ? WEIGHTINGS : [];
   const right = [
     cases.map(({ answers }) => answers[0].right),
     ...[...outcomes, ...ended].map((each) => each.map((one) => one.right)),
     ...plain.map((one) => one.right),
+    ...weightings.map((way) => cases.map(({ answers }) => surest(answers.slice(0, 1 + most), way).right)),
   ];
   const [ofFirst, ...others] = resample(
     cases.length,
@@ -95,6 +110,7 @@ export function votes(
   const ofVotes = others.slice(0, counts.length);
   const ofEnded = others.slice(counts.length, counts.length + ended.length);
   const ofPlain = others.slice(counts.length + ended.length);
+  const ofWeighted = ofPlain.slice(plain.length);
   const difference = (a: Resampled, b: Resampled): Estimate => bootstrapDifference(a, b).difference;
   const firstTokens = mean(cases.map(({ answers }) => answers[0].tokens));
   const some = cases.map(({ id, answers, scores, length }, i) => ({
@@ -134,6 +150,13 @@ export function votes(
         },
       };
     }),
+    weighted: isKnown
+      ? weightings.map((way, i) => ({
+          way,
+          accuracy: percentileInterval(ofWeighted[i]!),
+          more: difference(ofWeighted[i]!, ofVotes.at(-1)!),
+        }))
+      : null,
     some: withoutPrices(escalations(some, { shares, prices: { small: 1, large: 1 }, ...options })),
   };
 }
@@ -171,6 +194,26 @@ function voteOf(
     }
     drawn = answers.slice(0, drawn.length + needed);
   }
+}
+
+/**
+ * Votes weighted by the mean probability of an answer's tokens (geometric), one vote for each of the surer half of the
+ * answers (DeepConf, arXiv 2508.15260), and the surest answer alone.
+ */
+const WEIGHTINGS = ['probability', 'surer half', 'surest'] as const;
+type Weighting = (typeof WEIGHTINGS)[number];
+
+/** @param answers with their NLL */
+function surest(answers: readonly VotingAnswer[], way: Weighting): VotingAnswer {
+  const order = answers.filter(({ said }) => said !== null).toSorted((a, b) => a.nll! - b.nll!);
+  if (order.length === 0) return answers[0]!;
+  const counted = way === 'surest' ? 1 : way === 'surer half' ? Math.ceil(order.length / 2) : order.length;
+  const votes = new Map<string, number>();
+  for (const { said, nll } of order.slice(0, counted))
+    votes.set(said!, (votes.get(said!) ?? 0) + (way === 'probability' ? Math.exp(-nll!) : 1));
+  // Between contents with as many votes, that of the surest answer wins.
+  const [winner] = [...votes].reduce((best, each) => (each[1] > best[1] ? each : best));
+  return order.find(({ said }) => said === winner)!;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -5,7 +5,7 @@ const OPTIONS = { shares: [0.5], resamples: 200, seed: 1 };
 
 /** Answers of 10 tokens; what says "a" is right. */
 const answers = (said: string): VotingAnswer[] =>
-  [...said].map((each) => ({ said: each === '-' ? null : each, right: each === 'a', tokens: 10 }));
+  [...said].map((each) => ({ said: each === '-' ? null : each, right: each === 'a', tokens: 10, nll: null }));
 
 const aCase = (id: string, said: string, nll: number): VoteCase => {
   const [first, ...further] = answers(said);
@@ -47,6 +47,20 @@ describe('votes', () => {
   it('have no vote of an answer that says nothing', () => {
     const { all } = votes([aCase('cut', '-ab', 1)], OPTIONS);
     expect(all[0]).toMatchObject({ candidates: 2, accuracy: { value: 1 } });
+  });
+
+  it('count for more if they are surer', () => {
+    const weighted = (said: string, nll: readonly number[]) => {
+      const [first, ...further] = answers(said).map((answer, i) => ({ ...answer, nll: nll[i]! }));
+      const { weighted } = votes([{ ...aCase('x', said, 1), answers: [first!, ...further] }], OPTIONS);
+      return Object.fromEntries(weighted!.map(({ way, accuracy }) => [way, accuracy.value]));
+    };
+    // Two answers of e^-0.1 are more than three of e^-1; of five, the surer half are three.
+    expect(weighted('bbbaa', [1, 1, 1, 0.1, 0.1])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
+    expect(weighted('bbbaa', [0.2, 0.2, 1, 0.1, 1])).toEqual({ probability: 0, 'surer half': 0, surest: 1 });
+    // What says nothing has no vote, however sure.
+    expect(weighted('-ab', [0, 0.1, 0.2])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
+    expect(table.weighted).toBeNull();
   });
 
   it('need a case', () => {

@@ -52,11 +52,18 @@ async function response(run: Run, problem: BenchProblem): Promise<ResponseRecord
   const start = performance.now();
   const written = await write(run, problem, { temperature, sample: 0, maxTokens });
   const seconds = (performance.now() - start) / 1000;
-  const { promptTokens, tokenIds, finish } = written;
+  const { logprobs, ...rest } = written;
+  const { promptTokens, tokenIds, finish } = rest;
   // A question that leaves no room was not asked.
   const fits = tokenIds.length > 0 && promptTokens + tokenIds.length <= run.engine.contextLength;
   const isWrong = finish === 'length' && fits && cutOff === 'wrong';
-  return { id, subset, ...written, ...(isWrong && { cutOffWrong: true }), seconds };
+  return {
+    ...{ id, subset, ...rest },
+    // The engine's own are those that it scores.
+    ...(logprobs && run.writer.kind !== 'engine' && { logprobs }),
+    ...(isWrong && { cutOffWrong: true }),
+    seconds,
+  };
 }
 
 function givenResponse({ engine, suite, settings }: Run, problem: BenchProblem): ResponseRecord {

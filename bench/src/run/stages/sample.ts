@@ -1,3 +1,4 @@
+import { mean } from 'simple-statistics';
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { scoredIn } from '../../records/selection.js';
@@ -26,11 +27,19 @@ export async function sampleResponses(run: Run): Promise<void> {
     async ({ problem, sample }) => {
       const { id } = problem;
       const start = performance.now();
-      const { tokenTexts, finish } = await write(run, problem, { temperature, sample, maxTokens });
+      const { tokenTexts, logprobs, finish } = await write(run, problem, { temperature, sample, maxTokens });
       const seconds = (performance.now() - start) / 1000;
       const text = tokenTexts.join('');
-      records.samples.add({ id, sample, text, tokens: tokenTexts.length, finish, seconds });
+      const nll = meanNll(logprobs ?? []);
+      const tokens = tokenTexts.length;
+      records.samples.add({ id, sample, text, tokens, ...(nll !== null && { nll }), finish, seconds });
     },
     { concurrency: streams, done: all.length - missing.length, signal },
   );
+}
+
+/** @returns `null` if there are no tokens, or one is not told */
+function meanNll(logprobs: readonly (number | null)[]): number | null {
+  const known = logprobs.filter((logprob) => logprob !== null);
+  return known.length < logprobs.length || known.length === 0 ? null : -mean(known);
 }

@@ -54,12 +54,13 @@ export function writeByEngine(
       topLogprobs: 0,
       sampling: { temperature, topP, topK: 0, seed },
     });
-    const [tokenIds, tokenTexts]: [number[], string[]] = [[], []];
+    const [tokenIds, tokenTexts, logprobs]: [number[], string[], number[]] = [[], [], []];
     for (;;) {
       const item = await generation.next();
-      if (item.type === 'end') return { tokenIds, tokenTexts, finish: item.reason };
+      if (item.type === 'end') return { tokenIds, tokenTexts, logprobs, finish: item.reason };
       tokenIds.push(item.id);
       tokenTexts.push(item.text);
+      logprobs.push(item.logprob);
     }
   });
 }

@@ -34,9 +34,9 @@ export function voteCommand(): Command {
 Each question has one answer, which is scored, and further ones, of which as many are drawn as may change the winner. What
 an answer says is found as the gateway finds it: its last \\boxed{}, or else its last number, or else the words of its last
 line. An answer that was cut off has no vote; a question whose first answer was cut off does not count. Controls are votes on
-all questions, on as many at random, and on those with the longest answers. Where the measure nll is there, and the writer
-tells log-probabilities, votes are also weighted by them. Intervals are 95 %, of questions drawn again. The
-rows are in the order of their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
+all questions, on as many at random, and on those with the longest answers. With the measure nll, and a writer that tells
+log-probabilities, votes are weighted by them, too. Intervals are 95 %, of questions drawn again. The rows are in the order of
+their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
 
 Example:
   $ flinch bench run --suite gsm8k --model ./model.gguf --stages generate,check,sample,score --score all \\

@@ -44,7 +44,7 @@ describe('flinch bench vote', () => {
     const { stdout } = await flinch(['bench', 'vote', run, '--shares', '30']);
     expect(stdout).toMatch(/^\d+ questions, right answers of reasoner: 0\.\d+ \[/);
     expect(stdout).toMatch(/further answers \| +right \|/);
-    expect(stdout).toMatch(/votes of the surer half \| +[01]\.\d+ \[/);
+    expect(stdout).toMatch(/votes of the surer half +\| +[01]\.\d+ \[/);
     expect(stdout).toMatch(/voted on by +\| +AUROC \| at 30 % \|/);
     expect(stdout).toMatch(/30 % voted on takes \d+ % of what all 5 answers to every question do/);
   });

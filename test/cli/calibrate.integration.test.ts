@@ -24,6 +24,9 @@ const file = folder.path('calibration.json');
 const calibrate = (...args: string[]) =>
   flinch(['calibrate', '--model', REASONER, '--output', file, ...args]);
 
+/** Nothing, or what takes long on a machine under load. */
+const QUIET = expect.stringMatching(/^(flinch: \d+ answers to write: .*\n)?$/);
+
 describe('flinch calibrate', () => {
   it("collects scores of the reasoner's own problems, and checks them on fresh ones", async () => {
     const { code, stdout, stderr } = await calibrate(
@@ -35,7 +38,7 @@ describe('flinch calibrate', () => {
       'entropy',
       '--json',
     );
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: QUIET });
     const [summary] = jsonLines(stdout);
     const written = await readCalibration(file);
     expect(summary).toMatchObject({
@@ -94,7 +97,7 @@ describe('flinch calibrate', () => {
     const refused = await run('--check', '2');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('other-rule.json: calibrations[0].stepRule: must be');
-    expect(await run('16')).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('16')).toMatchObject({ code: 0, stderr: QUIET });
     const after = (await readCalibration(output))?.calibrations;
     expect(after?.map(({ methods, stepRule }) => [Object.keys(methods), stepRule])).toEqual([
       [['nll'], STEP_RULE_VERSION],
@@ -194,7 +197,7 @@ describe('flinch calibrate', () => {
 
     rmSync(output);
     const continued = await flinch([...common, '18', '--json']);
-    expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: QUIET });
     expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 18 } });
     expect(await largest()).toBe(123);
     expect(logs()).toEqual([]);
@@ -371,7 +374,7 @@ describe('flinch calibrate --labels, without --answers', () => {
     cpSync(`${REASONER}/calibration.json`, output);
     const before = (await readCalibration(output))!;
     const { code, stdout, stderr } = await choose(write('chosen.jsonl', labelled));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: QUIET });
     expect(stdout).toContain('20 wrong and 20 right answers');
     const after = (await readCalibration(output))!;
     expect(stdout).toContain(`The method that judges is now ${after.method}.`);

@@ -4,6 +4,8 @@ import { answerScores } from '../escalate/escalation.js';
 import { parseShares } from '../escalate/shares.js';
 import { waysTable } from '../escalate/ways-table.js';
 import { percent, table } from '../markdown-table.js';
+import { samplesNeeded } from '../measures/measure.js';
+import { parseMeasure } from '../measures/parse-measure.js';
 import type { ScoreRecord } from '../records/records.js';
 import { isTruncated } from '../records/selection.js';
 import { textOf } from '../run/run-context.js';
@@ -58,6 +60,12 @@ async function vote(folder: string, { shares, json }: VoteOptions): Promise<void
   say(`${json ? JSON.stringify({ suite: settings.suite, model, ...found }) : format(found, model)}\n`);
 }
 
+/** Without what the further answers say: a vote is not spared by what takes all of them. */
+const ofOneAnswer = (scores: ScoreRecord['response']): ScoreRecord['response'] =>
+  Object.fromEntries(
+    Object.entries(scores).filter(([measure]) => samplesNeeded([parseMeasure(measure)]) === 0),
+  );
+
 /** The questions that count. */
 async function casesOf(folder: string): Promise<VoteCase[]> {
   const { settings, problems } = await readRun(folder);
@@ -68,7 +76,7 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
     const { id } = score;
     const [problem, response, check] = [byId.get(id), records.responses.get(id), records.checks.get(id)];
     if (!problem || !response || !check || isTruncated(response)) return null;
-    const scores = answerScores(score);
+    const scores = answerScores({ ...score, response: ofOneAnswer(score.response) });
     const first = {
       said: finalAnswer(textOf(response)),
       right: check.correct,

@@ -35,6 +35,8 @@ describe('flinch bench vote', () => {
     expect(all.map(({ candidates }) => candidates)).toEqual([2, 4]);
     for (const { tokens } of all) expect(tokens.drawn).toBeLessThan(tokens.all);
     expect(weighted.map(({ way }) => way)).toEqual(['probability', 'surer half', 'surest']);
+    // It takes the further answers.
+    expect(some.ways.filter(({ by }) => by.startsWith('self_consistency'))).toEqual([]);
     expect(some.ways.map(({ by }) => by)).toEqual(
       expect.arrayContaining(['nll, sum', 'nll, verdict', 'length of the answer', 'length of the question']),
     );

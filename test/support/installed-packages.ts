@@ -64,40 +64,45 @@ export const bytesOf = (folder: string): number =>
 /** Declares what is used of Node, so that no other types are needed. */
 const NODE = 'declare const process: { argv: string[] };\n';
 
-/** The compiler of this year, as runtimes and as bundlers resolve packages, and one of two years ago. */
-const COMPILERS = [
-  ['node_modules/typescript/bin/tsc', 'bundler', 'esnext'],
-  ['node_modules/typescript/bin/tsc', 'nodenext', 'nodenext'],
-  ['client/node_modules/typescript/bin/tsc', 'nodenext', 'nodenext'],
+/** That of this year, and one of two years ago. */
+const COMPILERS = ['node_modules/typescript/bin/tsc', 'client/node_modules/typescript/bin/tsc'];
+const RESOLUTIONS = [
+  ['bundler', 'esnext'],
+  ['nodenext', 'nodenext'],
 ] as const;
 
-/** Compiles `program.ts` with each compiler, and leaves `program.js`. */
+/** Compiles `program.ts`, as both runtimes and bundlers resolve packages, and leaves `program.js`. */
 export function compile(
   folder: string,
   program: string,
   options: Readonly<Record<string, unknown>> = {},
 ): { stdout: string; status: number | null }[] {
   writeFileSync(join(folder, 'program.ts'), `${NODE}${program}`);
-  return COMPILERS.map(([compiler, moduleResolution, module]) => {
-    const compilerOptions = {
-      target: 'es2023',
-      lib: ['es2023', 'dom'],
-      types: [],
-      strict: true,
-      // All but those of the compiler.
-      skipLibCheck: false,
-      skipDefaultLibCheck: true,
-      module,
-      moduleResolution,
-      ...options,
-    };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
-    const { stdout, status } = spawnSync(process.execPath, [resolve(compiler), '-p', folder], {
-      encoding: 'utf8',
-    });
-    return { stdout, status };
-  });
+  return COMPILERS.flatMap((compiler) =>
+    RESOLUTIONS.map(([moduleResolution, module]) => {
+      const compilerOptions = {
+        target: 'es2023',
+        lib: ['es2023', 'dom'],
+        types: [],
+        strict: true,
+        // All declarations are checked but the compiler's own.
+        skipLibCheck: false,
+        skipDefaultLibCheck: true,
+        module,
+        moduleResolution,
+        ...options,
+      };
+      writeFileSync(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions, files: ['program.ts'] }),
+      );
+      const { stdout, status } = spawnSync(process.execPath, [resolve(compiler), '-p', folder], {
+        encoding: 'utf8',
+      });
+      return { stdout, status };
+    }),
+  );
 }
 
 /** Result of {@link compile} for a program without errors. */
-export const COMPILED = COMPILERS.map(() => ({ stdout: '', status: 0 }));
+export const COMPILED = COMPILERS.flatMap(() => RESOLUTIONS.map(() => ({ stdout: '', status: 0 })));

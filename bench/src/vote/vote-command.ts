@@ -156,7 +156,7 @@ function format(
       ]),
     ),
     '',
-    ...(weighted
+    ...(weighted.length > 0
       ? [
           `All ${most.candidates + 1} answers to every question, by the mean NLL of their tokens:`,
           '',

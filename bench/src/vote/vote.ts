@@ -76,8 +76,8 @@ export interface VoteTable {
   /** By the number of further answers. */
   readonly all: readonly VoteOfAll[];
   readonly agreeing: readonly VoteByAgreement[];
-  /** `null` if the NLL of an answer is not known. */
-  readonly weighted: readonly WeightedVote[] | null;
+  /** None if the NLL of an answer that has a vote is not known. */
+  readonly weighted: readonly WeightedVote[];
   /** Votes among the most answers, for the questions with the highest scores alone. */
   readonly some: EscalationTable<SharePoint>;
 }
@@ -94,7 +94,9 @@ export function votes(
   const outcomes = counts.map((candidates) => cases.map(({ answers }) => voteOf(answers, candidates)));
   const plain = Array.from({ length: most }, (_, i) => plainly(cases, i + 1));
   const ended = AGREEMENTS.map((agreement) => cases.map(({ answers }) => voteOf(answers, most, agreement)));
-  const isKnown = cases.every(({ answers }) => answers.every(({ nll }) => nll !== null));
+  const isKnown = cases.every(({ answers }) =>
+    answers.every(({ said, nll }) => said === null || nll !== null),
+  );
   const weightings = isKnown ? WEIGHTINGS : [];
   const right = [
     cases.map(({ answers }) => answers[0].right),
@@ -150,13 +152,11 @@ export function votes(
         },
       };
     }),
-    weighted: isKnown
-      ? weightings.map((way, i) => ({
-          way,
-          accuracy: percentileInterval(ofWeighted[i]!),
-          more: difference(ofWeighted[i]!, ofVotes.at(-1)!),
-        }))
-      : null,
+    weighted: weightings.map((way, i) => ({
+      way,
+      accuracy: percentileInterval(ofWeighted[i]!),
+      more: difference(ofWeighted[i]!, ofVotes.at(-1)!),
+    })),
     some: withoutPrices(escalations(some, { shares, prices: { small: 1, large: 1 }, ...options })),
   };
 }
@@ -203,7 +203,7 @@ function voteOf(
 const WEIGHTINGS = ['probability', 'surer half', 'surest'] as const;
 type Weighting = (typeof WEIGHTINGS)[number];
 
-/** @param answers with their NLL */
+/** @param answers of which those with a vote have an NLL */
 function surest(answers: readonly VotingAnswer[], way: Weighting): VotingAnswer {
   const order = answers.filter(({ said }) => said !== null).toSorted((a, b) => a.nll! - b.nll!);
   if (order.length === 0) return answers[0]!;

@@ -50,17 +50,19 @@ describe('votes', () => {
   });
 
   it('count for more if they are surer', () => {
-    const weighted = (said: string, nll: readonly number[]) => {
-      const [first, ...further] = answers(said).map((answer, i) => ({ ...answer, nll: nll[i]! }));
+    const weighted = (said: string, nll: readonly (number | null)[]) => {
+      const [first, ...further] = answers(said).map((answer, i) => ({ ...answer, nll: nll[i] ?? null }));
       const { weighted } = votes([{ ...aCase('x', said, 1), answers: [first!, ...further] }], OPTIONS);
-      return Object.fromEntries(weighted!.map(({ way, accuracy }) => [way, accuracy.value]));
+      return Object.fromEntries(weighted.map(({ way, accuracy }) => [way, accuracy.value]));
     };
     // Two answers of e^-0.1 are more than three of e^-1; of five, the surer half are three.
     expect(weighted('bbbaa', [1, 1, 1, 0.1, 0.1])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
     expect(weighted('bbbaa', [0.2, 0.2, 1, 0.1, 1])).toEqual({ probability: 0, 'surer half': 0, surest: 1 });
     // What says nothing has no vote, however sure.
-    expect(weighted('-ab', [0, 0.1, 0.2])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
-    expect(table.weighted).toBeNull();
+    for (const nll of [0, null])
+      expect(weighted('-ab', [nll, 0.1, 0.2])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
+    expect(weighted('ab', [0.1, null])).toEqual({});
+    expect(table.weighted).toEqual([]);
   });
 
   it('need a case', () => {

@@ -13,6 +13,9 @@ export function findChromium(file: string): string | undefined {
   return found;
 }
 
+/** As long as a poll waits: it ends what hangs, and does not measure the machine. */
+const LIMIT_MS = 120_000;
+
 export async function launchChromium(executablePath: string): Promise<Browser> {
   const args = [
     '--no-sandbox',
@@ -21,5 +24,7 @@ export async function launchChromium(executablePath: string): Promise<Browser> {
     '--disable-component-update',
     '--no-first-run',
   ];
-  return chromium.launch({ executablePath, args });
+  const browser = await chromium.launch({ executablePath, args });
+  browser.on('context', (context) => context.setDefaultTimeout(LIMIT_MS));
+  return browser;
 }

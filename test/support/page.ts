@@ -4,7 +4,10 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { findChromium, launchChromium } from './chromium.js';
 
-/** The page of a gateway in a browser, as the tests of a file use it one after the other. */
+/**
+ * The page of a gateway in a browser, as the tests of a file use it one after the other. On a loaded machine a click
+ * may return before the page has heard of it: what follows from one is waited for.
+ */
 export class TestPage {
   browser!: Browser;
   page!: Page;
@@ -45,6 +48,11 @@ export class TestPage {
     return this.page.locator('article.answer');
   }
 
+  async newChat(): Promise<void> {
+    await this.page.locator('#new-chat').click();
+    await expect.poll(() => this.answers.count()).toBe(0);
+  }
+
   /** Asks, and waits for the answer's beginning. */
   async ask(question: string): Promise<Locator> {
     const count = await this.answers.count();
@@ -74,13 +82,18 @@ export class TestPage {
       const isChoice = await control.evaluate(({ tagName }) => tagName === 'SELECT');
       await (isChoice ? control.selectOption(value) : control.fill(value));
     }
-    await this.page.locator('#options-button').click();
+    await this.closeOptions();
   }
 
   async openOptions(): Promise<void> {
     const button = this.page.locator('#options-button');
     if ((await button.getAttribute('aria-expanded')) === 'false') await button.click();
     await this.page.locator('#options').waitFor();
+  }
+
+  async closeOptions(): Promise<void> {
+    await this.page.locator('#options-button').click();
+    await this.page.locator('#options-button[aria-expanded="false"]').waitFor();
   }
 
   /** A picture, where one is asked for. */

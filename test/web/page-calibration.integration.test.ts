@@ -37,7 +37,7 @@ describe.skipIf(!executablePath)('the page of a model without a calibration', ()
     await shared.picture('calibrating');
     await shared.answered(QUESTION);
 
-    await row.waitFor({ state: 'detached', timeout: 60_000 });
+    await row.waitFor({ state: 'detached' });
     expect(existsSync(`${model}/calibration.json`)).toBe(true);
     await expect.poll(async () => (await shared.answered(QUESTION)).locator('.notes').count()).toBe(0);
   });

@@ -68,9 +68,9 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await help.waitFor({ state: 'detached' });
     await page.locator('#help').focus();
     await page.keyboard.press('/');
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('question');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('question');
     await page.keyboard.press('?'); // is a character there
-    expect(await page.locator('#question').inputValue()).toBe('?');
+    await expect.poll(() => page.locator('#question').inputValue()).toBe('?');
     await page.locator('#question').fill('');
 
     for (const view of ['plain', 'formatted']) {
@@ -80,12 +80,13 @@ describe.skipIf(!executablePath)('the page in use', () => {
       await page.keyboard.press('Home');
       await page.keyboard.press('ArrowRight');
       const active = answer.locator('[data-active]');
-      expect(await active.getAttribute('data-index'), view).toBe('1');
+      await expect.poll(() => active.getAttribute('data-index'), { message: view }).toBe('1');
       const card = page.locator('#token-card');
-      await card.waitFor();
-      expect(await card.textContent(), view).toMatch(/#1 ·.*Most probable here/);
+      await expect.poll(() => card.textContent(), { message: view }).toMatch(/#1 ·.*Most probable here/);
       await page.keyboard.press('ArrowDown');
-      expect(Number(await active.getAttribute('data-index')), view).toBeGreaterThan(2);
+      await expect
+        .poll(async () => Number(await active.getAttribute('data-index')), { message: view })
+        .toBeGreaterThan(2);
       await page.keyboard.press('Escape');
       await card.waitFor({ state: 'detached' });
     }
@@ -101,12 +102,12 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(dark).not.toBe(light);
     await shared.picture('dark');
     await page.locator('#theme').click();
-    expect(await paper()).toBe(light);
+    await expect.poll(paper).toBe(light);
     await page.locator('#theme').click();
     await page.emulateMedia({ colorScheme: 'light' });
-    expect(await paper()).toBe(dark);
+    await expect.poll(paper).toBe(dark);
     await page.locator('#theme').click();
-    expect(await paper()).toBe(light);
+    await expect.poll(paper).toBe(light);
   });
 
   it('says what is wrong with a value beside its field, and keeps the question', async () => {
@@ -125,34 +126,31 @@ describe.skipIf(!executablePath)('the page in use', () => {
 
   it('keeps chats over a reload, each for itself, to be opened, deleted and put back', async () => {
     const { page, answers } = shared;
-    await page.locator('#new-chat').click();
-    expect(await answers.count()).toBe(0);
+    await shared.newChat();
     for (const question of [QUESTION, SHORT]) await shared.answered(question);
     const texts = await answers.locator('.text').allTextContents();
     await shared.reload();
-    await answers.nth(1).waitFor();
-    expect(await answers.locator('.text').allTextContents()).toEqual(texts);
-    expect(await page.locator('.chart[open]').count()).toBe(1);
+    await expect.poll(() => answers.locator('.text').allTextContents()).toEqual(texts);
+    await expect.poll(() => page.locator('.chart[open]').count()).toBe(1);
 
-    await page.locator('#new-chat').click();
+    await shared.newChat();
     await shared.answered(SHORT);
     await page.locator('#chats').click();
     const dialog = page.getByRole('dialog', { name: 'Chats' });
     const titles = dialog.locator('.chat span');
-    expect((await titles.allTextContents()).slice(0, 2)).toEqual([SHORT, QUESTION]);
+    await expect.poll(async () => (await titles.allTextContents()).slice(0, 2)).toEqual([SHORT, QUESTION]);
     await dialog
       .getByRole('button', { name: `Delete ${SHORT}` })
       .first()
       .click();
     await expect.poll(() => titles.first().textContent()).toBe(QUESTION);
     await page.keyboard.press('Escape');
-    expect(await answers.count()).toBe(0); // it was the chat on the page
+    await expect.poll(() => answers.count()).toBe(0); // it was the chat on the page
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.locator('#chats').click();
     await expect.poll(() => titles.first().textContent()).toBe(SHORT);
     await titles.nth(1).click();
-    await answers.nth(1).waitFor();
-    expect(await answers.locator('.text').allTextContents()).toEqual(texts);
+    await expect.poll(() => answers.locator('.text').allTextContents()).toEqual(texts);
   });
 
   it('does not lose the chat of another tab', async () => {
@@ -177,7 +175,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
 
   it('offers puzzles for the embedded model, questions for another one, and what each can', async () => {
     const { page } = shared;
-    await page.locator('#new-chat').click();
+    await shared.newChat();
     await shared.offer(
       model('puzzles', { embedded: true, single_turn: true, methods: ['adversarial', 'nll'] }),
       model('another'),
@@ -185,7 +183,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
       { id: 'of an older server' },
     );
     const intro = page.locator('#intro');
-    expect(await intro.textContent()).toMatch(/only knows puzzles.*each question alone.*Walk/);
+    await expect.poll(() => intro.textContent()).toMatch(/only knows puzzles.*each question alone.*Walk/);
     await page.locator('#model').selectOption('another');
     await intro.getByText('When did Albert Einstein').waitFor();
     expect(await intro.textContent()).not.toMatch(/Walk|puzzles|alone/);
@@ -198,7 +196,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(await options('colours')).toEqual(['the method that judges']);
     await page.locator('#model').selectOption('of an older server');
     await expect.poll(async () => (await options('colours')).length).toBe(9);
-    await page.locator('#options-button').click();
+    await shared.closeOptions();
   });
 
   it('says which model takes no questions, and why', async () => {
@@ -239,9 +237,13 @@ describe.skipIf(!executablePath)('the page in use', () => {
   it('has nothing that axe-core finds fault with', async () => {
     const { page } = shared;
     const text = 'So \\(x^2\\) is **wrong**.\n\n- a `b`\n';
-    await shared.page.locator('#new-chat').click();
-    await shared.answerWith((id) => withoutScorer(id, { text, events: [flaggedStep(text)] }));
     const found = async (state: string) => expect(await findings(page), state).toEqual([]);
+    await shared.newChat();
+    await shared.set({ view: 'plain' });
+    await shared.answered(QUESTION);
+    await found('an answer of the model, whose tokens are white space too');
+    await shared.newChat();
+    await shared.answerWith((id) => withoutScorer(id, { text, events: [flaggedStep(text)] }));
     await found('before the first question');
     for (const [scheme, width, height] of [
       ['light', 1280, 850],
@@ -261,7 +263,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
       }
       await shared.openOptions();
       await found(`${state}, options`);
-      await page.locator('#options-button').click();
+      await shared.closeOptions();
       for (const [button, name] of [
         ['#help', 'Reading an answer'],
         ['#chats', 'Chats'],
@@ -337,7 +339,7 @@ describe.skipIf(!executablePath)('the page under a policy that locks the guard',
     expect(await page.locator('#guard-rate').getAttribute('placeholder')).toBe('5');
     expect(await page.locator('#guard-action-hint').textContent()).toBe('Locked by the policy house.');
     await shared.picture('locked');
-    await page.locator('#options-button').click();
+    await shared.closeOptions();
     await shared.answered(SHORT);
   });
 

@@ -58,7 +58,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     await page.locator('button#stop').click();
     await shared.ended(answer);
     expect(await answer.textContent()).toContain('stopped by you');
-    expect(cancelled).toBe(true);
+    await expect.poll(() => cancelled).toBe(true);
     await gateway.idle();
   });
 
@@ -80,9 +80,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     expect(await answer.locator('.status').textContent()).toContain(`${sure} tokens skipped`);
     expect(await answer.innerHTML()).not.toContain('NaN');
     await skipped.first().hover();
-    expect(await shared.page.locator('#token-card').textContent()).toMatch(
-      /Adv\. Pert\.skipped: not doubtful/,
-    );
+    await shared.page.locator('#token-card').getByText('skipped: not doubtful').waitFor();
     await shared.set({ 'guard-schedule': '', colours: 'nll' });
   });
 
@@ -173,7 +171,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     const index = Number(await active.getAttribute('data-index'));
     expect(Math.abs(index - (await tokensOf(last()).count()) / 2)).toBeLessThan(2);
     await page.mouse.click(x + width / 2, y + height / 2);
-    expect(await active.getAttribute('data-index')).toBe(String(index));
+    await expect.poll(() => active.getAttribute('data-index')).toBe(String(index));
 
     await page.mouse.move(x + width / 4, y + height / 2);
     await page.mouse.down();
@@ -277,7 +275,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
       const [created, _token, _score, done] = withoutScorer(id);
       return [{ ...created }, { ...done, offset: 1 }];
     });
-    await shared.page.locator('#new-chat').click();
+    await shared.newChat();
     const answer = await shared.answered(QUESTION);
     expect(await shared.page.locator('.chart, .legend').count()).toBe(0);
     expect(await answer.getByRole('button').allTextContents()).toEqual(['Ask again']);
@@ -328,8 +326,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     await shared.answerWith((id) => withoutScorer(id, { text, events: [flaggedStep(text)] }));
     const answer = await shared.answered(QUESTION);
     const formulas = answer.locator('[data-tex]');
-    await formulas.locator('.katex').first().waitFor();
-    expect(await formulas.locator('.katex').count()).toBe(2);
+    await expect.poll(() => formulas.locator('.katex').count()).toBe(2);
     expect(await formulas.nth(2).textContent()).toBe('\\(\\frac{1\\)');
     expect(await answer.locator('.text').textContent()).toContain('cost $5 and $6');
     const formula = formulas.first();

@@ -96,7 +96,7 @@ const TokenText = memo(({ id, text, strength, label, attributes }: TokenTextProp
       className="flinch-token"
       role="option"
       aria-selected={label !== undefined}
-      aria-label={label}
+      aria-label={label ?? (text.trim() === '' ? nameOf(text) : undefined)}
       style={style}
       data-active={label === undefined ? undefined : ''}
       {...JSON.parse(attributes)}
@@ -106,7 +106,13 @@ const TokenText = memo(({ id, text, strength, label, attributes }: TokenTextProp
   );
 });
 
+/** Screen readers need a word for a token that shows nothing. */
+function nameOf(text: string): string {
+  if (text === '') return 'no text';
+  return text.trim() === '' ? 'white space' : text;
+}
+
 function defaultLabel({ text, partText, risk }: Token, method: Method): string {
   const rank = risk[method] ?? null;
-  return `${partText ?? text}${rank === null ? '' : `, ${rankWords(rank, 'token')}`}`;
+  return `${nameOf(partText ?? text)}${rank === null ? '' : `, ${rankWords(rank, 'token')}`}`;
 }

@@ -28,7 +28,7 @@ describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', 
     await page
       .getByRole('status')
       .getByText(/higher than/)
-      .waitFor({ timeout: 60_000 });
+      .waitFor();
   });
   afterAll(async () => {
     await browser?.close();

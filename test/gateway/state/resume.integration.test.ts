@@ -270,7 +270,7 @@ describe.skipIf(!hasRedis)('a Redis that is stopped (skipped without Redis)', ()
   });
 
   it('holds up a reader at the other gateway, which then goes on', {
-    timeout: 30_000 + 2 * PAUSE_MS,
+    timeout: 600_000 + 2 * PAUSE_MS,
   }, async () => {
     const socket = await TestSocket.open(gateways.at(0).url);
     socket.send({ type: 'generation.create', ...chatBody({ max_tokens: 800, resumable: true }) });

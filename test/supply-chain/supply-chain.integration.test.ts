@@ -91,6 +91,12 @@ describe('licences', () => {
 });
 
 describe('packages', () => {
+  it('all support this version of Node', () => {
+    const { status, stderr } = npm('ci', '--dry-run', '--engine-strict', '--offline', '--ignore-scripts');
+    expect(stderr).not.toMatch(/npm error/);
+    expect(status).toBe(0);
+  });
+
   it('have install scripts only where nothing depends on them', () => {
     const scripts = installed.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name);
     expect(scripts.toSorted()).toEqual(['@swc/core', 'esbuild', 'protobufjs']);

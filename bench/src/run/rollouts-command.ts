@@ -36,7 +36,7 @@ import { limited } from './problems.js';
 import { systemMessage } from './prompt.js';
 import { type RolloutCases, rolloutCases } from './rollout-cases.js';
 import { drawnSchema, RESULT_FILES } from './run-folder.js';
-import { addRolloutOptions, list, type RolloutOptions } from './run-options.js';
+import { addRolloutOptions, list, type RolloutOptions, streamsOption } from './run-options.js';
 import { engineCompleter } from './writer/engine-writer.js';
 import { upstreamCompleter } from './writer/upstream-completer.js';
 
@@ -66,12 +66,7 @@ export function rolloutsCommand(): Command {
     .option('--limit <number>', 'number of responses, spread evenly over the subsets', integer(1, 1e6))
     .option('--seed <number>', 'seed of the completions', integer(0, 2 ** 30), 1)
     .option('--max-tokens <number>', 'maximum length of a completion', integer(1, 65_536), 1024)
-    .option(
-      '--streams <number>',
-      'responses at once, each with one completion at a time',
-      integer(1, 1024),
-      8 * availableParallelism(),
-    )
+    .addOption(streamsOption('responses at once, each with one completion at a time'))
     .option('--json', 'print the table as JSON')
     .addHelpText(
       'after',

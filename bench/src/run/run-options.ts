@@ -1,8 +1,8 @@
-import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type DeviceChoice, SettingsError } from 'flinch';
 import { deviceOption, integer, modelOption, real, UsageError } from 'flinch/internals';
 import { ZodError } from 'zod';
+import { CONCURRENCY } from '../concurrent-map.js';
 import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
 import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
@@ -228,7 +228,7 @@ export function addRunOptions(command: Command): Command {
       'run only shard i of n, in a folder of its own in --out; flinch bench merge joins the shards',
       shard,
     )
-    .option('--streams <number>', 'concurrent responses', integer(1, 1024), 8 * availableParallelism())
+    .addOption(streamsOption('concurrent responses'))
     .option(
       '--time <number>',
       'number of scored responses for which each measure is timed',
@@ -255,6 +255,12 @@ export function addRolloutOptions(command: Command, completer: string): Command 
     .option('--completer-model <name>', "the model's name on that server")
     .option('--completer-key-env <variable>', "environment variable with that server's API key");
 }
+
+/** @param what is under way at once */
+export const streamsOption = (what: string): Option =>
+  new Option('--streams <number>', what)
+    .argParser(integer(1, 1024))
+    .default(CONCURRENCY, '8 for each CPU core');
 
 /** @throws UsageError for options that do not go together */
 export function resolveOptions(given: GivenOptions): RunOptions {

@@ -97,10 +97,9 @@ function tensorOf(type: ElementType, bytes: Uint8Array): ort.Tensor {
     case 'bfloat16':
       return flat('float32', decodeElements('bf16', bytes));
     case 'float16':
-      return flat('float16', new Uint16Array(bytes.buffer));
+      return halves(new Uint16Array(bytes.buffer));
     case 'int8':
-      return flat(
-        'float16',
+      return halves(
         new Uint16Array(encodeElements('fp16', Float32Array.from(new Int8Array(bytes.buffer))).buffer),
       );
     case 'int32':
@@ -112,8 +111,15 @@ function tensorOf(type: ElementType, bytes: Uint8Array): ort.Tensor {
   }
 }
 
-const flat = (type: DeviceType, data: ort.Tensor['data']): ort.Tensor =>
+const flat = (type: DeviceType | 'uint16', data: ort.Tensor['data']): ort.Tensor =>
   new ort.Tensor(type, data as Float32Array, [data.length]);
+
+/**
+ * fp16 as the bits of each element. Of `float16`, `Tensor` makes a `Float16Array` where Node has one (from 24 on), of
+ * which onnxruntime-node 1.30 reads no bytes (microsoft/onnxruntime, pull request 32323).
+ */
+const halves = (bits: Uint16Array): ort.Tensor =>
+  Object.assign(flat('uint16', bits), { type: 'float16' as const });
 
 async function unpacked(shape: readonly number[], rows: AsyncIterable<Float32Array>): Promise<ort.Tensor> {
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1));

@@ -8,7 +8,7 @@ import { encodePrompt } from '../src/tokenizer/prompt.js';
 import { CHAT_HELP, type ChatInput, ChatLines } from './chat-input.js';
 import { Conversation } from './conversation.js';
 import { reportError } from './errors.js';
-import { optionFile, writableFolder } from './option-file.js';
+import { optionFile } from './option-file.js';
 import { complain, remark, say } from './terminal.js';
 
 /** An answer as it stands. */
@@ -91,7 +91,6 @@ async function obey(command: Command, conversation: Conversation): Promise<void>
       );
     case 'save': {
       const saved = JSON.stringify({ messages: conversation.messages }, null, 2);
-      await writableFolder('/save', command.file);
       await optionFile('/save', command.file, writeFile(command.file, `${saved}\n`, { flag: 'wx' }));
       return remark(`saved to ${command.file}`);
     }

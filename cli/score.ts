@@ -18,7 +18,7 @@ import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { linesOf, textOf } from './input-lines.js';
 import { LineOutput } from './line-output.js';
-import { optionFile, writableFolder } from './option-file.js';
+import { optionFile } from './option-file.js';
 import { deviceOption, integer, modelOption } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { outputLine, parseInputLine } from './score-lines.js';
@@ -89,7 +89,6 @@ async function score(argument: string | undefined, options: ScoreOptions, comman
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
     const input = await optionFile('input', file, openInput(file));
     await refuseSameFile(file, options.output);
-    if (options.output !== '-') await writableFolder('--output', options.output);
     const output = await optionFile('--output', options.output, LineOutput.open(options.output));
     await scoreLines(engine, input, output, file, absolute).finally(() => output.close());
   } finally {

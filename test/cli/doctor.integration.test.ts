@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { shellWord } from '#cli/shell-word.js';
 import { freePort } from '#lab/free-port.js';
 import { flinch, useFolder } from '../support/cli.js';
 import { REASONER } from '../support/golden.js';
@@ -118,11 +119,11 @@ describe('flinch doctor', () => {
     const [tight] = of('memory');
     expect(tight).toMatchObject({
       ...{ of: 'large', status: 'problem', found: expect.stringContaining('more than fits') },
-      remedy: expect.stringContaining(`flinch inspect ${REASONER} --length 512`),
+      remedy: expect.stringContaining(`flinch inspect ${shellWord(REASONER)} --length 512`),
     });
     expect(of('calibration').at(-1)).toMatchObject({
       ...{ of: 'uncalibrated', status: 'problem' },
-      remedy: `flinch calibrate --model ${REASONER} --output /no/calibration.json`,
+      remedy: `flinch calibrate --model ${shellWord(REASONER)} --output /no/calibration.json`,
     });
   });
 

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll } from 'vitest';
+import { shellWord } from '#cli/shell-word.js';
 
 /** Folders as a user has them, with the package installed; all are removed at the end of the test file. */
 export function useScratchPackages() {
@@ -51,5 +52,7 @@ function linkModules(folder: string): void {
   symlinkSync(resolve('.'), join(folder, 'flinch'));
   const bin = join(folder, '.bin', 'flinch');
   // npm would install a link to the file, but that of this build may not be executable yet.
-  writeFileSync(bin, `#!/bin/sh\nexec node ${resolve('dist/cli/main.js')} "$@"\n`, { mode: 0o755 });
+  writeFileSync(bin, `#!/bin/sh\nexec node ${shellWord(resolve('dist/cli/main.js'))} "$@"\n`, {
+    mode: 0o755,
+  });
 }

@@ -34,7 +34,9 @@ export const startLab = (args: readonly string[], input?: string | null, env?: N
 
 /** Runs `flinch` and the rest of a line of bash: pipes, files that can be read once. */
 export const shell = (line: string): Promise<{ stdout: string; stderr: string }> =>
-  promisify(execFile)('bash', ['-c', `"${process.execPath}" "${CLI_ENTRY}" ${line}`]);
+  promisify(execFile)('bash', ['-c', `"${process.execPath}" "${CLI_ENTRY}" ${line}`], {
+    env: { ...process.env, FORCE_COLOR: '0' },
+  });
 
 /** Starts another script of Node's. */
 export const startScript = (

@@ -133,7 +133,7 @@ describe('flinch serve', () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     running.child.kill('SIGKILL');
     await running.finished;
-    await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
+    await expect.poll(() => pids.map(isAlive), { timeout: 5000 }).toEqual([false, false]);
   });
 });
 

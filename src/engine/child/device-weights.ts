@@ -115,8 +115,8 @@ const flat = (type: DeviceType | 'uint16', data: ort.Tensor['data']): ort.Tensor
   new ort.Tensor(type, data as Float32Array, [data.length]);
 
 /**
- * fp16 as the bits of each element. Of `float16`, `Tensor` makes a `Float16Array` where Node has one (from 24 on), of
- * which onnxruntime-node 1.30 reads no bytes (microsoft/onnxruntime, pull request 32323).
+ * An fp16 tensor, given the bits of its elements. `new Tensor('float16', bits)` would hold a `Float16Array` on Node 24
+ * and newer, which onnxruntime-node 1.30 takes for an empty one (microsoft/onnxruntime, pull request 32323).
  */
 const halves = (bits: Uint16Array): ort.Tensor =>
   Object.assign(flat('uint16', bits), { type: 'float16' as const });

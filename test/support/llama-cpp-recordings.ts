@@ -58,7 +58,7 @@ export interface RecordedServer {
 /** The first one may begin at `11`, but does not; the second one begins within ` start`. */
 const STOPS = { 'chat-with-stop': ['11 + 6'], 'chat-with-stop-within-a-token': ['rt'] };
 
-const THOUGHTS = [
+export const THOUGHTS = [
   { role: 'user', content: 'What is 2 + 3?' },
   { role: 'assistant', reasoning_content: '2 + 3 is 5.', content: 'The answer is 5.' },
   { role: 'user', content: 'What is 4 + 4?' },

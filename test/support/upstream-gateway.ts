@@ -15,13 +15,24 @@ export interface UpstreamGateway {
   status(): unknown;
 }
 
-/** A gateway whose model `m` is run by these servers, until the test has ended. Waits for retries are over at once. */
-export async function upstreamGateway(
+type Parameters = readonly [
   urls: readonly string[],
-  changes: object = {},
-  options: UpstreamModelOptions = {},
-  config: GatewayOptions['config'] = {},
-): Promise<UpstreamGateway> {
+  changes?: object,
+  options?: UpstreamModelOptions,
+  config?: GatewayOptions['config'],
+];
+
+/** A gateway whose model `m` is run by these servers, until the test has ended. Waits for retries are over at once. */
+export async function upstreamGateway(...parameters: Parameters): Promise<UpstreamGateway> {
+  const { close, ...gateway } = await startUpstreamGateway(...parameters);
+  onTestFinished(close);
+  return gateway;
+}
+
+/** The same, until it is closed. */
+export async function startUpstreamGateway(
+  ...[urls, changes = {}, options = {}, config = {}]: Parameters
+): Promise<UpstreamGateway & { close(): Promise<void> }> {
   const log: string[] = [];
   const waits: number[] = [];
   const destination = new Writable({
@@ -40,11 +51,11 @@ export async function upstreamGateway(
     config: { ...config, listen: { port: 0 } },
     logger,
   });
-  onTestFinished(async () => {
+  const close = async (): Promise<void> => {
     await gateway.close();
     await model.close();
-  });
-  return { url: gateway.url, log, waits, status: () => model.status() };
+  };
+  return { url: gateway.url, log, waits, status: () => model.status(), close };
 }
 
 export const body = (changes: object = {}) => ({

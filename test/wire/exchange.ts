@@ -26,8 +26,8 @@ export interface Exchange extends z.output<typeof schema> {
   readonly path: string;
 }
 
-const FOLDER = new URL('exchanges/', import.meta.url);
-const PATHS = { chat: '/chat/completions', completions: '/completions', responses: '/responses' };
+export const FOLDER = new URL('exchanges/', import.meta.url);
+export const PATHS = { chat: '/chat/completions', completions: '/completions', responses: '/responses' };
 
 /** What servers really send: one file for each form. */
 const ALL: readonly Exchange[] = readdirSync(FOLDER).map((file) => {
@@ -38,9 +38,14 @@ const ALL: readonly Exchange[] = readdirSync(FOLDER).map((file) => {
 export const EXCHANGES = ALL.filter(({ api }) => api !== 'responses');
 export const RESPONSES = ALL.filter(({ api }) => api === 'responses');
 
-/** The body of a client's request. */
-export const requestOf = ({ api, request }: Exchange, changes: Json = {}): Json => ({
+/** Fields of a request: no guard, a stream with all that it can tell. */
+export const OFF = { guard: { enabled: false } };
+export const STREAMED = { stream: true, stream_options: { include_usage: true } };
+
+/** The body of a client's request; its `user` tells the server which exchange it is. */
+export const requestOf = ({ name, api, request }: Exchange, changes: Json = {}): Json => ({
   model: 'm',
+  user: name,
   ...(api === 'chat' && { messages: [{ role: 'user', content: 'Say it.' }] }),
   ...request,
   ...changes,
@@ -98,9 +103,11 @@ export const CUTS: Readonly<Record<string, (bytes: Buffer) => Buffer[]>> = {
   },
 };
 
-/** A server that answers as this one did. */
-export const serverOf = (exchange: Exchange, cut: (bytes: Buffer) => Buffer[]): Script =>
+/** A server that answers each request as its exchange says. */
+export const serverOf = (exchanges: readonly Exchange[], cut = CUTS['in one piece']!): Script =>
   answering(({ json: asked }, reply) => {
+    const exchange = exchanges.find(({ name }) => name === asked.user);
+    if (!exchange) return reply.json(400, { error: { message: `no exchange "${asked.user}"` } });
     if (asked.stream !== true) return reply.json(200, exchange.whole ?? {});
     reply.head(200, SSE);
     for (const piece of cut(bytesOf(exchange))) reply.write(piece);

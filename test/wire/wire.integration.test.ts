@@ -153,12 +153,13 @@ const READERS: Readonly<Record<string, (baseURL: string, exchange: Exchange) => 
       maxRetries: 0,
       onError: ({ error }) => void errors.push(String(error)),
     });
-    const [text, reasoning, finish, calls] = await Promise.all([
+    const [text, reasoning, reason, calls] = await Promise.all([
       answer.text,
       answer.reasoningText,
       answer.finishReason,
       answer.toolCalls,
     ]);
+    const finish = calls.some(({ invalid }) => invalid) ? 'error' : reason;
     return { errors: errors.length, text, reasoning, finish, calls };
   },
   LangChain: async (baseURL) => {

@@ -27,6 +27,8 @@ const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 
+type Source = Pick<Exchange, 'read' | 'leave' | 'patience' | 'timeout'>;
+
 /** Maximum characters of a line or event of an answer, which may be all of it, or an image. */
 const MAX_MESSAGE = 16 << 20;
 
@@ -36,7 +38,7 @@ const MAX_MESSAGE = 16 << 20;
  */
 export class ChunkReader {
   readonly #messages: Messages;
-  readonly #exchange: Exchange;
+  readonly #exchange: Source;
   readonly #call: Pick<Call, 'format'>;
   readonly #read: (message: string) => Chunk | readonly Chunk[];
   readonly #refused: (message: string) => UpstreamError | null;
@@ -58,7 +60,7 @@ export class ChunkReader {
 
   /** @param refused refusal in the first message; `null` if there is none */
   constructor(
-    exchange: Exchange,
+    exchange: Source,
     call: Pick<Call, 'format' | 'framing'>,
     refused: (message: string) => UpstreamError | null,
   ) {
@@ -79,6 +81,7 @@ export class ChunkReader {
   async read(): Promise<readonly Chunk[] | null> {
     if (this.#failure) throw this.#failure.error;
     const chunks: Chunk[] = [];
+    let late = false;
     let from = performance.now();
     // Also time in which bytes come without a pause: a line may go on for ever.
     const spend = (): void => {
@@ -99,10 +102,10 @@ export class ChunkReader {
           break;
         }
         spend();
-        if (this.#patienceMs <= 0) throw this.#exchange.timeout;
-        this.#receive(await this.#exchange.read(this.#patienceMs));
+        late = this.#patienceMs <= 0;
+        this.#receive(await this.#exchange.read(Math.max(0, this.#patienceMs)));
+        spend();
       }
-      spend();
       try {
         while (this.#next < this.#waiting.length && this.#atOnce < BYTES_AT_ONCE && !this.#over) {
           const message = this.#waiting[this.#next++] ?? '';
@@ -114,8 +117,12 @@ export class ChunkReader {
         if (chunks.length === 0) throw error;
         this.#failure = { error };
       }
+      if (chunks.some(({ says }) => says)) return chunks;
+      // What had come when time was over has been read.
+      if (late && !this.#bodyEnded && !this.#over && this.#next === this.#waiting.length)
+        throw this.#exchange.timeout;
     }
-    if (!chunks.some(({ says }) => says)) spend();
+    spend();
     return chunks.length > 0 ? chunks : null;
   }
 

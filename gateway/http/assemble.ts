@@ -1,5 +1,7 @@
 import { asObject, type Json, listOf } from '../upstream/wire/json.js';
-import { JoinedFields, type WrittenJson, written } from './joined-parts.js';
+import { isSaid } from '../upstream/wire/text-fields.js';
+import { JoinedFields } from './joined-fields.js';
+import { type WrittenJson, WrittenLists, written } from './written-json.js';
 
 /** A choice of a whole completion, as far as chunks have told it. Values within it may be written JSON. */
 export interface AssembledChoice {
@@ -13,13 +15,13 @@ export interface AssembledChoice {
 /** The whole completion that the chunks of one are parts of (OpenAI's API reference, "Streaming"), as they come. */
 export class Assembly {
   readonly #fields = new Map<string, WrittenJson>();
-  readonly #choices = new Map<number, JoinedFields>();
+  readonly #choices = new Map<number, Joined>();
   #usage: Json | null = null;
 
   /** Adds a chunk. `obfuscation`, which hides the length of a chunk, is not part of a whole completion. */
   add({ choices, usage, obfuscation: _, ...fields }: Json): void {
     for (const [name, value] of Object.entries(fields))
-      if (isGiven(value)) this.#fields.set(name, written(value));
+      if (isSaid(value)) this.#fields.set(name, written(value));
     this.#usage = asObject(usage) ?? this.#usage;
     for (const each of listOf(choices)) {
       const choice = asObject(each);
@@ -38,27 +40,48 @@ export class Assembly {
 
   /** Choices in the order of their indices. */
   get choices(): readonly AssembledChoice[] {
-    return [...this.#choices]
-      .sort(([a], [b]) => a - b)
-      .map(([index, fields]) => {
-        const { message, logprobs, finish_reason: reason, ...rest } = fields.whole;
-        return {
-          ...rest,
-          index,
-          message: asObject(message) ?? {},
-          logprobs: asObject(logprobs),
-          finish_reason: typeof reason === 'string' ? reason : null,
-        };
-      });
+    const choices = [...this.#choices].sort(([a], [b]) => a - b);
+    return choices.map(([index, { own, texts, message, logprobs }]) => {
+      const fields: Json = { ...own.whole, ...texts.whole };
+      const { finish_reason: reason } = fields;
+      return {
+        ...fields,
+        index,
+        message: message.whole,
+        logprobs: logprobs?.whole ?? null,
+        finish_reason: typeof reason === 'string' ? reason : null,
+      };
+    });
   }
 
-  #choose({ delta, ...fields }: Json): void {
+  /** The message so far, which some servers send beside the delta, is made of the deltas. */
+  #choose({ delta, message: _, logprobs, ...fields }: Json): void {
     const index = typeof fields.index === 'number' ? fields.index : 0;
-    const given = Object.entries(fields).filter(([, value]) => isGiven(value));
-    const known = this.#choices.get(index) ?? new JoinedFields({ message: new JoinedFields() });
-    const part = { ...Object.fromEntries(given), index, message: asObject(delta) ?? {} };
-    this.#choices.set(index, known.join(part));
+    const known = this.#choices.get(index) ?? {
+      own: new JoinedFields({}, 'last'),
+      texts: new JoinedFields(),
+      message: new JoinedFields(),
+      logprobs: null,
+    };
+    this.#choices.set(index, known);
+    const said = asObject(delta) ?? {};
+    known.message.join(said);
+    // A choice without a delta is one itself, as those of completions are.
+    const strings = Object.keys(said).length === 0;
+    for (const [name, value] of Object.entries(fields)) {
+      const to = strings && typeof value === 'string' ? known.texts : known.own;
+      if (isSaid(value)) to.join({ [name]: value });
+    }
+    const told = asObject(logprobs);
+    if (!told) return;
+    known.logprobs ??= new WrittenLists();
+    known.logprobs.add(told);
   }
 }
 
-const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
+interface Joined {
+  readonly own: JoinedFields;
+  readonly texts: JoinedFields;
+  readonly message: JoinedFields;
+  logprobs: WrittenLists | null;
+}

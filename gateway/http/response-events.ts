@@ -7,9 +7,9 @@ import { UpstreamError } from '../upstream/errors.js';
 import { asObject, type Json, listOf, MAX_ENTRIES } from '../upstream/wire/json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
-import { jsonParts, WrittenJson, written } from './joined-parts.js';
 import type { Answered } from './said-guard.js';
 import { WholeCompletion } from './whole-completion.js';
+import { jsonParts, WrittenJson, written } from './written-json.js';
 
 /** Parts of it may be written JSON. */
 export type ResponseEvent = Json & { readonly type: string };
@@ -130,8 +130,9 @@ export class ResponseEvents {
     const known: UpstreamEvent = { ...event, chunk: { choices: [] } };
     this.#whole.add(known);
     const before = this.#completion.chunks(known).flatMap((chunk) => this.#delta(chunk));
-    const given = asObject(event.chunk.event);
-    if (!given) return before;
+    // An upstream that is flinch has its own `flinch`, which ours takes the place of.
+    const { flinch: _, ...given } = asObject(event.chunk.event) ?? {};
+    if (given.type === undefined) return before;
     const raw = this.#prepared.verbatim ? given : withLogprobs(given, this.#topLogprobs);
     if (first) this.#response = this.#named(asObject(raw.response) ?? this.#response);
     this.#waiting.push(raw);

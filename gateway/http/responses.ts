@@ -3,10 +3,10 @@ import type { Encoding } from '../generations/live-generation.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
 import type { Answer, GenerationApi } from './generations.js';
-import { jsonOf, jsonParts } from './joined-parts.js';
 import { type ResponseEvent, ResponseEvents } from './response-events.js';
 import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
+import { jsonOf, jsonParts } from './written-json.js';
 
 /** Names of a chat's fields in a response. */
 const NAMES = { messages: 'input', max_completion_tokens: 'max_output_tokens' };

@@ -31,9 +31,10 @@ export class VerbatimEncoding implements Encoding {
     if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#place}/${offset}`)];
     if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
     const { id, model, guard, includeUsage } = this.#options;
-    const { usage, ...rest } = event.chunk;
+    const told = withoutVerdict(event.chunk);
+    const { usage, ...rest } = told;
     const chunk = {
-      ...(usage === null && !includeUsage ? rest : event.chunk),
+      ...(usage === null && !includeUsage ? rest : told),
       ...{ id, model },
       ...(!this.#begun && { flinch: { guard, tokens: [] } }),
     };
@@ -66,9 +67,12 @@ export function wholeVerbatim({
     opening: () => [],
     event: (event) =>
       event.type === 'upstream.delta'
-        ? [JSON.stringify({ ...event.chunk, id, model, flinch: { guard, tokens: [] } })]
+        ? [JSON.stringify({ ...withoutVerdict(event.chunk), id, model, flinch: { guard, tokens: [] } })]
         : [],
     cancelled: () => [],
     failed: () => [],
   };
 }
+
+/** An upstream's own `flinch`, which clients would take for ours. */
+const withoutVerdict = ({ flinch: _, ...chunk }: UpstreamEvent['chunk']): UpstreamEvent['chunk'] => chunk;

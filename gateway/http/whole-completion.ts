@@ -16,9 +16,9 @@ import type { SaidGuard } from '../models/served-model.js';
 import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
-import { JoinedFields, jsonParts, WrittenItems, WrittenJson } from './joined-parts.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { ToldGuard } from './told-guard.js';
+import { jsonParts, WrittenItems, WrittenJson, WrittenLists } from './written-json.js';
 
 export interface WholeOptions {
   readonly id: string;
@@ -53,7 +53,7 @@ export class WholeCompletion {
   readonly #assembly = new Assembly();
   #text = '';
   /** Log-probabilities of the first choice, in the order in which it was written. */
-  readonly #logprobs = new JoinedFields();
+  readonly #logprobs = new WrittenLists();
   /** Characters of the texts of these log-probabilities. */
   #characters = 0;
   readonly #tokens = new WrittenItems();
@@ -127,7 +127,7 @@ export class WholeCompletion {
     this.#text += token.text;
     const { form, logprobs, vocabulary } = this.#options;
     if (!logprobs) return;
-    this.#logprobs.join(form.logprobs([logprobEntry(token, vocabulary)], this.#characters));
+    this.#logprobs.add(form.logprobs([logprobEntry(token, vocabulary)], this.#characters));
     this.#characters += charactersOf(token.text);
   }
 
@@ -149,16 +149,24 @@ export class WholeCompletion {
   /** An upstream that is flinch has its own `flinch`, which ours takes the place of. */
   #addPassed({ chunk: { flinch: _, choices, ...fields }, unscored }: UpstreamEvent): void {
     this.#guard.learn(unscored);
+    if (listOf(choices).some(hasParts)) this.#settleText();
     const { form, logprobs: asked } = this.#options;
     const told = listOf(choices).map((each): Json => {
       const { logprobs, ...choice } = asObject(each) ?? {};
       if (!asked) return choice;
       if ((choice.index ?? 0) !== 0) return { ...choice, logprobs };
       const { content, refusal } = asObject(logprobs) ?? {};
-      if (form.tellsBeside) this.#logprobs.join({ content: listOf(content), refusal: listOf(refusal) });
+      if (form.tellsBeside) this.#logprobs.add({ content: listOf(content), refusal: listOf(refusal) });
       return choice;
     });
     this.#assembly.add({ ...fields, choices: told });
+  }
+
+  /** The text so far stands before parts of other types. */
+  #settleText(): void {
+    const delta = { content: this.#text };
+    if (this.#text !== '') this.#assembly.add({ choices: [{ index: 0, delta }] });
+    this.#text = '';
   }
 
   /** Choices, at least the first. */
@@ -176,6 +184,12 @@ export class WholeCompletion {
     const refused = refusal.length > 0;
     return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };
   }
+}
+
+/** Whether it is of the first choice, with parts of a content. */
+function hasParts(value: unknown): boolean {
+  const { index = 0, delta } = asObject(value) ?? {};
+  return index === 0 && Array.isArray(asObject(delta)?.content);
 }
 
 const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };

@@ -25,6 +25,7 @@ const varies = (name: string, value: unknown): boolean =>
 /** Streams that a client does not read as they were meant, and reads as such through flinch. */
 export const MENDED: ReadonlySet<string> = new Set([
   'mistral-parts', // parts of a content, which are taken for texts
+  'mistral-thinking-parts',
   'perplexity-cumulative', // a message beside the delta
   'two-choices', // taken for one
 ]);

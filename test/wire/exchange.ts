@@ -65,7 +65,8 @@ export const eventsOf = (exchange: Exchange): Json[] =>
         .trim(),
     )
     .filter((data) => data.startsWith('{'))
-    .map((data) => json.parse(JSON.parse(data)));
+    .map((data) => json.parse(JSON.parse(data)))
+    .filter(({ choices }) => choices !== undefined);
 
 export const bytesOf = ({ stream, api }: Exchange): Buffer => {
   const event = (data: Json): string =>

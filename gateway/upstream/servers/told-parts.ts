@@ -1,20 +1,9 @@
 import type { TokenEvent, Unscored } from '../../../src/stream/events.js';
 import { asList, asObject, asText, type Json, listOf } from '../wire/json.js';
+import { kindOf } from '../wire/text-fields.js';
 
 /** A part is looked for in so many characters before it: parsers hold back no more. */
 const WINDOW = 65_536;
-
-/** Fields of a delta in which the model writes beside its text. */
-const KINDS: Readonly<Record<string, Unscored>> = {
-  tool_calls: 'tool_calls',
-  function_call: 'tool_calls',
-  reasoning: 'reasoning',
-  reasoning_content: 'reasoning',
-  reasoning_details: 'reasoning',
-  content: 'content',
-  refusal: 'refusal',
-  audio: 'audio',
-};
 
 /** Names and places, which the model does not write. */
 const LABELS: ReadonlySet<string> = new Set(['id', 'index', 'type', 'format']);
@@ -37,8 +26,8 @@ export class ToldParts {
       Object.entries(asObject(asObject(choice)?.delta) ?? {}),
     );
     return deltas.flatMap(([name, value]) => {
-      const kind = KINDS[name];
-      return kind === undefined || this.#tells(value) ? [] : kind;
+      const kind = name === 'content' ? name : kindOf(name, value);
+      return kind === null || this.#tells(value) ? [] : kind;
     });
   }
 

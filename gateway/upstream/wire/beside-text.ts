@@ -1,6 +1,7 @@
 import type { Unscored } from '../../../src/stream/events.js';
 import type { UpstreamPiece } from '../upstream.js';
 import { asCount, asList, asObject, asText, type Json, limited, listOf, textOfParts } from './json.js';
+import { isLabel, isMute, isSaid, kindOf } from './text-fields.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
@@ -33,17 +34,6 @@ const OWN_OF_CHOICE: ReadonlySet<string> = new Set([
   'prompt_token_ids',
 ]);
 const OWN_OF_DELTA: ReadonlySet<string> = new Set(['role', 'content']);
-
-/** Fields of a delta that hold what the model wrote beside its text. */
-const WRITTEN: Readonly<Record<string, Unscored>> = {
-  audio: 'audio',
-  function_call: 'tool_calls',
-  reasoning: 'reasoning',
-  reasoning_content: 'reasoning',
-  reasoning_details: 'reasoning',
-  refusal: 'refusal',
-  tool_calls: 'tool_calls',
-};
 
 const NOTHING = { beside: null, parts: [] } as const;
 
@@ -85,12 +75,12 @@ export function besideText(chunk: Json): {
   const fields = choices.every(({ finish_reason: reason }) => reason)
     ? { ...rest, ...given({ timings }) }
     : rest;
-  if (beside.length === 0 && Object.keys(fields).length === 0) return NOTHING;
+  if (beside.length === 0 && (Object.keys(fields).length === 0 || isHeartbeat(chunk))) return NOTHING;
   return { beside: { chunk: { ...fields, choices: beside }, unscored: [...unscored] }, parts: written };
 }
 
 function writtenParts([name, value]: readonly [string, unknown]): WrittenPart[] {
-  const kind = WRITTEN[name];
+  const kind = kindOf(name, value);
   if (!kind) return [];
   const calls = name === 'tool_calls' ? limited(asList(value)) : null;
   return calls ? calls.map((call) => callOf(asObject(call) ?? {})) : [{ kind, text: asText(value) ?? '' }];
@@ -119,8 +109,9 @@ function says(object: Json, own: ReadonlySet<string>): boolean {
   return false;
 }
 
-const isSaid = (value: unknown): boolean =>
-  value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+/** A message that is no chunk, and tells nothing, such as `{"type":"ping"}`. */
+export const isHeartbeat = (chunk: Json): boolean =>
+  chunk.choices === undefined && Object.keys(chunk).every((name) => isLabel(name) || isMute(chunk[name]));
 
 const given = (object: Json): Json => without(object, NONE);
 const NONE: ReadonlySet<string> = new Set();

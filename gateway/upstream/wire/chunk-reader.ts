@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { UpstreamError } from '../errors.js';
 import type { Call } from '../servers/dialect.js';
-import { type Chunk, readChunk, readGenerateLine, readVerbatim, readWhole } from './chunks.js';
+import { type Chunk, readChunks, readGenerateLine, readVerbatim, readWhole } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
@@ -11,7 +11,7 @@ const DONE = '[DONE]';
 
 /** Readers for the messages of one answer. */
 const READERS = {
-  chunk: () => readChunk,
+  chunk: () => readChunks,
   generate: () => readGenerateLine,
   verbatim: () => readVerbatim,
   whole: () => readWhole,
@@ -27,18 +27,20 @@ const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 
+type Source = Pick<Exchange, 'read' | 'leave' | 'patience' | 'timeout'>;
+
 /** Maximum characters of a line or event of an answer, which may be all of it, or an image. */
 const MAX_MESSAGE = 16 << 20;
 
 /**
  * The chunks of an answer, of which no more come once the server has said that it is over. Time limits are for chunks
- * that say something: comments and empty chunks are no progress.
+ * that say something: comments, empty chunks and bytes of a line that does not end are no progress.
  */
 export class ChunkReader {
   readonly #messages: Messages;
-  readonly #exchange: Exchange;
+  readonly #exchange: Source;
   readonly #call: Pick<Call, 'format'>;
-  readonly #read: (message: string) => Chunk;
+  readonly #read: (message: string) => Chunk | readonly Chunk[];
   readonly #refused: (message: string) => UpstreamError | null;
   /** Messages that have come, and the index of the next one. */
   #waiting: readonly string[] = [];
@@ -53,12 +55,12 @@ export class ChunkReader {
   #bodyEnded = false;
   /** Error of a message after chunks that are read before it is thrown. */
   #failure: { readonly error: unknown } | null = null;
-  /** Remaining time until a chunk has to say something. */
+  /** Remaining time of reading until a chunk has to say something. */
   #patienceMs: number;
 
   /** @param refused refusal in the first message; `null` if there is none */
   constructor(
-    exchange: Exchange,
+    exchange: Source,
     call: Pick<Call, 'format' | 'framing'>,
     refused: (message: string) => UpstreamError | null,
   ) {
@@ -79,6 +81,14 @@ export class ChunkReader {
   async read(): Promise<readonly Chunk[] | null> {
     if (this.#failure) throw this.#failure.error;
     const chunks: Chunk[] = [];
+    let late = false;
+    let from = performance.now();
+    // Also time in which bytes come without a pause: a line may go on for ever.
+    const spend = (): void => {
+      const now = performance.now();
+      this.#patienceMs -= now - from;
+      from = now;
+    };
     while (chunks.length === 0 && !this.#over) {
       if (this.#atOnce >= BYTES_AT_ONCE) {
         await setImmediate();
@@ -91,23 +101,28 @@ export class ChunkReader {
           this.#over = true; // some servers send no [DONE]
           break;
         }
-        const from = performance.now();
-        const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
-        this.#patienceMs -= performance.now() - from;
-        this.#receive(bytes);
+        spend();
+        late = this.#patienceMs <= 0;
+        this.#receive(await this.#exchange.read(Math.max(0, this.#patienceMs)));
+        spend();
       }
       try {
         while (this.#next < this.#waiting.length && this.#atOnce < BYTES_AT_ONCE && !this.#over) {
           const message = this.#waiting[this.#next++] ?? '';
           this.#atOnce += MESSAGE_BYTES;
-          if (message === DONE) this.#end();
-          else chunks.push(this.#chunkOf(message));
+          if (message.trim() === DONE) this.#end();
+          else for (const chunk of this.#chunksOf(message)) chunks.push(this.#checked(chunk));
         }
       } catch (error) {
         if (chunks.length === 0) throw error;
         this.#failure = { error };
       }
+      if (chunks.some(({ says }) => says)) return chunks;
+      // What had come when time was over has been read.
+      if (late && !this.#bodyEnded && !this.#over && this.#next === this.#waiting.length)
+        throw this.#exchange.timeout;
     }
+    spend();
     return chunks.length > 0 ? chunks : null;
   }
 
@@ -118,11 +133,14 @@ export class ChunkReader {
     this.#next = 0;
   }
 
-  #chunkOf(message: string): Chunk {
+  #chunksOf(message: string): readonly Chunk[] {
     const refusal = this.#begun ? null : this.#refused(message);
     this.#begun = true;
     if (refusal) throw refusal;
-    const chunk = this.#read(message);
+    return [this.#read(message)].flat();
+  }
+
+  #checked(chunk: Chunk): Chunk {
     if (chunk.beside) this.#joined?.add(chunk.beside.chunk);
     if (chunk.says) this.#patienceMs = this.#exchange.patience.nextMs;
     if (this.#finished && (chunk.text !== '' || chunk.parts.length > 0))

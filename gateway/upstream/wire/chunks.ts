@@ -2,7 +2,8 @@ import type { FinishReason, TopToken } from '../../../src/stream/events.js';
 import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
-import { besideText, hasContents, type WrittenPart } from './beside-text.js';
+import { besideText, hasContents, isHeartbeat, type WrittenPart } from './beside-text.js';
+import { inOrder } from './content-order.js';
 import {
   asCount,
   asCounts,
@@ -54,7 +55,16 @@ export interface Chunk {
  * @throws UpstreamError for what is no chunk, and for an error object
  */
 export function readChunk(message: string): Chunk {
-  const chunk = checked(message);
+  return chunkOf(checked(message));
+}
+
+/**
+ * The same of a message whose content has parts of several types, in their order.
+ * @throws UpstreamError as {@link readChunk}
+ */
+export const readChunks = (message: string): readonly Chunk[] => inOrder(checked(message)).map(chunkOf);
+
+function chunkOf(chunk: Json): Chunk {
   const choice = firstOf(chunk);
   const delta = asObject(choice?.delta);
   const { beside, parts } = besideText(chunk);
@@ -104,7 +114,8 @@ export function readGenerateLine(message: string): Chunk {
  * @throws UpstreamError as {@link readChunk}
  */
 export function readVerbatim(message: string): Chunk {
-  return verbatimOf(checked(message));
+  const chunk = checked(message);
+  return { ...verbatimOf(chunk), ...(isHeartbeat(chunk) && { beside: null }) };
 }
 
 /** Lists and objects of a whole answer: 75,000 tokens with five alternatives each. */

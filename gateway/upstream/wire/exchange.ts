@@ -46,7 +46,7 @@ export class Exchange {
       this.#resolveBegun = resolve;
       this.#rejectBegun = reject;
     });
-    this.#clock = new Clock(() => this.#timeout());
+    this.#clock = new Clock(() => this.#fail(this.timeout));
     this.#clock.set(options.firstByteMs);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
     request.on('response', (response) => this.#receive(response));
@@ -62,6 +62,12 @@ export class Exchange {
     const { firstByteMs, idleMs } = this.#options;
     const waited = performance.now() - this.#sentAt;
     return { firstMs: Math.max(firstByteMs - waited, idleMs), nextMs: idleMs };
+  }
+
+  /** Error for an answer that does not come, or does not go on. */
+  get timeout(): UpstreamError {
+    const what = this.#hasBegun ? 'stopped sending during its answer' : 'did not answer in time';
+    return new UpstreamError('upstream_timeout', `the upstream ${what}`);
   }
 
   /**
@@ -146,11 +152,6 @@ export class Exchange {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     this.#resolveBegun();
-  }
-
-  #timeout(): void {
-    const what = this.#hasBegun ? 'stopped sending during its answer' : 'did not answer in time';
-    this.#fail(new UpstreamError('upstream_timeout', `the upstream ${what}`));
   }
 
   /** Fails the exchange. Data that was received before is still read. */

@@ -1,6 +1,5 @@
 import { MAX_FIELDS } from '../../requests/json-bounds.js';
-import { UpstreamError } from '../errors.js';
-import { asList, asObject, type Json, listOf, MAX_ENTRIES } from './json.js';
+import { asObject, type Json, listOf, MAX_ENTRIES, tooMany } from './json.js';
 
 /**
  * Counts the keys by which the parts of an answer are joined: names of fields, and the `index` of choices and
@@ -20,26 +19,16 @@ export class JoinedParts {
     if (this.#indices.size > MAX_ENTRIES) throw tooMany(`${MAX_ENTRIES} choices or tool calls`);
   }
 
-  #object(object: Json): void {
+  #object(object: Json, lists = true): void {
     for (const name in object) {
       this.#names.add(name);
       const value = object[name];
       if (typeof value !== 'object' || value === null) continue;
-      const list = asList(value);
-      if (list) this.#items(list);
-      else this.#object(asObject(value) ?? {});
+      const items = lists ? listOf(value) : [];
+      for (const item of items) this.#object(asObject(item) ?? {});
+      // Log-probabilities follow one another, and are not joined; some have tokens as names.
+      this.#object(asObject(value) ?? {}, lists && name !== 'logprobs');
     }
     if (typeof object.index === 'number') this.#indices.add(object.index);
   }
-
-  /** Items without an index follow one another, and are not joined. */
-  #items(list: readonly unknown[]): void {
-    for (const item of list) {
-      const object = asObject(item);
-      if (typeof object?.index === 'number') this.#object(object);
-    }
-  }
 }
-
-const tooMany = (what: string) =>
-  new UpstreamError('upstream_error', `the upstream sent more than ${what} in one answer`);

@@ -27,6 +27,10 @@ export function limited<T extends readonly unknown[] | null>(list: T): T {
   throw new UpstreamError('upstream_error', message);
 }
 
+/** Error for an answer whose parts, joined, would be too many. */
+export const tooMany = (what: string) =>
+  new UpstreamError('upstream_error', `the upstream sent more than ${what} in one answer`);
+
 export const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 export const asNumber = (value: unknown): number | null =>

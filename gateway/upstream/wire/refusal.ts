@@ -74,8 +74,11 @@ function refusal(
 async function bodyOf(exchange: Exchange): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
+  const until = performance.now() + exchange.patience.firstMs;
   for (;;) {
-    const chunk = await exchange.read();
+    const leftMs = until - performance.now();
+    if (leftMs <= 0) throw exchange.timeout;
+    const chunk = await exchange.read(leftMs);
     if (chunk === null) break;
     length += chunk.length;
     if (length > MAX_BODY_BYTES) return '';

@@ -3,6 +3,7 @@ import { UpstreamError } from '../errors.js';
 import { type Chunk, entriesOf, usageOf } from './chunks.js';
 import { asObject, asText, type Json, listOf, parseObject } from './json.js';
 import { ResponseTexts } from './response-texts.js';
+import { isMute } from './text-fields.js';
 
 const NOTHING = {
   says: false,
@@ -20,6 +21,7 @@ export function responseReader(): (message: string) => Chunk {
   const texts = new ResponseTexts();
   return (message) => {
     const event = checked(message);
+    if (!event) return NOTHING;
     if (event.type === 'response.output_text.delta') {
       texts.add(event);
       const says = saysMore(event);
@@ -40,7 +42,7 @@ export function responseReader(): (message: string) => Chunk {
  */
 export function readResponseVerbatim(message: string): Chunk {
   const event = checked(message);
-  return { ...ending(event), beside: besideOf(event, []) };
+  return event ? { ...ending(event), beside: besideOf(event, []) } : NOTHING;
 }
 
 /** Chunk with the event in an object of its own: its fields are those of one event alone. */
@@ -49,8 +51,10 @@ const besideOf = (event: Json, unscored: readonly Unscored[]) => ({
   unscored,
 });
 
-function checked(message: string): Json {
+/** `null` for a heartbeat: some servers send an object that tells nothing. */
+function checked(message: string): Json | null {
   const event = parseObject(message);
+  if (event && Object.values(event).every(isMute)) return null;
   if (!event || asText(event.type) === null)
     throw new UpstreamError('upstream_error', 'the upstream sent an invalid event');
   // Its text stays here: it may hold addresses, or what others asked.
@@ -78,11 +82,11 @@ function reasonOf(type: string, reason: unknown): FinishReason {
 }
 
 /**
- * Whether an event is progress. Other events only say that the server is at work, and may be repeated for
- * ever.
+ * Whether an event is progress. Other events, and those that are not of a response, only say that the server is at work,
+ * and may be repeated for ever.
  */
 const saysMore = ({ type, delta }: Json): boolean =>
-  delta !== '' && !/(\.created|\.queued|\.in_progress|^keepalive)$/.test(asText(type) ?? '');
+  delta !== '' && /^response\..*(?<!\.created|\.queued|\.in_progress)$/.test(asText(type) ?? '');
 
 /** Kind of a part that the model wrote beside its text. */
 function unscoredOf(event: Json): Unscored | null {

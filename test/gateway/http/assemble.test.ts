@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Assembly } from '#gateway/http/assemble.js';
-import { jsonOf } from '#gateway/http/joined-parts.js';
+import { jsonOf } from '#gateway/http/written-json.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -116,7 +116,7 @@ describe('the parts of an answer', () => {
       { role: 'assistant', content: 'b', audio: { id: 'x', data: 'B', more: [1] } },
       { ...call(1, { id: 'c1', function: { name: 'g', arguments: '' } }), content: null },
       { ...call(0, { id: 'c0', function: { name: 'f', arguments: '{' } }), list: [1, { a: 1 }] },
-      { ...call(1, { function: { name: 'g', arguments: '{' } }), list: [[2], { a: 1 }] },
+      { ...call(1, { function: { name: 'g', arguments: '{' } }), list: [[2], { a: 1 }, { a: 2 }] },
       { ...call(0, { id: 'c0', function: { arguments: '}' } }), audio: { more: [2] } },
     );
     expect(message).toEqual({
@@ -125,7 +125,7 @@ describe('the parts of an answer', () => {
         { id: 'c0', function: { name: 'f', arguments: '{}' } },
         { id: 'c1', function: { name: 'g', arguments: '{' } },
       ],
-      list: [1, { a: 1 }, [2], { a: 1 }],
+      list: [1, { a: 1 }, [2], { a: 2 }],
     });
   });
 
@@ -157,7 +157,7 @@ describe('the parts of an answer', () => {
       { a: { y: 2 }, b: [2], c: 'more', d: null, e: null },
     );
     expect(message).toEqual({
-      ...{ a: { x: 1, y: 2 }, b: [1, 2], c: 'more', d: 2, e: 'text', f: { x: 'text' } },
+      ...{ a: { x: 1, y: 2 }, b: [1, 2], c: 'textmore', d: 2, e: 'text', f: { x: 'text' } },
     });
   });
 
@@ -165,7 +165,7 @@ describe('the parts of an answer', () => {
     const part = (value: string): Json =>
       JSON.parse(`{"__proto__":{"text":"${value}","toJSON":"${value}"},"constructor":{"text":"${value}"}}`);
     expect(JSON.stringify(deltas(part('a'), part('b')))).toBe(
-      '{"__proto__":{"text":"ab","toJSON":"b"},"constructor":{"text":"ab"}}',
+      '{"__proto__":{"text":"ab","toJSON":"ab"},"constructor":{"text":"ab"}}',
     );
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { jsonOf } from '#gateway/http/joined-parts.js';
 import { ResponseEvents } from '#gateway/http/response-events.js';
+import { jsonOf } from '#gateway/http/written-json.js';
 import { parse } from '#gateway/requests/generation-request.js';
 import { responseSchema } from '#gateway/requests/response-request.js';
 import type { GuardEvent } from '#src/index.js';

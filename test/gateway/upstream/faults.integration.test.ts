@@ -210,6 +210,8 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     ['comments', (reply) => reply.write(': at work\n\n')],
     ['empty chunks', (reply) => reply.data(EMPTY)],
     ['chunks without choices', (reply) => reply.data({ choices: [] })],
+    ['objects that say nothing', (reply) => reply.data({ type: 'ping' })],
+    ['bytes of a line that does not end', (reply) => reply.write('x')],
   ])('nothing but %s, for ever: upstream_timeout, at the beginning too', async (_, say) => {
     const forever = (reply: ScriptedReply): void => {
       const timer = setInterval(() => say(reply), 20);

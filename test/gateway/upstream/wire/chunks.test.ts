@@ -39,6 +39,10 @@ describe('the content of a chunk', () => {
     ['tool_calls', { function_call: { name: 'rm', arguments: '{}' } }],
     ['content', { content: [{ type: 'image_url', image_url: {} }] }],
     ['reasoning', { reasoning_content: 'Hm' }],
+    ['reasoning', { reasoning_text: 'Hm' }],
+    ['reasoning', { any: { thinking_blocks: [{ type: 'thinking', thinking: 'Hm' }] } }],
+    ['content', { plan: 'Go north' }],
+    ['content', { next_steps: ['Go north'] }],
   ])('what is no text is passed on, and named: %s', (unscored, delta) => {
     const choice = { index: 0, delta };
     expect(read({ delta })).toMatchObject({
@@ -61,6 +65,17 @@ describe('the content of a chunk', () => {
       chunk: { tier: { a: 1 }, choices: [{ index: 0, more: 2, delta: { mood: { of: ['day'] } } }] },
       unscored: [],
     });
+  });
+
+  it.each([
+    { service_id: 'a b', trace: { channel: 'final', cached: 'yes' } },
+    { reasoning_details: [{ type: 'reasoning.text', signature: 's==', format: 'v1', index: 0 }] },
+    {
+      annotations: [{ type: 'url_citation', url_citation: { title: 'A b', url: 'https://a', end_index: 3 } }],
+    },
+    { hits: [{ url: 'https://a', title: 'A b', quote: 'c d' }] },
+  ])('labels and what is about a text are no text: %j', (delta) => {
+    expect(read({ delta })).toMatchObject({ parts: [], beside: { unscored: [] } });
   });
 
   it('is that of the first choice; others are passed on', () => {

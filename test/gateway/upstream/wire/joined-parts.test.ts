@@ -30,6 +30,7 @@ describe('an answer has no more than a chunk may have', () => {
     ['of another choice', (i) => ({ choices: [{ index: 1, ...name(i) }] })],
     ['of a delta', (i) => inDelta(name(i))],
     ['of what is within', (i) => inDelta({ a: { b: name(i) } })],
+    ['of what has no index', (i) => inDelta({ tool_calls: [name(i)] })],
     ['of a call', (i) => inDelta({ tool_calls: [{ index: 0, function: name(i) }] })],
     ['of log-probabilities', (i) => ({ choices: [{ index: 0, logprobs: name(i) }] })],
   ])('names %s', (_, shape) => {
@@ -45,8 +46,8 @@ describe('an answer has no more than a chunk may have', () => {
   });
 
   it('of what is not joined it may have as many as it likes', () => {
-    const item = (i: number) => [{ ...name(i), at: [{ index: i }] }, name(i), i];
-    expect(taken((i) => inDelta({ list: item(i), tool_calls: item(i) }))).toBe(6000);
+    const logprobs = (i: number): Json => ({ top_logprobs: [{ ...name(i), at: [{ index: i }] }, i] });
+    expect(taken((i) => ({ choices: [{ index: 0, logprobs: logprobs(i) }] }))).toBe(6000);
     expect(taken((i) => ({ usage: name(i), timings: name(i), event: { response: name(i) } }))).toBe(6000);
   });
 });

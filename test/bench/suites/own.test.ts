@@ -152,6 +152,7 @@ describe('a file of questions', () => {
     ['number', 'five', /"five" is not a number/],
     ['exact', '**', /"\*\*" has nothing to compare/],
     ['regex', '(', /answer: Invalid regular expression/],
+    ['regex', '5(?! )', /a\.jsonl:1: answer: .*not supported by RE2: a lookahead, \(\?!/],
   ])('whose answers do not fit %s is refused', async (check, answer, message) => {
     await expect(read('a.jsonl', lines({ question: 'x', answer }), { check })).rejects.toThrow(message);
   });
@@ -211,6 +212,7 @@ describe('an answer', () => {
     ['contains', 'A Parisian.', ['Paris'], false],
     ['regex', 'On 3 May', ['^On \\d+ (May|June)$'], true],
     ['regex', 'on 3 May', ['^On'], false],
+    ['regex', `answer is${' '.repeat(1e5)}x`, ['(?:answer(?: is)?[: ]*)*(.+?)\\s*\\.?\\s*=$'], false],
   ] as const)('by %s: %s', (rule, response, answers, correct) => {
     expect(RULES[rule](response, answers, null).correct).toBe(correct);
   });

@@ -21,6 +21,7 @@ export { EngineProcess } from '../src/engine/process.js';
 export { type DownloadOptions, download, sha256 } from '../src/files/download.js';
 export { lockDownloads } from '../src/files/download-lock.js';
 export { reasonOf, show, TemplateError, UsageError } from '../src/files/errors.js';
+export { parseExactJson } from '../src/files/exact-json.js';
 export { holderOf, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines } from '../src/files/json-lines.js';

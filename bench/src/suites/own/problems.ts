@@ -82,7 +82,7 @@ const SCHEMAS = {
       z
         .string()
         .trim()
-        .regex(/^-?\d+$/, 'must be a whole number')
+        .regex(/^-?\d+(\.0+)?$/, 'must be a whole number')
         .transform(Number),
     ])
     .pipe(z.int().min(-1)),

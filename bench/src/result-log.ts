@@ -236,13 +236,6 @@ export function writeWhole(file: string, text: string): void {
   }
 }
 
-/** For files that are written again and again. @throws UsageError where one of the names is there, so that it is somebody else's */
-export function refuseForeign(folder: string, names: Iterable<string>): void {
-  const foreign = [...names].map((name) => join(folder, name)).find((file) => existsSync(file));
-  if (foreign !== undefined)
-    throw new UsageError(`--out: ${foreign} is there, but not of flinch: move it, or choose another folder`);
-}
-
 /** The name of the first setting that is not the same; `null` where all are. */
 export function differingSetting(
   mine: Readonly<Record<string, unknown>>,

@@ -6,8 +6,9 @@ import { Command } from 'commander';
 import { stringify } from 'csv-stringify';
 import { say, UsageError } from 'flinch/internals';
 import { z } from 'zod';
+import { refuseForeign } from '../foreign-files.js';
 import { evaluationSchema } from '../records/evaluation.js';
-import { refuseForeign, toLine, writeWhole } from '../result-log.js';
+import { toLine, writeWhole } from '../result-log.js';
 import { isRun, peekRecords, readRun, readScores } from '../run/run-folder.js';
 import {
   ANSWER_COLUMNS,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
-import { refuseForeign } from '../result-log.js';
+import { refuseForeign } from '../foreign-files.js';
 
 interface ReportOptions {
   readonly out?: string;

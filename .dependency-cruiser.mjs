@@ -122,6 +122,7 @@ const ROOMS = {
     ...RECORDS,
     'bench/src/evaluate',
     'bench/src/measures',
+    'bench/src/foreign-files',
     'bench/src/markdown-table',
   ],
 

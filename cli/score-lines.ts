@@ -13,7 +13,11 @@ import { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 const ids = z.array(z.int().min(0));
 
 const inputLine = z.strictObject({
-  id: z.union([z.string(), z.number()], { error: 'must be a string or a number' }),
+  id: z
+    .union([z.string(), z.number()], { error: 'must be a string or a number' })
+    .refine((id) => !Number.isInteger(id) || Number.isSafeInteger(id), {
+      error: 'has more digits than a number keeps; write it as a string',
+    }),
   promptIds: ids.optional(),
   /** Raw text: no template, no special tokens but those that it spells out. */
   prompt: z.string().optional(),

@@ -65,7 +65,7 @@ export class EscalatedSteps {
       );
       if (!this.#over.value) escalated(null);
       // The next token brings its own space.
-      return { to, failed: null, text: text.replace(/[^\S\n]+$/, '') };
+      return { to, failed: null, text: text.replace(/(?<![^\S\n])[^\S\n]+$/, '') };
     } catch (error) {
       if (!this.#over.value) escalated(error);
       return { to, failed: toApiError(error).body.code, text: '' };

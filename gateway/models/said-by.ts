@@ -1,10 +1,16 @@
 import { type JsonValue, query } from 'jsonpath-rfc9535';
 import { isRecord } from '../../src/files/json.js';
+import { excessOf } from '../../src/files/json-bounds.js';
 import { finalAnswer } from '../../src/guard/final-answer.js';
+import { linearRegex } from '../../src/guard/linear-regex.js';
 import type { Said } from '../../src/guard/vote.js';
 import type { VoteConfig } from '../policy/vote-schema.js';
 
-const FENCED = /^```\w*\n([\s\S]*?)\n?```$/;
+const FENCED = /^```\w*\n([\s\S]*)```$/;
+/** Characters of an answer's end that are searched. */
+const MOST_CHARACTERS = 2 ** 15;
+/** Names and values of an answer in JSON: a path may take time in proportion to their square. */
+const MOST_VALUES = 2000;
 
 /**
  * What an answer says, for comparing answers: what the operator's expression finds in it, or else {@link finalAnswer}. An
@@ -12,11 +18,8 @@ const FENCED = /^```\w*\n([\s\S]*?)\n?```$/;
  */
 export function saidBy({ regex, json_path: path }: VoteConfig): (text: string) => Said {
   if (regex !== undefined) {
-    const expression = new RegExp(regex, 'gu');
-    return (text) => {
-      const match = [...text.matchAll(expression)].at(-1);
-      return (match?.[1] ?? match?.[0])?.trim() || null;
-    };
+    const { last } = linearRegex(regex);
+    return (text) => last(text.slice(-MOST_CHARACTERS))?.trim() || null;
   }
   return path === undefined ? finalAnswer : (text) => saidAt(path, text);
 }
@@ -29,8 +32,9 @@ function saidAt(path: string, text: string): Said {
   return found.length > 0 ? JSON.stringify(found, sorted) : null;
 }
 
-/** `undefined` for a text that is no JSON. */
+/** `undefined` for a text that is no JSON, or too much of it. */
 function jsonOf(text: string): JsonValue | undefined {
+  if (excessOf(text, { values: MOST_VALUES }) !== null) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,8 @@
-import { query } from 'jsonpath-rfc9535';
+import parsePath from 'jsonpath-rfc9535/parser';
 import { z } from 'zod';
 import { reasonOf } from '../../src/files/errors.js';
+import { isRecord } from '../../src/files/json.js';
+import { linearRegex } from '../../src/guard/linear-regex.js';
 
 /** A text that a parser accepts, which throws an error otherwise. */
 const parsed = (parse: (text: string) => unknown) =>
@@ -15,16 +17,38 @@ const parsed = (parse: (text: string) => unknown) =>
       }
     });
 
+/** Times that a path may go through all of an answer for each of its values. */
+const MOST_PASSES = 2;
+
+/** @throws SyntaxError for what is no path, and for one that may take too long on an answer: the model writes the answer */
+function checkPath(text: string): void {
+  const nodes = [...nodesOf(parsePath(text))];
+  const name = nodes.find(({ name }) => name === 'match' || name === 'search')?.name;
+  if (name) throw new SyntaxError(`the function ${name} is not supported: it backtracks`);
+  // The path itself begins at $, too.
+  const passes =
+    nodes.filter(({ type }) => type === 'DescendantSegment' || type === 'JsonPathQuery').length - 1;
+  if (passes > MOST_PASSES)
+    throw new SyntaxError(`has ${passes} of .. and of $ in filters together (at most ${MOST_PASSES})`);
+}
+
+function* nodesOf(node: unknown): Generator<Readonly<Record<string, unknown>>> {
+  if (isRecord(node)) yield node;
+  if (typeof node === 'object' && node !== null) for (const part of Object.values(node)) yield* nodesOf(part);
+}
+
 export const voteSchema = z
   .strictObject({
-    regex: parsed((text) => new RegExp(text, 'u'))
+    regex: parsed(linearRegex)
       .optional()
       .describe(
-        'Regular expression of JavaScript, with the flag `u`: the first group of its last match, or else all of that match.',
+        'Regular expression of JavaScript, with the flag `u`, without lookaheads and back-references (RE2): the first group of its last match, or else all of that match. The last 32,768 characters of an answer are searched.',
       ),
-    json_path: parsed((text) => query(null, text))
+    json_path: parsed(checkPath)
       .optional()
-      .describe('Path (RFC 9535) in answers that are JSON, also in a fenced block.'),
+      .describe(
+        'Path (RFC 9535) in answers that are JSON, also in a fenced block, with at most 2,000 names and values. `match` and `search` are not supported.',
+      ),
     agreement: z
       .number()
       .gt(0)

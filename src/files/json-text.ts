@@ -4,6 +4,9 @@ import { placeOf, UsageError } from './errors.js';
 import { excessOf } from './json-bounds.js';
 import { visibleLine } from './visible.js';
 
+/** Reads JSON. @throws SyntaxError */
+export type Parse = (text: string) => unknown;
+
 const MAX_BYTES = 2 ** 27;
 /** Values, and names of fields. */
 const MAX_VALUES = 2 ** 22;
@@ -11,10 +14,16 @@ const MAX_VALUES = 2 ** 22;
 /**
  * A value of a file that a user can change. Windows' programs begin some with a byte order mark.
  * @param where to look, which errors begin with
+ * @param parse e.g. `parseExactJson`, where a number's digits count
  * @throws UsageError that names the first field that does not fit
  */
-export function parseJsonText<T>(text: string, schema: z.ZodType<T>, where: string): T {
-  const result = schema.safeParse(decode(text, where));
+export function parseJsonText<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  where: string,
+  parse: Parse = JSON.parse,
+): T {
+  const result = schema.safeParse(decode(text, where, parse));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const field = issue?.path.length ? `${z.core.toDotPath(issue.path)}: ` : '';
@@ -28,11 +37,11 @@ export function readJsonFile<T>(file: string, schema: z.ZodType<T>): T {
   return parseJsonText(readFileSync(file, 'utf8'), schema, file);
 }
 
-function decode(text: string, where: string): unknown {
+function decode(text: string, where: string, parse: Parse): unknown {
   const excess = excessOf(text, { values: MAX_VALUES });
   if (excess !== null) throw new UsageError(`${where}: ${excess}`);
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ''));
+    return parse(text.replace(/^\ufeff/, ''));
   } catch (cause) {
     throw new UsageError(`${where}: is not valid JSON${placeOf(cause)}`);
   }

@@ -26,9 +26,10 @@ export function extractFacts(response: string): Extraction {
     if (text !== null) facts.push({ text, span: [start, start + line.length] });
     start += line.length + 1;
   }
-  const [, answer = null] = ANSWER.exec(response.replace(/\p{White_Space}+$/u, '')) ?? [];
-  const lastLine = response.replace(/\n+$/, '').lastIndexOf('\n') + 1;
+  const trimmed = response.replace(/(?<!\p{White_Space})\p{White_Space}+$/u, '');
+  const [, answer = null] = ANSWER.exec(trimmed.slice(trimmed.lastIndexOf('\n') + 1)) ?? [];
+  const lastLine = response.replace(/(?<!\n)\n+$/, '').lastIndexOf('\n') + 1;
   return { facts, answer, lastLine: [lastLine, response.length] };
 }
 
-const ANSWER = /(?:answer is|Answer:) ([^\n]+?)\.?$/;
+const ANSWER = /(?:answer is|Answer:) (.+?)\.?$/s;

@@ -133,6 +133,11 @@ describe('flinch score', () => {
 
   it.each([
     ['no JSON', '{', 'line: is not valid JSON'],
+    [
+      'an id with too many digits',
+      '{"id": 12345678901234567, "prompt": "x", "response": "y"}',
+      'id: has more digits than a number keeps',
+    ],
     ['no id', { prompt: 'a', response: 'b' }, 'id: '],
     ['an unknown field', { ...good, respons: 'x' }, 'respons: unknown field; did you mean response?'],
     ['no prompt', { id: 1, response: 'x' }, 'needs one of promptIds, prompt, messages'],

@@ -1,4 +1,4 @@
-import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { stringify } from 'csv-stringify';
 import { say, UsageError } from 'flinch/internals';
 import { z } from 'zod';
+import { refuseForeign } from '../foreign-files.js';
 import { evaluationSchema } from '../records/evaluation.js';
 import { toLine, writeWhole } from '../result-log.js';
 import { isRun, peekRecords, readRun, readScores } from '../run/run-folder.js';
@@ -19,6 +20,9 @@ import {
   stepRows,
   tokenLines,
 } from './rows.js';
+
+const SCHEMA = 'evaluation.schema.json';
+const FILES = ['answers.csv', 'steps.csv', 'tokens.jsonl', SCHEMA];
 
 interface ExportOptions {
   readonly out?: string;
@@ -48,6 +52,9 @@ async function writeExport(folder: string, { out = folder }: ExportOptions): Pro
   const run: Exported = { problems, settings, scores, records: await peekRecords(folder) };
   mkdirSync(out, { recursive: true });
   const file = (name: string): string => join(out, name);
+  if (!existsSync(file(SCHEMA))) refuseForeign(out, FILES);
+  // First: it says that the others are flinch's.
+  writeWhole(file(SCHEMA), `${JSON.stringify(z.toJSONSchema(evaluationSchema), null, 1)}\n`);
   const answers = [...ANSWER_COLUMNS, ...(await measureColumns(run, 'response'))];
   await writeCsv(file('answers.csv'), answers, answerRows(run));
   await writeCsv(
@@ -56,18 +63,23 @@ async function writeExport(folder: string, { out = folder }: ExportOptions): Pro
     stepRows(run),
   );
   await writeLines(file('tokens.jsonl'), tokenLines(run));
-  const schema = z.toJSONSchema(evaluationSchema);
-  writeWhole(file('evaluation.schema.json'), `${JSON.stringify(schema, null, 1)}\n`);
-  for (const name of ['answers.csv', 'steps.csv', 'tokens.jsonl', 'evaluation.schema.json'])
-    say(`${file(name)}\n`);
+  for (const name of FILES) say(`${file(name)}\n`);
 }
 
-/** RFC 4180, UTF-8, with a header; a cell of `null` is empty. Truth is written as R and pandas both read it. */
+/**
+ * RFC 4180, UTF-8, with a header; a cell of `null` is empty. Truth is written as R and pandas both read it. A text that a spreadsheet
+ * would compute has an apostrophe before it (OWASP, "CSV Injection"): models, and those who ask them, write the texts.
+ */
 async function writeCsv(file: string, columns: string[], rows: AsyncIterable<CsvRow>): Promise<void> {
-  const csv = stringify({ header: true, columns, cast: { boolean: (is) => (is ? 'TRUE' : 'FALSE') } });
+  const cast = { boolean: (is: boolean) => (is ? 'TRUE' : 'FALSE'), string: uncomputed };
+  const csv = stringify({ header: true, columns, cast });
   await pipeline(Readable.from(rows), csv, createWriteStream(`${file}.part`));
   renameSync(`${file}.part`, file);
 }
+
+/** Numbers such as `-0.5` stay. A text that begins with an apostrophe gets another: without the first, each is what it was. */
+const uncomputed = (text: string): string =>
+  /^'|^\s*[=+\-@]/.test(text) && !/^[-+]?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
 
 async function writeLines(file: string, lines: AsyncIterable<object>): Promise<void> {
   const texts = async function* () {

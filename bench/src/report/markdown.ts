@@ -145,7 +145,7 @@ function fence(text: string): string {
 /** Text that says in Markdown what it says here, in one line. */
 export const escapeMarkdown = (text: string): string =>
   visible(text)
-    .replace(/\s*\n\s*/g, ' ')
+    .replace(/(?<!\s)\s*\n\s*/g, ' ')
     .replace(/[\\`*<|~$]|\](?=[([:])|&(?=[\w#])/g, '\\$&')
     // Inside a word it is no emphasis.
     .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')

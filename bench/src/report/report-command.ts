@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
+import { refuseForeign } from '../foreign-files.js';
 
 interface ReportOptions {
   readonly out?: string;
@@ -39,8 +40,11 @@ async function writeReport(folders: readonly string[], { out, paper }: ReportOpt
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
   // Only here: vega takes a while to load, and other commands do not need it.
-  const { FIGURES, filesOf } = await import('./report.js');
+  const { FIGURES, FORMAT, filesOf } = await import('./report.js');
   const files = await filesOf(folders);
+  const json = join(target, 'report.json');
+  const isOurs = existsSync(json) && readFileSync(json, 'utf8').includes(FORMAT);
+  if (!isOurs) refuseForeign(target, files.keys());
   const figures = join(target, FIGURES);
   const names = [...files.keys()];
   const drawn = names.filter((name) => name.startsWith(`${FIGURES}/`));

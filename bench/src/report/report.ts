@@ -61,10 +61,13 @@ const slug = (title: string): string =>
 /** How figures are drawn, and what evaluation.json has of responses token by token. */
 const LEFT_OUT = ['spec', 'tokens', 'scores'];
 
+/** By which a report is told from other files. */
+export const FORMAT = 'flinch-report/1';
+
 /** The document as it is, with the numbers of its figures. */
 const renderJson = (report: ReportDocument): string => {
   const keep = (key: string, value: unknown): unknown => (LEFT_OUT.includes(key) ? undefined : value);
-  return `${JSON.stringify({ format: 'flinch-report/1', ...report }, keep, 2)}\n`;
+  return `${JSON.stringify({ format: FORMAT, ...report }, keep, 2)}\n`;
 };
 
 async function draw({ sections }: ReportDocument): Promise<Drawings> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
@@ -75,6 +75,39 @@ describe("flinch bench run with one's own questions", () => {
     const failing = await run(file, 'failing', '--check', 'command:echo why >&2; exit 3');
     expect(failing.code).toBe(1);
     expect(failing.stderr).toMatch(/--check: .* ended with 3 about row-\d: why/);
+    expect(failing.stderr).toContain('3 of 3 answers are not checked, which is neither right nor wrong');
+
+    const partly = await run(
+      file,
+      'partly',
+      '--check',
+      `command:node -e "process.exit(require('fs').readFileSync(0).includes('row-2') ? 3 : console.log('right'))"`,
+    );
+    expect(partly.stderr).toContain('1 of 3 answers are not checked');
+    expect(idsIn('partly/checks.jsonl').sort()).toEqual(['row-1', 'row-3']);
+  });
+
+  it('exports answers that no spreadsheet computes, and overwrites nothing of others', async () => {
+    const responses = ['=HYPERLINK("http://x")', ' @SUM(1)', '- item', '-0.5', "'quoted'", 'a=b'];
+    const rows = responses.map((response, i) => ({ id: `${i}`, question: 'Sum?', response, right: true }));
+    expect((await run(write('cells.jsonl', rows), 'cells')).code).toBe(0);
+    for (const [command, name] of [
+      ['report', 'report.html'],
+      ['export', 'answers.csv'],
+    ] as const) {
+      const file = folder.path(`cells/${name}`);
+      writeFileSync(file, 'mine');
+      const refused = await flinch(['bench', command, folder.path('cells')]);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} is there`) });
+      expect(folder.read(`cells/${name}`)).toBe('mine');
+      rmSync(file);
+      for (let times = 0; times < 2; times++)
+        expect(await flinch(['bench', command, folder.path('cells')])).toMatchObject({ code: 0 });
+    }
+    const cells = folder.read('cells/answers.csv').split('\n');
+    const texts = ['"\'=HYPERLINK(""http://x"")"', "' @SUM(1)", "'- item", '-0.5', "''quoted'", 'a=b'];
+    for (const [i, text] of texts.entries())
+      expect(cells.find((line) => line.startsWith(`${i},`))).toContain(`,${text},`);
   });
 
   it('scores responses that are there, with labels or by their answers', async () => {

@@ -9,7 +9,7 @@ import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
 
-async function read(name: string, text: string, options: TaskOptions = {}): Promise<Questions> {
+async function read(name: string, text: string | Uint8Array, options: TaskOptions = {}): Promise<Questions> {
   const file = folder.path(name);
   writeFileSync(file, text);
   const task = openTask(file, options);
@@ -31,9 +31,41 @@ describe('a file of questions', () => {
     ]);
   });
 
-  it('has tabs in TSV', async () => {
-    const { problems } = await read('a.tsv', 'question\tanswer\nOne, or two?\t2\n');
-    expect(problems[0]).toMatchObject({ question: 'One, or two?', reference: '2' });
+  const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+  it.each([
+    ['a.tsv', 'question\tanswer\nOne, or two?\t2\n', ['One, or two?', '2']],
+    // Quotes within cells that are in none.
+    ['a.csv', 'question,answer,response\nWhat is 5" in cm?,12.7,12.7\n', ['What is 5" in cm?', '12.7']],
+    ['a.csv', 'question, answer\n "Who, ""he""?" , "x"\n', ['Who, "he"?', 'x']],
+    ['a.csv', 'question,answer\n "Faust" is whose?,x\n', ['"Faust" is whose?', 'x']],
+    // Empty columns and rows, and names of rows, as spreadsheets, pandas and R write them.
+    ['a.csv', '\nquestion,answer,response,,\n,,,,\nA?,2,2,,\nB?,3,3,,\n,,\n', ['A?', '2'], ['B?', '3']],
+    ['a.csv', 'question,,answer\nA?,,2,,,\n', ['A?', '2']],
+    ['a.csv', '"","question","answer"\n"1","A?",2\n', ['A?', '2']],
+    // Other separators, line ends and encodings.
+    ['a.csv', 'question;answer\n"A; b";1,5\n', ['A; b', '1,5']],
+    ['a.csv', 'sep=;\r\nquestion;answer;x, y, z\r\nA;1;\r\n', ['A', '1']],
+    ['a.csv', 'question,answer\rA?,2\rB?,3', ['A?', '2'], ['B?', '3']],
+    ['a.csv', 'question,answer\r\nA?,2\nB?,3\r\n', ['A?', '2'], ['B?', '3']],
+    ['a.csv', utf16('question\tanswer\r\nÄ?\t"2"\r\n'), ['Ä?', '"2"']],
+    ['a.tsv', utf16('question\tanswer\n北?\t2\n').swap16(), ['北?', '2']],
+    // TSV has no quotes, unless it shows that it does.
+    ['a.tsv', 'question\tanswer\n"A" or b?\tx\n"C\tb"\n', ['"A" or b?', 'x'], ['"C', 'b"']],
+    ['a.tsv', '"question"\t"answer"\n"A"\t2\n', ['A', '2']],
+    ['a.tsv', 'question\tanswer\n"5"" pipe"\t2\n', ['5" pipe', '2']],
+    ['a.tsv', 'question\tanswer\n"A\nb"\t2\n', ['A\nb', '2']],
+    // Numbers keep their digits.
+    ['a.jsonl', '{"question": "A \\" 1.0 ", "answer": 12345678901234567}', ['A " 1.0', '12345678901234567']],
+    ['a.jsonl', '{"question": "A", "answer": 0.0000001}', ['A', '0.0000001']],
+    ['a.json', '[{"question": "A", "answer": [1.10, 7, -0.50, 1e3]}]', ['A', '1.10 | 7 | -0.50 | 1000']],
+  ])('as %s: %j is read', async (name, text, ...expected) => {
+    const { problems } = await read(name, text);
+    expect(problems.map(({ question, reference }) => [question, reference])).toEqual(expected);
+  });
+
+  it('has whole numbers also where they are written with a point', async () => {
+    const { problems } = await read('a.jsonl', '{"question": "A", "steps": ["x", "y"], "first_wrong": 1.0}');
+    expect(problems[0]!.given).toMatchObject({ firstWrong: 1 });
   });
 
   it('has choices with labels of their own, as ARC', async () => {
@@ -99,7 +131,17 @@ describe('a file of questions', () => {
   });
 
   it.each([
-    ['a.csv', 'question,answer\none,two,three\n', /a\.csv: .*line 2/],
+    ['a.csv', 'question,answer\none,two,three\n', /a\.csv:2: cell 3 is in no column .* must be in quotes/],
+    ['a.csv', 'question,answer,response\r\r\none,two\r\n', /a\.csv:3: has 2 cells, not 3/],
+    ['a.csv', 'question,answer\n"a\nb",1\n"5" pipe",12\n', /a\.csv:4: a text follows the cell in quotes/],
+    ['a.csv', 'question,answer\nx,y\n"What?,4\n', /a\.csv:3: the cell that begins with a quote has no other/],
+    ['a.csv', 'question,,answer\nx,1,y\n', /a\.csv:2: cell 2 is in no column that has a name/],
+    ['a.csv', 'question;answer\nx;y;z\n', /a\.csv:2: cell 3 .* with ";" in it/],
+    ['a.csv', 'sep=;\nquestion;answer\nx\n', /a\.csv:3: has 1 cells, not 2/],
+    ['a.tsv', 'question\tanswer\n"x\ty\tz\n', /a\.tsv:2: cell 3 /],
+    ['a.csv', 'question,answer\nx,\0\n', /a\.csv:2: is not UTF-8 text; save/],
+    ['a.csv', Buffer.from('question,answer\nKöln?,x\n', 'latin1'), /a\.csv:2: is not UTF-8 text; save/],
+    ['a.csv', '', /has no rows/],
     ['a.csv', 'question,question\n', /a\.csv:1: has two columns named "question"/],
     ['a.csv', 'frage,antwort\nx,y\n', /no column is named "question"; there are frage, antwort/],
     ['a.csv', 'question,answer\n', /has no rows/],
@@ -152,6 +194,7 @@ describe('a file of questions', () => {
     ['number', 'five', /"five" is not a number/],
     ['exact', '**', /"\*\*" has nothing to compare/],
     ['regex', '(', /answer: Invalid regular expression/],
+    ['regex', '5(?! )', /a\.jsonl:1: answer: .*not supported by RE2: a lookahead, \(\?!/],
   ])('whose answers do not fit %s is refused', async (check, answer, message) => {
     await expect(read('a.jsonl', lines({ question: 'x', answer }), { check })).rejects.toThrow(message);
   });
@@ -211,6 +254,7 @@ describe('an answer', () => {
     ['contains', 'A Parisian.', ['Paris'], false],
     ['regex', 'On 3 May', ['^On \\d+ (May|June)$'], true],
     ['regex', 'on 3 May', ['^On'], false],
+    ['regex', `answer is${' '.repeat(1e5)}x`, ['(?:answer(?: is)?[: ]*)*(.+?)\\s*\\.?\\s*=$'], false],
   ] as const)('by %s: %s', (rule, response, answers, correct) => {
     expect(RULES[rule](response, answers, null).correct).toBe(correct);
   });

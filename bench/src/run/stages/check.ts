@@ -1,12 +1,19 @@
 import { availableParallelism } from 'node:os';
-import { UsageError } from 'flinch/internals';
+import { remark, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { CheckRecord } from '../../records/records.js';
 import { isLeftOut, isTruncated } from '../../records/selection.js';
+import { UncheckedError } from '../../suites/own/check-command.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { type Run, textOf } from '../run-context.js';
 
-/** Whether each final answer is right. */
+/** Answers of which a program says nothing, after which it is asked no more. */
+const MOST_UNCHECKED = 5;
+
+/**
+ * Whether each final answer is right.
+ * @throws UsageError where a program did not say so; what it said of others is kept
+ */
 export async function checkResponses(run: Run): Promise<void> {
   const { problems, isMine, records, signal } = run;
   const whole = problems.filter(isMine).filter(({ id }) => {
@@ -20,11 +27,22 @@ export async function checkResponses(run: Run): Promise<void> {
     // Programs take processors of their own.
     ...(run.suite.checkBy && { concurrency: availableParallelism() }),
   };
-  await each(
-    'check',
-    missing,
-    async (problem) => void records.checks.add(await check(run, problem)),
-    options,
+  let unchecked = 0;
+  const checkOne = async (problem: BenchProblem): Promise<void> => {
+    if (unchecked >= MOST_UNCHECKED) return;
+    try {
+      records.checks.add(await check(run, problem));
+    } catch (error) {
+      if (!(error instanceof UncheckedError) || signal.aborted) throw error;
+      unchecked += 1;
+      remark(error.message);
+    }
+  };
+  await each('check', missing, checkOne, options);
+  if (unchecked === 0) return;
+  const left = missing.filter(({ id }) => !records.checks.has(id)).length;
+  throw new UsageError(
+    `--check: ${left} of ${whole.length} answers are not checked, which is neither right nor wrong; the same command checks them again`,
   );
 }
 

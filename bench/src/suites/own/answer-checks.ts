@@ -1,3 +1,4 @@
+import { linearRegex } from 'flinch/internals';
 import { type BbhOption, extractBbhAnswer, statedAnswer } from '../../answers/bbh-answer.js';
 import { lastBoxed } from '../../answers/boxed.js';
 import { extractGsm8kAnswer, sameGsm8kAnswer } from '../../answers/gsm8k-answer.js';
@@ -50,8 +51,8 @@ export const RULES: Readonly<Record<Rule, Read>> = {
   }),
   /** An answer is a regular expression, which matches somewhere. */
   regex(response, answers) {
-    const extracted =
-      answers.map((answer) => new RegExp(answer, 'u').exec(response)).find(Boolean)?.[0] ?? null;
+    const found = answers.map((answer) => linearRegex(answer).first(response));
+    const extracted = found.find((match) => match !== null) ?? null;
     return { extracted, correct: extracted !== null };
   },
 };

@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
-import { parseJsonText, UsageError } from 'flinch/internals';
+import { parseJsonText, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import type { BenchProblem, Checked } from '../suite.js';
 
 /** Time for one answer. */
-const TIMEOUT_MS = 60_000;
-/** Characters of an output that are kept. */
-const LONGEST = 100_000;
+const TIMEOUT_MS = 30_000;
+/** Characters of the output for one answer. */
+const LONGEST = 2 ** 20;
+
+/** An answer of which it is not known whether it is right. */
+export class UncheckedError extends UsageError {}
 
 const verdictSchema = z.object({ right: z.boolean(), extracted: z.string().nullable().default(null) });
 
@@ -14,28 +17,39 @@ const verdictSchema = z.object({ right: z.boolean(), extracted: z.string().nulla
  * Asks a program whether a response is right: it gets `{"id", "question", "answers", "response"}`, and what else the row has, as its input, and prints
  * `right`, `wrong`, or `{"right": boolean, "extracted": string}`.
  * @param command line of the shell
- * @throws UsageError where it fails, takes longer than a minute, or prints something else
+ * @throws UncheckedError where it fails, prints something else, or goes beyond the limits: then all that it has started is ended
  */
 export async function checkByCommand(
   command: string,
   { id, question, row }: BenchProblem,
   response: string,
   signal: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<Checked> {
   const { answers = [], choices = null, context = null } = row ?? {};
   const input = JSON.stringify({ id, question, answers, choices, context, response });
-  const said = (await run(command, input, signal, id)).trim();
+  const said = (await run(command, input, { id, signal, timeoutMs })).trim();
   if (said === 'right' || said === 'wrong')
     return { extracted: null, correct: said === 'right', by: 'program' };
-  const { right, extracted } = parseJsonText(said, verdictSchema, `--check: ${command}: about ${id}`);
-  return { extracted, correct: right, by: 'program' };
+  try {
+    const { right, extracted } = parseJsonText(said, verdictSchema, `--check: ${command}: about ${id}`);
+    return { extracted, correct: right, by: 'program' };
+  } catch (cause) {
+    throw new UncheckedError(reasonOf(cause), { cause });
+  }
 }
 
-function run(command: string, input: string, signal: AbortSignal, id: string): Promise<string> {
+interface RunOptions {
+  readonly id: string;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+function run(command: string, input: string, { id, signal, timeoutMs }: RunOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     // A group of its own: what the shell has started ends with it.
     const child = spawn(command, { shell: true, detached: true });
-    let [output, errors, late] = ['', '', false];
+    let [output, errors] = ['', ''];
     const kill = (): void => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
@@ -43,31 +57,40 @@ function run(command: string, input: string, signal: AbortSignal, id: string): P
         child.kill('SIGKILL'); // it has ended, or the system has no process groups
       }
     };
-    const timer = setTimeout(() => {
-      late = true;
+    let isOver = false;
+    const end = (problem: string | null): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      if (problem === null) {
+        resolve(output);
+        return;
+      }
       kill();
-    }, TIMEOUT_MS);
-    signal.addEventListener('abort', kill);
+      // What has left the group may hold them open.
+      for (const stream of child.stdio) stream?.destroy();
+      const why = errors.trim().split('\n').at(-1);
+      const message = `--check: ${command} ${problem} about ${id}${why ? `: ${why}` : ''}`;
+      reject(signal.aborted ? signal.reason : new UncheckedError(message));
+    };
+    const abort = (): void => end('was interrupted');
+    signal.addEventListener('abort', abort);
+    const timer = setTimeout(() => end(`took longer than ${timeoutMs / 1000} s`), timeoutMs);
+    const more = (text: string, before: string): string => {
+      if (before.length + text.length > LONGEST) end('printed more than 1 MiB');
+      return `${before}${text}`.slice(0, LONGEST);
+    };
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (output.length < LONGEST) output += text;
+      output = more(text, output);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (errors.length < LONGEST) errors += text;
+      errors = more(text, errors);
     });
-    child.on('error', reject);
-    child.on('close', (code, killed) => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', kill);
-      if (signal.aborted) return reject(signal.reason);
-      if (code === 0) return resolve(output);
-      const how = late
-        ? 'took longer than a minute'
-        : killed
-          ? `was ended by ${killed}`
-          : `ended with ${code}`;
-      const why = errors.trim().split('\n').at(-1);
-      reject(new UsageError(`--check: ${command} ${how} about ${id}${why ? `: ${why}` : ''}`));
-    });
+    child.on('error', (error) => end(`cannot be started (${error.message})`));
+    child.on('close', (code, killed) =>
+      end(code === 0 ? null : killed ? `was ended by ${killed}` : `ended with ${code}`),
+    );
     // A program may end without reading its input; its exit code says whether that was well.
     child.stdin.on('error', () => {});
     child.stdin.end(input);

@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'flinch';
-import { isRecord, UsageError, visibleLine } from 'flinch/internals';
+import { isRecord, linearRegex, reasonOf, UsageError, visibleLine } from 'flinch/internals';
 import { z } from 'zod';
 import { parseNumber } from '../../answers/number.js';
 import { GIVEN_SEPARATOR } from '../../steps/response-steps.js';
@@ -82,7 +82,7 @@ const SCHEMAS = {
       z
         .string()
         .trim()
-        .regex(/^-?\d+$/, 'must be a whole number')
+        .regex(/^-?\d+(\.0+)?$/, 'must be a whole number')
         .transform(Number),
     ])
     .pipe(z.int().min(-1)),
@@ -249,9 +249,9 @@ function answersOf(
 
 function checkPattern(pattern: string): void {
   try {
-    new RegExp(pattern, 'u');
+    linearRegex(pattern);
   } catch (error) {
-    throw new RowError(`answer: ${(error as Error).message}`);
+    throw new RowError(`answer: ${reasonOf(error)}`);
   }
 }
 

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { type CsvError, parse } from 'csv-parse/sync';
-import { parseJsonLines, parseJsonText, reasonOf, UsageError } from 'flinch/internals';
+import { parseExactJson, parseJsonLines, parseJsonText, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
+import { readTable } from './table.js';
 
 /** A row of a file, by the names of its columns. */
 export interface Row {
@@ -20,12 +20,12 @@ const objectSchema = z.record(z.string(), z.json());
 
 /** Formats by the ending of the file's name. */
 const READERS: Readonly<Record<string, (text: string, file: string) => Row[]>> = {
-  '.csv': (text, file) => readTable(text, file, ','),
-  '.tsv': (text, file) => readTable(text, file, '\t'),
+  '.csv': (text, file) => tableRows(text, file, ','),
+  '.tsv': (text, file) => tableRows(text, file, '\t'),
   '.jsonl': readLines,
   '.ndjson': readLines,
   '.json': (text, file) =>
-    parseJsonText(text, z.array(objectSchema), file).map((values, i) => ({
+    parseJsonText(text, z.array(objectSchema), file, parseExactJson).map((values, i) => ({
       values,
       place: `${file}: [${i}]`,
       isTable: false,
@@ -52,47 +52,43 @@ async function readText(file: string): Promise<string> {
     throw new UsageError(`--questions: ${file}: cannot be read (${reasonOf(cause)})`, { cause });
   }
   if (size > LARGEST) throw new UsageError(`--questions: ${file}: is larger than 256 MiB`);
+  return decoded(await readFile(file), file);
+}
+
+/** A wrong character would be part of a question. @throws UsageError that names the line */
+function decoded(bytes: Uint8Array, file: string): string {
+  const [first, second] = bytes;
+  // Excel's "Unicode text" is UTF-16.
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  const read = (fatal: boolean): string => new TextDecoder(encoding, { fatal }).decode(bytes);
+  const refused = (text: string, sign: string, cause?: unknown): UsageError => {
+    const line = text.slice(0, text.indexOf(sign)).split(/\r\n|\n|\r/).length;
+    return new UsageError(`--questions: ${file}:${line}: is not UTF-8 text; save the file as UTF-8`, {
+      cause,
+    });
+  };
+  let text: string;
   try {
-    // A wrong character would be part of a question.
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+    text = read(true);
   } catch (cause) {
-    throw new UsageError(`--questions: ${file}: is not UTF-8 text (${reasonOf(cause)})`, { cause });
+    throw refused(read(false), '\ufffd', cause);
   }
+  if (text.includes('\0')) throw refused(text, '\0');
+  return text;
 }
 
-function readTable(text: string, file: string, delimiter: string): Row[] {
-  try {
-    const records = parse(text, {
-      delimiter,
-      columns: (names: string[]) => distinct(names, file),
-      info: true,
-      skip_empty_lines: true,
-    }) as unknown as readonly { readonly record: Record<string, string>; readonly info: { lines: number } }[];
-    return records.map(({ record, info }) => ({
-      values: record,
-      place: `${file}:${info.lines}`,
-      isTable: true,
-    }));
-  } catch (error) {
-    if (!isCsvError(error)) throw error;
-    throw new UsageError(`--questions: ${file}: ${error.message}`, { cause: error });
-  }
-}
-
-const isCsvError = (error: unknown): error is CsvError =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_');
-
-function distinct(names: readonly string[], file: string): string[] {
-  const trimmed = names.map((name) => name.trim());
-  const twice = trimmed.find((name, i) => trimmed.indexOf(name) < i);
-  if (twice === undefined) return trimmed;
-  throw new UsageError(`--questions: ${file}:1: has two columns named ${JSON.stringify(twice)}`);
-}
+const tableRows = (text: string, file: string, separator: string): Row[] =>
+  readTable(text, file, separator).map(({ values, line }) => ({
+    values,
+    place: `${file}:${line}`,
+    isTable: true,
+  }));
 
 function readLines(text: string, file: string): Row[] {
   try {
     const lines = text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [i + 1]));
-    return parseJsonLines(text, objectSchema).map((values, i) => ({
+    return parseJsonLines(text, objectSchema, parseExactJson).map((values, i) => ({
       values,
       place: `${file}:${lines[i]}`,
       isTable: false,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ModelError, reasonOf, TemplateError, TextLimitError } from '../files/errors.js';
 import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
-import { parseTemplate, runTemplate } from './faithful-jinja.js';
+import { parseTemplate, runTemplate } from './jinja/render.js';
 import { tested } from './self-test.js';
 import { strftime } from './strftime.js';
 import { chatTemplateSchema, parseTokenizerConfig } from './tokenizer-config.js';
@@ -39,8 +39,6 @@ export interface TemplateContext {
  * thousand characters.
  */
 const MAX_SOURCE = 2 ** 20;
-/** More than any conversation has messages; a template cannot make a longer list out of a number. */
-const MAX_RANGE = 10_000;
 
 /**
  * Turns a conversation into the prompt that the model was trained on, with the Jinja template of the checkpoint.
@@ -86,19 +84,14 @@ export class ChatTemplate {
       ...Object.fromEntries(namedTokens),
       messages,
       add_generation_prompt: addGenerationPrompt,
-      true: true,
-      True: true,
-      false: false,
-      False: false,
-      none: null,
-      None: null,
-      range,
-      strftime_now: (format: unknown) => strftime(now(), String(format)),
-      raise_exception: (reason: unknown) => {
-        throw new TemplateError(file, String(reason));
+    };
+    const functions = {
+      strftime_now: (format: string) => strftime(now(), format),
+      raise_exception: (reason: string) => {
+        throw new TemplateError(file, reason);
       },
     };
-    return this.#guard(() => runTemplate(program, variables, limitMs));
+    return this.#guard(() => runTemplate(program, variables, functions, limitMs));
   }
 
   /**
@@ -123,14 +116,6 @@ export class ChatTemplate {
       throw new ModelError(this.#context.file, 'chat_template', reasonOf(cause), { cause });
     }
   }
-}
-
-/** Python's `range`, for a template's loops. */
-function range(first: number, last?: number, step = 1): number[] {
-  const [start, stop] = last === undefined ? [0, first] : [first, last];
-  const length = Math.max(0, Math.ceil((stop - start) / step));
-  if (!(length <= MAX_RANGE)) throw new RangeError(`range(${start}, ${stop}, ${step}) is too long`);
-  return Array.from({ length }, (_, i) => start + i * step);
 }
 
 /**

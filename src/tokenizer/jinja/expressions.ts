@@ -1,0 +1,471 @@
+import { ACCESS } from './attributes.js';
+import { Refused, TypeFault } from './faults.js';
+import { type Token, unescaped } from './lexer.js';
+import { joinTexts } from './limits.js';
+import { Loop } from './loop.js';
+import { binary, unary } from './numbers.js';
+import { pythonText } from './repr.js';
+import type { Expression, Scope } from './runtime.js';
+import { sliced } from './slice.js';
+import { COMPARISONS } from './tests.js';
+import {
+  type Arguments,
+  Dict,
+  Func,
+  isTrue,
+  iterate,
+  Namespace,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+} from './values.js';
+
+type GivenArguments = (scope: Scope) => Arguments;
+
+/** Parentheses within parentheses, blocks within blocks. */
+const MOST_NESTED = 100;
+const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ...(['true', 'True'] as const).map((name) => [name, true] as const),
+  ...(['false', 'False'] as const).map((name) => [name, false] as const),
+  ...(['none', 'None'] as const).map((name) => [name, null] as const),
+]);
+/** Names of Jinja that stand for what is not known here. */
+const REFUSED_NAMES = ['self', 'super', 'lipsum', 'cycler', 'joiner'];
+
+/** Reads expressions, as functions that make their values. The grammar is that of Jinja's own parser. */
+export class ExpressionParser {
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+  /** Names that were read. */
+  protected names = new Set<string>();
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
+  }
+
+  protected get current(): Token {
+    return this.#tokens[this.#at] ?? { type: 'eof', value: '', line: 0 };
+  }
+
+  protected next(): Token {
+    const token = this.current;
+    this.#at++;
+    return token;
+  }
+
+  protected is(type: Token['type'], ...values: readonly string[]): boolean {
+    return this.current.type === type && (values.length === 0 || values.includes(this.current.value));
+  }
+
+  protected skip(type: Token['type'], ...values: readonly string[]): boolean {
+    const isHere = this.is(type, ...values);
+    if (isHere) this.#at++;
+    return isHere;
+  }
+
+  protected expect(type: Token['type'], ...values: readonly string[]): Token {
+    if (!this.is(type, ...values))
+      throw this.fault(`${values.join(' or ') || type} is missing before ${this.#here()}`);
+    return this.next();
+  }
+
+  protected fault(problem: string): SyntaxError {
+    return new SyntaxError(`line ${this.current.line}: ${problem}`);
+  }
+
+  #here(): string {
+    const { type, value } = this.current;
+    return value === ''
+      ? ({ close: '"%}"', end: '"}}"', eof: 'the end' }[String(type)] ?? type)
+      : JSON.stringify(value);
+  }
+
+  protected nested<T>(read: () => T): T {
+    if (++this.#depth > MOST_NESTED) throw this.fault(`more than ${MOST_NESTED} levels within each other`);
+    const value = read();
+    this.#depth--;
+    return value;
+  }
+
+  /** An expression, or a tuple without parentheses. */
+  protected sequence(
+    ends: () => boolean = () => false,
+    hasCondition = true,
+    isEmptyAllowed = false,
+  ): Expression {
+    const items: Expression[] = [];
+    let isTuple = false;
+    while (!(this.is('end') || this.is('close') || this.is('operator', ')') || ends())) {
+      items.push(hasCondition ? this.expression() : this.#or());
+      if (!this.skip('operator', ',')) break;
+      isTuple = true;
+    }
+    const [only] = items;
+    if (!isTuple && only) return only;
+    if (!isTuple && !isEmptyAllowed) throw this.fault(`an expression is missing before ${this.#here()}`);
+    return (scope) => new Tuple(items.map((item) => item(scope)));
+  }
+
+  protected expression(): Expression {
+    return this.nested(() => {
+      let value = this.#or();
+      while (this.skip('name', 'if')) {
+        const [yes, condition] = [value, this.#or()];
+        const no = this.skip('name', 'else')
+          ? this.expression()
+          : () => new Undefined('the condition is false, and there is no else');
+        value = (scope) => (isTrue(condition(scope)) ? yes(scope) : no(scope));
+      }
+      return value;
+    });
+  }
+
+  #or(): Expression {
+    return this.#logical('or', () => this.#logical('and', () => this.#not()));
+  }
+
+  #logical(word: 'or' | 'and', operand: () => Expression): Expression {
+    const first = operand();
+    const rest: Expression[] = [];
+    while (this.skip('name', word)) rest.push(operand());
+    if (rest.length === 0) return first;
+    return (scope) => {
+      let value = first(scope);
+      for (const each of rest) if (isTrue(value) === (word === 'and')) value = each(scope);
+      return value;
+    };
+  }
+
+  #not(): Expression {
+    if (!this.skip('name', 'not')) return this.#comparison();
+    const value = this.nested(() => this.#not());
+    return (scope) => !isTrue(value(scope));
+  }
+
+  #comparison(): Expression {
+    const first = this.#arithmetic(['+', '-']);
+    const rest: (readonly [(a: Value, b: Value) => boolean, Expression])[] = [];
+    for (let test = this.#comparator(); test; test = this.#comparator()) {
+      rest.push([test, this.#arithmetic(['+', '-'])]);
+    }
+    if (rest.length === 0) return first;
+    return (scope) => {
+      let left = first(scope);
+      for (const [test, operand] of rest) {
+        const right = operand(scope);
+        if (!test(left, right)) return false;
+        left = right;
+      }
+      scope.run.tick();
+      return true;
+    };
+  }
+
+  #comparator(): ((a: Value, b: Value) => boolean) | undefined {
+    if (this.skip('name', 'in')) return COMPARISONS.in;
+    const follows = this.#tokens[this.#at + 1];
+    if (this.is('name', 'not') && follows?.type === 'name' && follows.value === 'in') {
+      this.#at += 2;
+      return COMPARISONS['not in'];
+    }
+    return this.is('operator', '==', '!=', '<', '<=', '>', '>=') ? COMPARISONS[this.next().value] : undefined;
+  }
+
+  /** Sums, of texts joined by `~`, of products, of powers. */
+  #arithmetic(operators: readonly string[]): Expression {
+    const operand = (): Expression => {
+      if (operators[0] === '+') return this.#joined();
+      return operators[0] === '*' ? this.#arithmetic(['**']) : this.#unary();
+    };
+    const first = operand();
+    const rest: (readonly [string, Expression])[] = [];
+    while (this.is('operator', ...operators)) rest.push([this.next().value, operand()]);
+    if (rest.length === 0) return first;
+    return (scope) => {
+      let value = first(scope);
+      for (const [operator, right] of rest) value = scope.run.checked(binary(operator, value, right(scope)));
+      return value;
+    };
+  }
+
+  #joined(): Expression {
+    const product = (): Expression => this.#arithmetic(['*', '/', '//', '%']);
+    const parts = [product()];
+    while (this.skip('operator', '~')) parts.push(product());
+    const [only] = parts;
+    if (parts.length === 1 && only) return only;
+    return (scope) => scope.run.checked(joinTexts(parts.map((part) => pythonText(part(scope)))));
+  }
+
+  #unary(hasFilters = true): Expression {
+    let value: Expression;
+    if (this.is('operator', '-', '+')) {
+      const operator = this.next().value;
+      const operand = this.nested(() => this.#unary(false));
+      value = (scope) => unary(operator, operand(scope));
+    } else value = this.primary();
+    value = this.#postfix(value);
+    return hasFilters ? this.#filtered(value) : value;
+  }
+
+  protected primary(): Expression {
+    const token = this.next();
+    const { type, value } = token;
+    if (type === 'name') return this.#named(value);
+    if (type === 'string') {
+      let text = unescaped(value.slice(1, -1));
+      while (this.is('string')) text += unescaped(this.next().value.slice(1, -1));
+      return () => text;
+    }
+    if (type === 'int') {
+      const number = BigInt(value.replaceAll('_', ''));
+      return () => number;
+    }
+    if (type === 'float') {
+      const number = Number(value.replaceAll('_', ''));
+      return () => number;
+    }
+    if (type === 'operator' && value === '(') {
+      const inside = this.sequence(undefined, true, true);
+      this.expect('operator', ')');
+      return inside;
+    }
+    if (type === 'operator' && value === '[') return this.#list();
+    if (type === 'operator' && value === '{') return this.#dict();
+    this.#at--;
+    throw this.fault(`unexpected ${this.#here()}`);
+  }
+
+  #named(name: string): Expression {
+    const constant = CONSTANTS.get(name);
+    if (constant !== undefined) return () => constant;
+    this.names.add(name);
+    return (scope) => {
+      const value = scope.get(name);
+      if (value instanceof Undefined && REFUSED_NAMES.includes(name)) throw new Refused(`"${name}"`);
+      return value;
+    };
+  }
+
+  #list(): Expression {
+    const items = this.#items(']', () => this.expression());
+    return (scope) => scope.run.checked(items.map((item) => item(scope)));
+  }
+
+  #dict(): Expression {
+    const entries = this.#items('}', () => {
+      const key = this.expression();
+      this.expect('operator', ':');
+      return [key, this.expression()] as const;
+    });
+    return (scope) => {
+      const made = entries.map(([key, value]) => [key(scope), value(scope)] as const);
+      return scope.run.checked(new Dict(made));
+    };
+  }
+
+  #items<T>(end: string, read: () => T): T[] {
+    const items: T[] = [];
+    while (!this.skip('operator', end)) {
+      if (items.length > 0) {
+        this.expect('operator', ',');
+        if (this.skip('operator', end)) break;
+      }
+      items.push(read());
+    }
+    return items;
+  }
+
+  #postfix(start: Expression): Expression {
+    let value = start;
+    while (this.is('operator', '.', '[', '(')) {
+      if (this.is('operator', '(')) value = this.#called(value);
+      else value = this.skip('operator', '.') ? this.#attribute(value) : this.#subscript(value);
+    }
+    return value;
+  }
+
+  /** A name with attributes. */
+  protected dottedName(): Expression {
+    let value = this.#named(this.expect('name').value);
+    while (this.skip('operator', '.')) value = this.#attribute(value);
+    return value;
+  }
+
+  #attribute(object: Expression): Expression {
+    const { type, value } = this.next();
+    if (type === 'name') return (scope) => ACCESS.attribute(object(scope), value);
+    if (type !== 'int') throw this.fault('a name or a number is missing behind "."');
+    const place = BigInt(value.replaceAll('_', ''));
+    return (scope) => ACCESS.item(object(scope), place);
+  }
+
+  #subscript(object: Expression): Expression {
+    this.expect('operator', '[');
+    const nothing: Expression = () => null;
+    const part = (): Expression => (this.is('operator', ':', ']', ',') ? nothing : this.expression());
+    if (this.is('operator', ']')) throw this.fault('an expression is missing between "[" and "]"');
+    const start = part();
+    if (this.skip('operator', ':')) {
+      const stop = part();
+      const step = this.skip('operator', ':') ? part() : nothing;
+      if (this.is('operator', ',')) throw new Refused('a tuple of slices');
+      this.expect('operator', ']');
+      return (scope) => scope.run.checked(sliced(object(scope), start(scope), stop(scope), step(scope)));
+    }
+    const keys = [start];
+    while (this.skip('operator', ',')) keys.push(this.expression());
+    this.expect('operator', ']');
+    if (keys.length === 1) return (scope) => ACCESS.item(object(scope), start(scope));
+    return (scope) => ACCESS.item(object(scope), new Tuple(keys.map((key) => key(scope))));
+  }
+
+  #called(callee: Expression): Expression {
+    const given = this.arguments();
+    return (scope) => called(callee(scope), given(scope), scope);
+  }
+
+  protected arguments(): GivenArguments {
+    const positional: Expression[] = [];
+    const named: (readonly [string, Expression])[] = [];
+    let spread: Expression | undefined;
+    let spreadNames: Expression | undefined;
+    this.expect('operator', '(');
+    while (!this.is('operator', ')')) {
+      const follows = this.#tokens[this.#at + 1];
+      if (this.skip('operator', '*')) {
+        if (spread || spreadNames) throw this.fault('"*" is not allowed here');
+        spread = this.expression();
+      } else if (this.skip('operator', '**')) {
+        if (spreadNames) throw this.fault('"**" is not allowed here');
+        spreadNames = this.expression();
+      } else if (this.is('name') && follows?.type === 'operator' && follows.value === '=') {
+        if (spreadNames) throw this.fault('an argument behind "**"');
+        const name = this.next().value;
+        if (named.some(([other]) => other === name)) throw this.fault(`the argument "${name}" is repeated`);
+        this.next();
+        named.push([name, this.expression()]);
+      } else {
+        if (spread || spreadNames || named.length > 0)
+          throw this.fault('an argument without a name behind others');
+        positional.push(this.expression());
+      }
+      if (!this.skip('operator', ',')) break;
+    }
+    this.expect('operator', ')');
+    return (scope) => {
+      const values = positional.map((each) => each(scope));
+      const names = new Map(named.map(([name, value]) => [name, value(scope)]));
+      if (spread) values.push(...iterate(spread(scope)));
+      if (spreadNames) addNames(names, spreadNames(scope));
+      return { positional: values, named: names };
+    };
+  }
+
+  #filtered(start: Expression): Expression {
+    let value = start;
+    for (;;) {
+      if (this.is('operator', '(')) value = this.#called(value);
+      else if (this.skip('operator', '|')) {
+        const [filter, operand] = [this.filter(), value];
+        value = (scope) => filter(operand(scope), scope);
+      } else if (this.skip('name', 'is')) value = this.#test(value);
+      else return value;
+    }
+  }
+
+  /** A filter with its arguments, behind its bar. */
+  protected filter(): (value: Value, scope: Scope) => Value {
+    const name = this.#dotted();
+    const given = this.is('operator', '(') ? this.arguments() : NO_ARGUMENTS;
+    return (value, scope) => scope.run.filter(name, value, given(scope));
+  }
+
+  #test(value: Expression): Expression {
+    const isNegated = this.skip('name', 'not');
+    const name = this.#dotted();
+    const given = this.#testArguments();
+    return (scope) => scope.run.test(name, value(scope), given(scope)) !== isNegated;
+  }
+
+  #testArguments(): GivenArguments {
+    if (this.is('operator', '(')) return this.arguments();
+    const { type, value } = this.current;
+    const begins =
+      ['name', 'string', 'int', 'float'].includes(type) || (type === 'operator' && '[{'.includes(value));
+    if (!begins || this.is('name', 'else', 'or', 'and')) return NO_ARGUMENTS;
+    if (this.is('name', 'is')) throw this.fault('tests cannot be chained with "is"');
+    const argument = this.#postfix(this.primary());
+    return (scope) => ({ positional: [argument(scope)], named: new Map() });
+  }
+
+  #dotted(): string {
+    let name = this.expect('name').value;
+    while (this.skip('operator', '.')) name += `.${this.expect('name').value}`;
+    return name;
+  }
+
+  /** What is assigned to: names, attributes of namespaces, and tuples of these. */
+  protected target(ends: () => boolean, hasAttributes: boolean): (scope: Scope, value: Value) => void {
+    const targets: ((scope: Scope, value: Value) => void)[] = [];
+    let isTuple = false;
+    do {
+      if (targets.length > 0) isTuple = true;
+      if (isTuple && ends()) break;
+      targets.push(this.#oneTarget(hasAttributes));
+    } while (this.skip('operator', ','));
+    const [only] = targets;
+    if (!isTuple && only) return only;
+    return (scope, value) => {
+      const values = [...iterate(value)];
+      if (values.length !== targets.length) {
+        throw new TypeFault(`${targets.length} values are needed, not ${values.length}`);
+      }
+      targets.forEach((target, i) => {
+        target(scope, values[i] ?? null);
+      });
+    };
+  }
+
+  #oneTarget(hasAttributes: boolean): (scope: Scope, value: Value) => void {
+    if (this.skip('operator', '(')) {
+      const target = this.nested(() => this.target(() => this.is('operator', ')'), hasAttributes));
+      this.expect('operator', ')');
+      return target;
+    }
+    const name = this.targetName();
+    if (!hasAttributes || !this.skip('operator', '.')) return (scope, value) => scope.set(name, value);
+    const attribute = this.expect('name').value;
+    return (scope, value) => {
+      const space = scope.get(name);
+      if (!(space instanceof Namespace)) throw new TypeFault('an attribute can be set of a namespace only');
+      space.set(attribute, value);
+    };
+  }
+
+  protected targetName(): string {
+    const name = this.expect('name').value;
+    if (CONSTANTS.has(name)) throw this.fault(`"${name}" cannot be set`);
+    return name;
+  }
+}
+
+const NO_ARGUMENTS: GivenArguments = () => ({ positional: [], named: new Map() });
+
+function addNames(names: Map<string, Value>, more: Value): void {
+  if (!(more instanceof Dict)) throw new TypeFault(`"**" needs a dict, not '${typeName(more)}'`);
+  for (const [name, value] of more.entries) {
+    if (typeof name !== 'string') throw new TypeFault('names of arguments must be str');
+    if (names.has(name)) throw new TypeFault(`the argument "${name}" is repeated`);
+    names.set(name, value);
+  }
+}
+
+export function called(callee: Value, given: Arguments, scope: Scope): Value {
+  if (callee instanceof Undefined) callee.fail();
+  if (callee instanceof Func) return scope.run.checked(callee.call(given));
+  if (callee instanceof Loop) return scope.run.checked(callee.call(given));
+  throw new TypeFault(`'${typeName(callee)}' object is not callable`);
+}

@@ -1,0 +1,88 @@
+import { Refused, TypeFault } from './faults.js';
+import {
+  Dict,
+  Func,
+  isList,
+  Lazy,
+  Range,
+  Safe,
+  Struct,
+  Tuple,
+  Undefined,
+  type Value,
+  View,
+} from './values.js';
+
+/** Python writes no longer number. */
+const MOST_DIGITS = 4300;
+
+/** The text that Python makes of a value (`str`), which is what Jinja prints; nothing of what is not defined. */
+export function pythonText(value: Value): string {
+  if (value instanceof Undefined) return '';
+  if (value instanceof Safe) return value.text;
+  return typeof value === 'string' ? value : pythonRepr(value);
+}
+
+/** Python's `repr`. */
+export function pythonRepr(value: Value): string {
+  const list = (items: readonly Value[]): string => items.map(pythonRepr).join(', ');
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'number') return floatText(value);
+  if (typeof value === 'bigint') return intText(value);
+  if (value instanceof Undefined) return 'Undefined';
+  if (value instanceof Safe) return `Markup(${quoted(value.text)})`;
+  if (value instanceof Tuple) return `(${list(value.items)}${value.items.length === 1 ? ',' : ''})`;
+  if (value instanceof Range) {
+    const [start, stop, step] = value.bounds;
+    return `range(${start}, ${stop}${step === 1 ? '' : `, ${step}`})`;
+  }
+  if (value instanceof View) return `dict_${value.kind}([${list(value.items)}])`;
+  if (value instanceof Dict) {
+    const fields = value.entries.map(([key, each]) => `${pythonRepr(key)}: ${pythonRepr(each)}`);
+    return `{${fields.join(', ')}}`;
+  }
+  if (value instanceof Struct) {
+    if (value.kind === 'namespace') throw new Refused('printing a namespace');
+    return `<LoopContext ${value.attribute('index')}/${value.attribute('length')}>`;
+  }
+  if (isList(value)) return `[${list(value)}]`;
+  if (value instanceof Func && value.shown !== undefined) return value.shown;
+  // Python prints an address.
+  throw new Refused(value instanceof Lazy ? 'printing a generator' : `printing the function "${value.name}"`);
+}
+
+function intText(value: bigint): string {
+  const text = String(value);
+  if (text.length > MOST_DIGITS + 1) throw new TypeFault(`a number has more than ${MOST_DIGITS} digits`);
+  return text;
+}
+
+/** The shortest digits that stand for the number, as in JavaScript; the exponent begins elsewhere. */
+export function floatText(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e16 || size < 1e-4)) {
+    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
+  }
+  if (Object.is(value, -0)) return '-0.0';
+  return Number.isInteger(value) ? value.toFixed(1) : String(value);
+}
+
+const NAMED: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+function quoted(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replace(/[\\\p{C}\p{Z}]/gu, (character) =>
+    character === ' ' ? ' ' : (NAMED[character] ?? escapeOf(character)),
+  );
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+}
+
+/** Python's escape of a character by its code. */
+export function escapeOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const [letter, digits] = code < 0x100 ? ['x', 2] : code < 0x10000 ? ['u', 4] : ['U', 8];
+  return `\\${letter}${code.toString(16).padStart(digits, '0')}`;
+}

@@ -1,0 +1,304 @@
+import { called, ExpressionParser } from './expressions.js';
+import { located, Refused } from './faults.js';
+import { tokenize } from './lexer.js';
+import { Loop } from './loop.js';
+import { type MacroCode, macroOf } from './macro.js';
+import { pythonText } from './repr.js';
+import { type Expression, Output, type Scope, type Statement } from './runtime.js';
+import { isTrue, iterate, Lazy, type Value } from './values.js';
+
+const REFUSED_TAGS = ['autoescape', 'block', 'extends', 'from', 'import', 'include', 'print'];
+
+/** @throws SyntaxError, or Refused for a tag of Jinja that is not known here */
+export function parseTemplate(source: string): Statement {
+  return new StatementParser(tokenize(source)).template();
+}
+
+class StatementParser extends ExpressionParser {
+  #loops = 0;
+
+  template(): Statement {
+    const body = this.#block([]);
+    this.expect('eof');
+    return body;
+  }
+
+  /** Statements up to one of the tags, whose name is then the current token. */
+  #block(ends: readonly string[]): Statement {
+    const statements: Statement[] = [];
+    for (;;) {
+      const { type, value } = this.current;
+      if (type === 'eof') {
+        if (ends.length > 0) throw this.fault(`{% ${ends.at(-1)} %} is missing`);
+        break;
+      }
+      this.next();
+      if (type === 'text') statements.push(write(value));
+      else if (type === 'print') statements.push(this.#located(() => this.#printed()));
+      else if (this.is('name', ...ends) && ends.length > 0) break;
+      else {
+        statements.push(this.#located(() => this.nested(() => this.#statement())));
+        this.expect('close');
+      }
+    }
+    return (scope, output) => {
+      for (const statement of statements) {
+        const end = statement(scope, output);
+        if (end !== undefined) return end;
+      }
+      return undefined;
+    };
+  }
+
+  /** The body of a tag, up to its end, which is read. */
+  #body(...ends: readonly string[]): Statement {
+    this.skip('operator', ':');
+    this.expect('close');
+    return this.#block(ends);
+  }
+
+  #bodyUntil(end: string): Statement {
+    const body = this.#body(end);
+    this.next();
+    return body;
+  }
+
+  #printed(): Statement {
+    const value = this.sequence();
+    this.expect('end');
+    return (scope, output) => {
+      output.write(pythonText(value(scope)));
+      return undefined;
+    };
+  }
+
+  /** Errors of what is read, and later of what it does, name the line. */
+  #located(read: () => Statement): Statement {
+    const { line } = this.current;
+    const statement = located(line, read);
+    return (scope, output) => located(line, () => statement(scope, output));
+  }
+
+  #statement(): Statement {
+    const { value: tag } = this.expect('name');
+    switch (tag) {
+      case 'if':
+        return this.#if();
+      case 'for':
+        return this.#for();
+      case 'set':
+        return this.#set();
+      case 'macro':
+        return this.#macro();
+      case 'call':
+        return this.#call();
+      case 'filter':
+        return this.#filter();
+      case 'with':
+        return this.#with();
+      case 'generation':
+        return this.#scoped(this.#outsideLoops(() => this.#bodyUntil('endgeneration')));
+      case 'break':
+      case 'continue':
+        if (this.#loops === 0) throw this.fault(`{% ${tag} %} is outside of a loop`);
+        return () => tag;
+      default:
+        if (REFUSED_TAGS.includes(tag)) throw new Refused(`{% ${tag} %}`);
+        throw this.fault(`there is no tag {% ${tag} %}`);
+    }
+  }
+
+  #if(): Statement {
+    const branches: (readonly [Expression, Statement])[] = [];
+    let otherwise: Statement | undefined;
+    do {
+      const condition = this.sequence(undefined, false);
+      branches.push([condition, this.#body('elif', 'else', 'endif')]);
+    } while (this.skip('name', 'elif'));
+    if (this.skip('name', 'else')) otherwise = this.#bodyUntil('endif');
+    else this.next();
+    return (scope, output) => {
+      for (const [condition, body] of branches) if (isTrue(condition(scope))) return body(scope, output);
+      return otherwise?.(scope, output);
+    };
+  }
+
+  #for(): Statement {
+    const target = this.target(() => this.is('name', 'in'), false);
+    this.expect('name', 'in');
+    const values = this.sequence(() => this.is('name', 'recursive'), false);
+    const condition = this.skip('name', 'if') ? this.expression() : undefined;
+    const isRecursive = this.skip('name', 'recursive');
+    this.#loops++;
+    const body = this.#body('endfor', 'else');
+    this.#loops--;
+    const otherwise = this.skip('name', 'else') ? this.#bodyUntil('endfor') : undefined;
+    if (otherwise === undefined) this.next();
+
+    const chosen = (scope: Scope, items: Value): Value => {
+      if (condition === undefined) return items;
+      const all = iterate(items);
+      return new Lazy(
+        (function* (): Generator<Value> {
+          for (const item of all) {
+            const inner = scope.inner();
+            target(inner, item);
+            if (isTrue(condition(inner))) yield item;
+          }
+        })(),
+      );
+    };
+    const run = (
+      scope: Scope,
+      output: Output,
+      items: Value,
+      depth: number,
+    ): 'break' | 'continue' | undefined => {
+      const again = (others: Value): Value =>
+        scope.run.nested(() => {
+          const text = new Output(scope.run);
+          run(scope, text, others, depth + 1);
+          return text.text;
+        });
+      const loop = new Loop(chosen(scope, items), depth, isRecursive ? again : null);
+      let hasTurn = false;
+      for (let item = loop.next(); item !== undefined; item = loop.next()) {
+        scope.run.tick();
+        const turn = scope.inner();
+        turn.set('loop', loop);
+        target(turn, item);
+        const end = body(turn, output);
+        if (end === 'break') break;
+        // In Jinja, a turn that `continue` ends does not count.
+        if (end === undefined) hasTurn = true;
+      }
+      return hasTurn ? undefined : otherwise?.(scope.inner(), output);
+    };
+    return (scope, output) => run(scope, output, values(scope), 0);
+  }
+
+  #set(): Statement {
+    const target = this.target(() => this.is('operator', '='), true);
+    if (this.skip('operator', '=')) {
+      const value = this.sequence();
+      return (scope) => {
+        target(scope, value(scope));
+        return undefined;
+      };
+    }
+    const filters = this.skip('operator', '|') ? this.#filters() : [];
+    const body = this.#outsideLoops(() => this.#bodyUntil('endset'));
+    return (scope) => {
+      target(scope, filtered(filters, textOf(body, scope), scope));
+      return undefined;
+    };
+  }
+
+  #filters(): ReturnType<ExpressionParser['filter']>[] {
+    const filters = [this.filter()];
+    while (this.skip('operator', '|')) filters.push(this.filter());
+    return filters;
+  }
+
+  #filter(): Statement {
+    const filters = this.#filters();
+    const body = this.#outsideLoops(() => this.#bodyUntil('endfilter'));
+    return (scope, output) => {
+      output.write(pythonText(filtered(filters, textOf(body, scope), scope)));
+      return undefined;
+    };
+  }
+
+  #with(): Statement {
+    const entries: (readonly [ReturnType<StatementParser['target']>, Expression])[] = [];
+    while (!this.is('close')) {
+      if (entries.length > 0) this.expect('operator', ',');
+      const target = this.target(() => this.is('operator', '='), false);
+      this.expect('operator', '=');
+      entries.push([target, this.expression()]);
+    }
+    const body = this.#bodyUntil('endwith');
+    return (scope, output) => {
+      const inner = scope.inner();
+      for (const [target, value] of entries) target(inner, value(scope));
+      return body(inner, output);
+    };
+  }
+
+  #scoped(body: Statement): Statement {
+    return (scope, output) => body(scope.inner(), output);
+  }
+
+  /** `break` and `continue` do not leave what makes a text of its own. */
+  #outsideLoops<T>(read: () => T): T {
+    const loops = this.#loops;
+    this.#loops = 0;
+    const value = read();
+    this.#loops = loops;
+    return value;
+  }
+
+  #macro(): Statement {
+    const name = this.targetName();
+    const code = this.#macroCode(name, this.#parameters(), 'endmacro');
+    return (scope) => {
+      scope.set(name, macroOf(code, scope));
+      return undefined;
+    };
+  }
+
+  #macroCode(name: string, parameters: MacroCode['parameters'], end: string): MacroCode {
+    const outer = this.names;
+    this.names = new Set();
+    const body = this.#outsideLoops(() => this.#bodyUntil(end));
+    const reads = this.names;
+    this.names = new Set([...outer, ...reads]);
+    return { name, parameters, body, reads };
+  }
+
+  #parameters(): MacroCode['parameters'] {
+    const parameters: { readonly name: string; readonly standard: Expression | undefined }[] = [];
+    this.expect('operator', '(');
+    while (!this.is('operator', ')')) {
+      const name = this.targetName();
+      if (parameters.some((parameter) => parameter.name === name)) throw this.fault(`"${name}" is repeated`);
+      const standard = this.skip('operator', '=') ? this.expression() : undefined;
+      if (standard === undefined && parameters.at(-1)?.standard)
+        throw this.fault(`"${name}" needs a default`);
+      parameters.push({ name, standard });
+      if (!this.skip('operator', ',')) break;
+    }
+    this.expect('operator', ')');
+    return parameters;
+  }
+
+  #call(): Statement {
+    const parameters = this.is('operator', '(') ? this.#parameters() : [];
+    const callee = this.dottedName();
+    if (!this.is('operator', '(')) throw new Refused('{% call %} of something else than a macro');
+    const given = this.arguments();
+    const code = this.#macroCode('caller', parameters, 'endcall');
+    return (scope, output) => {
+      const { positional, named } = given(scope);
+      const withCaller = new Map<string, Value>([...named, ['caller', macroOf(code, scope)]]);
+      output.write(pythonText(called(callee(scope), { positional, named: withCaller }, scope)));
+      return undefined;
+    };
+  }
+}
+
+function write(text: string): Statement {
+  return (_, output) => {
+    output.write(text);
+    return undefined;
+  };
+}
+
+function textOf(body: Statement, scope: Scope): string {
+  const output = new Output(scope.run);
+  body(scope.inner(), output);
+  return output.text;
+}
+
+const filtered = (filters: ReturnType<ExpressionParser['filter']>[], text: string, scope: Scope): Value =>
+  filters.reduce<Value>((value, filter) => filter(value, scope), text);

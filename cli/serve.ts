@@ -15,7 +15,6 @@ import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.j
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
 import { plainNotices, terminalNotices } from './serve-notices.js';
 import { say } from './terminal.js';
-import { withoutPassword } from './without-password.js';
 
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
@@ -161,7 +160,9 @@ async function serve(options: ServeOptions): Promise<void> {
   const { exposedFiles } = await import('../gateway/config/exposed-files.js');
   const { logFormat, openLog } = await import('../gateway/open-log.js');
   const { startAlone } = await import('../gateway/start-alone.js');
+  const { checkSecretFiles } = await import('../gateway/config/secret.js');
   // These checks come before reading large models.
+  await checkSecretFiles(config);
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
@@ -263,14 +264,13 @@ async function checkConfig(config: ServeConfig): Promise<void> {
     '../gateway/index.js'
   );
   const { stringify } = await import('yaml');
+  const { shownConfig } = await import('../gateway/config/content.js');
+  const { checkSecretFiles } = await import('../gateway/config/secret.js');
+  await checkSecretFiles(config);
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
   await loadState(config);
   await checkModels(config.models, process.env);
-  const keys = config.access.keys.map((key) =>
-    key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
-  );
-  const state = config.state && { ...config.state, url: withoutPassword(config.state.url) };
-  say(stringify({ ...config, access: { ...config.access, keys }, ...(state && { state }) }));
+  say(stringify(shownConfig(config)));
 }

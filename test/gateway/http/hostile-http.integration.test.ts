@@ -216,11 +216,13 @@ const requests: Hostile[] = [
   ['a model that is not there', ['404 model_not_found'], request(`GET /v1/models/${SECRET}`)],
   ['an encoding that is none', ['400 invalid_request'], request('GET /v1/models/%E0%A4%A')],
   ['an expectation that nobody meets', ['417'], request('GET /livez', { Expect: SECRET })],
-  ...['0.9', '1.2', '2.0', '2', '3.0', '9.9', '01.1', ''].map((version): Hostile => [
-    `HTTP/${version}`,
-    ['400 invalid_http'],
-    `GET /livez HTTP/${version}\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
-  ]),
+  ...['0.9', '1.2', '2.0', '2', '3.0', '9.9', '01.1', ''].map(
+    (version): Hostile => [
+      `HTTP/${version}`,
+      ['400 invalid_http'],
+      `GET /livez HTTP/${version}\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+    ],
+  ),
   ['HTTP/1.0, of a health check', ['200'], 'GET /livez HTTP/1.0\r\n\r\n'],
   [
     'HTTP/1.0 with chunks, which it does not have',

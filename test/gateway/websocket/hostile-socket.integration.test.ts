@@ -46,11 +46,13 @@ const handshakes: Handshake[] = [
   ['another path', '404 not_found', handshake({}, `GET /${SECRET}`)],
   ['a path around', '404 not_found', handshake({}, 'GET /v1/x/../stream')],
   ['a path with a zero byte', '404 not_found', handshake({}, 'GET /v1/stream%00')],
-  ...['1.0', '2.0'].map((version): Handshake => [
-    `HTTP/${version}`,
-    '400 invalid_http',
-    Buffer.from(handshake().toString('latin1').replace('HTTP/1.1', `HTTP/${version}`)),
-  ]),
+  ...['1.0', '2.0'].map(
+    (version): Handshake => [
+      `HTTP/${version}`,
+      '400 invalid_http',
+      Buffer.from(handshake().toString('latin1').replace('HTTP/1.1', `HTTP/${version}`)),
+    ],
+  ),
   ['a whole address', '400 invalid_http', handshake({}, `GET http://${SECRET}.example/v1/stream`)],
   ['a Host of another site', '421 host_not_allowed', handshake({ Host: `${SECRET}.example` })],
   ['two Hosts', '400 invalid_http', handshake({ Host: `localhost\r\nHost: ${SECRET}.example` })],

@@ -9,6 +9,7 @@ import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
 import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from './options.js';
+import { readChanged } from './read-changed.js';
 import { reloadSignals } from './reload.js';
 import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
@@ -204,7 +205,10 @@ async function serve(options: ServeOptions): Promise<void> {
         next: (price) => output.paint(about.price(price)),
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
       });
-    signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger, metrics });
+    signals?.reload({
+      ...{ gateway, config, logger, metrics },
+      read: (running, signal) => readChanged(options, running, signal),
+    });
     await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));
   } finally {
     process.off('unhandledRejection', uncaught);

@@ -5,16 +5,18 @@ import { checkAccess } from '../gateway/access/access.js';
 import { keyHash } from '../gateway/access/keys.js';
 import { OwnUsage } from '../gateway/access/usage.js';
 import { exposedFiles } from '../gateway/config/exposed-files.js';
+import { checkSecretFiles } from '../gateway/config/secret.js';
 import { loadState } from '../gateway/state/load-state.js';
 import { readTraceVariables } from '../gateway/tracing/otel-variables.js';
 import { checkWebhooks } from '../gateway/webhooks/webhooks.js';
+import { readsPending } from '../src/files/regular-file.js';
+import { shownAddress } from '../src/files/shown-address.js';
 import { checkPort } from './check-port.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
 import { modelFindings } from './doctor-models.js';
 import { listenProblem } from './errors.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
-import { withoutPassword } from './without-password.js';
 
 const REDIS_PATIENCE_MS = 5000;
 const PORTS_TRIED = 20;
@@ -28,6 +30,12 @@ export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promi
   } catch (error) {
     return attempt('configuration', () => Promise.reject(error));
   }
+  const files = await attempt('secrets', async () => {
+    await checkSecretFiles(config);
+    return [];
+  });
+  // Whatever reads such a file would wait, too.
+  if (readsPending()) return [ok('configuration', place), ...files];
   const parts = await Promise.all([
     [ok('configuration', place)],
     accessFindings(config, env),
@@ -161,7 +169,7 @@ function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
     });
     try {
       for (let waited = 0; !opened.up && waited < REDIS_PATIENCE_MS; waited += 50) await setTimeout(50);
-      const shown = withoutPassword(state.url);
+      const shown = shownAddress(state.url);
       if (opened.up) return ok('redis', `${shown} answers`);
       const remedy = `redis-cli -u ${shellWord(shown)} ping`;
       return bad('problem', 'redis', `${shown} does not answer within ${REDIS_PATIENCE_MS / 1000} s`, remedy);

@@ -5,6 +5,7 @@ import { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
 import { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
 import type { Capabilities } from '../gateway/upstream/upstream.js';
 import { DEFAULT_MEMORY_SHARE } from '../src/engine/engine.js';
+import { shownAddress } from '../src/files/shown-address.js';
 import { asHubModel } from '../src/hub/hub-model.js';
 import { readCalibration } from '../src/risk/calibration-file.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
@@ -149,6 +150,7 @@ async function upstreamFinding(
   credentials: ReturnType<typeof credentialsOf>,
 ): Promise<Finding> {
   const { url, model = name } = config.upstreams[index]!;
+  const shown = shownAddress(url);
   const { connect_s, first_byte_s, idle_s } = config.timeouts;
   const timeouts = {
     connect_s: Math.min(connect_s, PATIENCE_S),
@@ -159,7 +161,7 @@ async function upstreamFinding(
   const field = `models.${name}.upstreams[${index}]`;
   try {
     const capabilities = await server.probe();
-    const can = `${url}: ${capabilityWords(capabilities)}`;
+    const can = `${shown}: ${capabilityWords(capabilities)}`;
     if (capabilities.logprobs !== null || config.scorer !== undefined) return ok('upstream', can, name);
     const remedy = `models.${name}.scorer: the folder of a checkpoint with the same weights`;
     return bad('warning', 'upstream', `${can}; without them nothing is scored`, remedy, name);
@@ -167,7 +169,7 @@ async function upstreamFinding(
     if (!(error instanceof UpstreamError)) throw error;
     const { code, message, reason } = error;
     const remedy = await upstreamRemedy(error, server, { url, model, field });
-    const found = `${url}: ${code}: ${message}${reason === null ? '' : ` (${reason})`}`;
+    const found = `${shown}: ${code}: ${message}${reason === null ? '' : ` (${reason})`}`;
     return bad('problem', 'upstream', found, remedy, name);
   } finally {
     server.close();
@@ -179,10 +181,11 @@ async function upstreamRemedy(
   server: UpstreamServer,
   { url, model, field }: { readonly url: string; readonly model: string; readonly field: string },
 ): Promise<string> {
-  const list = `curl ${shellWord(`${url.replace(/\/$/, '')}/models`)}`;
+  const base = shownAddress(url.replace(/\/?([?#].*)?$/s, ''));
+  const list = `curl ${shellWord(`${base}/models`)}`;
   if (code === 'upstream_unauthorized') return `${field}.key_env: the variable with the key of this server`;
   if (code !== 'upstream_not_found') return `${list} # and start the server, or correct ${field}.url`;
-  if (await server.lacksVersion()) return `${field}.url: ${url.replace(/\/$/, '')}/v1`;
+  if (await server.lacksVersion()) return `${field}.url: ${base}/v1`;
   return `${list} # and set ${field}.model to one of these names, in place of ${model}`;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
+import { readsPending } from '../src/files/regular-file.js';
 import { packageVersion } from '../src/package-root.js';
 import { flinchProgram } from './program.js';
 import { remark } from './terminal.js';
@@ -18,6 +19,7 @@ try {
   else {
     await report(error);
     process.exitCode ??= 1; // unless the command has its own
+    if (readsPending()) process.kill(process.pid, 'SIGKILL');
   }
 }
 

@@ -1,17 +1,18 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Logger } from 'pino';
-import { concatMap, debounceTime, ReplaySubject, Subject } from 'rxjs';
+import { concatMap, debounceTime, ReplaySubject, Subject, throttle } from 'rxjs';
 import type { Config } from '../gateway/config/config.js';
 import type { Metrics } from '../gateway/metrics/metrics.js';
 import type { Workers } from '../gateway/workers/start-workers.js';
+import type { Changed } from './read-changed.js';
 import type { ServeConfig } from './serve-config.js';
 
 export interface Reloading {
   readonly gateway: Pick<Workers, 'reload'>;
   /** Configuration with which the gateway was started. */
   readonly config: ServeConfig;
-  /** Reads the configuration again. */
-  readonly read: () => Promise<ServeConfig>;
+  /** Reads the configuration again, which changes the one in force, until the signal. */
+  readonly read: (running: Config, signal: AbortSignal) => Promise<Changed>;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'reloaded'>;
 }
@@ -30,6 +31,8 @@ export function reloadSignals(watched: string | null) {
   // A file that is still being written changes again.
   const settled = changes.pipe(debounceTime(1.5 * WATCH_MS)).subscribe(heard);
   const changed = (): void => changes.next();
+  const closing = new AbortController();
+  const done = new Subject<void>();
   const files = new Set<string>();
   const watch = ({ access }: Pick<Config, 'access'>): void => {
     if (watched === null) return;
@@ -48,9 +51,12 @@ export function reloadSignals(watched: string | null) {
       watch(running);
       signals
         .pipe(
+          // All that come meanwhile ask for the same: one more.
+          throttle(() => done, { leading: true, trailing: true }),
           concatMap(async () => {
-            running = await reload(running, reloading);
+            running = await reload(running, reloading, closing.signal);
             watch(running);
+            done.next();
           }),
         )
         .subscribe();
@@ -59,22 +65,27 @@ export function reloadSignals(watched: string | null) {
       process.off('SIGHUP', heard);
       for (const file of files) unwatchFile(file, changed);
       settled.unsubscribe();
+      closing.abort();
       signals.complete();
     },
   };
 }
 
 /** @returns the configuration in force */
-async function reload(running: Config, { gateway, read, logger, metrics }: Reloading): Promise<Config> {
+async function reload(
+  running: Config,
+  { gateway, read, logger, metrics }: Reloading,
+  signal: AbortSignal,
+): Promise<Config> {
   try {
-    const { reloaded } = await import('../gateway/config/reloaded.js');
-    const { config, restart } = reloaded(running, await read());
-    await gateway.reload(config);
+    const { config, keys, restart } = await read(running, signal);
+    await gateway.reload({ ...config, access: { ...config.access, keys: [...keys] } });
     metrics.reloaded(true);
     logger.info('configuration reloaded');
     if (restart.length > 0) logger.warn({ fields: restart }, 'changed fields take effect after a restart');
     return config;
   } catch (error) {
+    if (signal.aborted) return running;
     metrics.reloaded(false);
     logger.error({ err: error }, 'configuration refused; the one before is in force');
     return running;

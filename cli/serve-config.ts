@@ -1,4 +1,3 @@
-import { access } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Config } from '../gateway/config/config.js';
 import { ConfigError } from '../gateway/config/config-error.js';
@@ -6,7 +5,6 @@ import { type ConfigLayer, nest } from '../gateway/config/layer.js';
 import { snapshotName } from '../src/files/hub-snapshot.js';
 import { reasonerPath } from '../src/package-root.js';
 import type { Method } from '../src/uncertainty/method-names.js';
-import { optionFile } from './option-file.js';
 
 /** Characters of a model's name, as gateway/config/config.ts has it. */
 const MAX_NAME = 128;
@@ -47,7 +45,6 @@ export type ServeConfig = Config & { readonly models: NonNullable<Config['models
 export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<ServeConfig> {
   // Loaded when it is needed: other commands have no gateway.
   const { loadConfig } = await import('../gateway/config/load-config.js');
-  if (flags.config !== undefined) await optionFile('--config', flags.config, access(flags.config));
   const sources = { env, ...(flags.config !== undefined && { file: flags.config }) };
   const layers = [...fieldFlags(flags), ...modelFlags(flags)];
   const config = await loadConfig({ ...sources, flags: layers });

@@ -9,13 +9,13 @@ import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
 import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from './options.js';
+import { readChanged } from './read-changed.js';
 import { reloadSignals } from './reload.js';
 import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
 import { plainNotices, terminalNotices } from './serve-notices.js';
 import { say } from './terminal.js';
-import { withoutPassword } from './without-password.js';
 
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
@@ -161,7 +161,9 @@ async function serve(options: ServeOptions): Promise<void> {
   const { exposedFiles } = await import('../gateway/config/exposed-files.js');
   const { logFormat, openLog } = await import('../gateway/open-log.js');
   const { startAlone } = await import('../gateway/start-alone.js');
+  const { checkSecretFiles } = await import('../gateway/config/secret.js');
   // These checks come before reading large models.
+  await checkSecretFiles(config);
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
@@ -203,7 +205,10 @@ async function serve(options: ServeOptions): Promise<void> {
         next: (price) => output.paint(about.price(price)),
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
       });
-    signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger, metrics });
+    signals?.reload({
+      ...{ gateway, config, logger, metrics },
+      read: (running, signal) => readChanged(options, running, signal),
+    });
     await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));
   } finally {
     process.off('unhandledRejection', uncaught);
@@ -263,14 +268,13 @@ async function checkConfig(config: ServeConfig): Promise<void> {
     '../gateway/index.js'
   );
   const { stringify } = await import('yaml');
+  const { shownConfig } = await import('../gateway/config/content.js');
+  const { checkSecretFiles } = await import('../gateway/config/secret.js');
+  await checkSecretFiles(config);
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
   await loadState(config);
   await checkModels(config.models, process.env);
-  const keys = config.access.keys.map((key) =>
-    key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
-  );
-  const state = config.state && { ...config.state, url: withoutPassword(config.state.url) };
-  say(stringify({ ...config, access: { ...config.access, keys }, ...(state && { state }) }));
+  say(stringify(shownConfig(config)));
 }

@@ -49,13 +49,16 @@ export function keyHash(
  * @throws ConfigError as above, and where two names have the same key: policies and limits go by the name
  */
 export function keyHashes(keys: readonly KeyConfig[], env: NodeJS.ProcessEnv): Buffer[] {
-  const hashes = keys.map((key) => keyHash(key, env));
-  for (const [i, hash] of hashes.entries()) {
-    const first = hashes.findIndex((other) => other.equals(hash));
-    if (first < i)
-      throw new ConfigError(`access.keys: ${keys[i]!.name}`, `has the same key as ${keys[first]!.name}`);
-  }
-  return hashes;
+  const names = new Map<string, string>();
+  return keys.map((key) => {
+    const hash = keyHash(key, env);
+    const id = hash.toString('hex');
+    const first = names.get(id);
+    if (first !== undefined)
+      throw new ConfigError(`access.keys: ${key.name}`, `has the same key as ${first}`);
+    names.set(id, key.name);
+    return hash;
+  });
 }
 
 /**

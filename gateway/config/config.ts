@@ -13,6 +13,10 @@ const MIB = 1 << 20;
 export const WEBHOOK_EVENTS = ['flag', 'verdict'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+/** What texts of a field are, for {@link ./content.ts}: without it, they are taken for secrets. */
+const plain = { content: 'plain' };
+const address = { content: 'address' };
+
 const seconds = (fallback: number, min = 0, max = 86_400) => z.number().min(min).max(max).default(fallback);
 const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).max(max).default(fallback);
 
@@ -56,6 +60,7 @@ const guard = policySchema.optional();
 const calibration = z
   .string()
   .min(1)
+  .meta(plain)
   .optional()
   .describe(
     'Calibration file of `flinch calibrate`; default: the one beside the checkpoint, or else the one that comes with flinch for these weights.',
@@ -63,7 +68,7 @@ const calibration = z
 
 const escalate = z
   .strictObject({
-    to: z.string().min(1).describe('Name of the other model.'),
+    to: z.string().min(1).meta(plain).describe('Name of the other model.'),
     on: z
       .enum(['answer', 'step'])
       .default('answer')
@@ -88,7 +93,11 @@ const escalate = z
 
 const checkpointSchema = z
   .strictObject({
-    checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
+    checkpoint: z
+      .string()
+      .min(1)
+      .meta(plain)
+      .describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
     device,
     precision: z
       .enum(PRECISIONS)
@@ -100,7 +109,7 @@ const checkpointSchema = z
     memory,
     calibration,
     escalate,
-    vote: voteSchema.optional(),
+    vote: voteSchema.meta(plain).optional(),
     guard: guard.describe('Policy for requests for this model.'),
   })
   .refine(({ device, precision }) => precision !== 'int8' || device === 'cpu' || device === 'auto', {
@@ -109,7 +118,10 @@ const checkpointSchema = z
   })
   .describe('A checkpoint that the gateway runs itself.');
 
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/);
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .meta(plain);
 
 /** Headers that the gateway sends itself, and those of one connection alone (RFC 9110, section 7.6.1). */
 const OWN_HEADERS =
@@ -121,7 +133,7 @@ const headerName = z
   .refine((name) => !OWN_HEADERS.test(name), { error: 'is set by the gateway itself' });
 
 /** Path of a file that holds a secret, such as a mounted one. */
-const secretFile = z.string().min(1);
+const secretFile = z.string().min(1).meta({ content: 'secretFile' });
 
 const headerValue = z.union(
   [
@@ -134,12 +146,15 @@ const headerValue = z.union(
 
 const upstreamSchema = z
   .strictObject({
-    url: httpUrl.describe(
-      'URL of the server, including `/v1`; a query such as `?api-version=…` is sent with every request.',
-    ),
+    url: httpUrl
+      .meta(address)
+      .describe(
+        'URL of the server, including `/v1`; a query such as `?api-version=…` is sent with every request.',
+      ),
     model: z
       .string()
       .min(1)
+      .meta(plain)
       .optional()
       .describe("The model's name on the server; default: the name used here."),
     key_env: variable.optional().describe("Environment variable with the server's API key."),
@@ -166,6 +181,7 @@ export const upstreamModelSchema = z
     scorer: z
       .string()
       .min(1)
+      .meta(plain)
       .optional()
       .describe(
         "Checkpoint folder of the same weights, which scores the servers' output; default: no scorer.",
@@ -173,6 +189,7 @@ export const upstreamModelSchema = z
     scorer_url: z
       .union([inferenceUrl, z.array(inferenceUrl).min(1).max(16)])
       .transform((urls) => (typeof urls === 'string' ? [urls] : urls))
+      .meta(address)
       .optional()
       .describe(
         'Inference servers that run the graphs of `scorer`, which `flinch export triton` wrote: one address or several, `http://…` or `grpc://host:port`, with TLS `https://` or `grpcs://`; default: a process of this gateway.',
@@ -180,6 +197,7 @@ export const upstreamModelSchema = z
     scorer_model: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, { error: 'is not a name that `flinch export triton` gives' })
+      .meta(plain)
       .optional()
       .describe('Name of the exported model on these servers.'),
     calibration: calibration.describe('Calibration file of `scorer`; default as for a checkpoint.'),
@@ -189,9 +207,11 @@ export const upstreamModelSchema = z
       .boolean()
       .default(false)
       .describe('Whether to refuse requests for anything but text, such as `tools`, and unknown fields.'),
-    passthrough: passedRoutes.describe(
-      'Other requests that go to the servers as they come, unscored, with the key of the gateway: a list of methods and paths, such as `POST /v1/classify`, or `true` for those that write no text and store nothing (embeddings, moderations, rerank, score, tokenize, detokenize, images/generations, audio/speech). A path that you list is open to all keys.',
-    ),
+    passthrough: passedRoutes
+      .meta(plain)
+      .describe(
+        'Other requests that go to the servers as they come, unscored, with the key of the gateway: a list of methods and paths, such as `POST /v1/classify`, or `true` for those that write no text and store nothing (embeddings, moderations, rerank, score, tokenize, detokenize, images/generations, audio/speech). A path that you list is open to all keys.',
+      ),
     memory,
     timeouts: z
       .strictObject({
@@ -218,7 +238,7 @@ export const upstreamModelSchema = z
       .prefault({})
       .describe("Limits for a server's answers."),
     escalate,
-    vote: voteSchema.optional(),
+    vote: voteSchema.meta(plain).optional(),
     guard: guard.describe('Policy for requests for this model.'),
   })
   .superRefine(({ scorer, scorer_url: url, scorer_model: model }, context) => {
@@ -237,10 +257,12 @@ const keySchema = z.strictObject({
   name: z
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, ".", "_" or "-"' })
+    .meta(plain)
     .describe('Name of the key in logs.'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
+    .meta({ content: 'hash' })
     .optional()
     .describe('SHA-256 of the key, in hexadecimal.'),
   env: variable.optional().describe('Environment variable with the key, instead of `sha256`.'),
@@ -265,7 +287,9 @@ export type KeyConfig = z.output<typeof keySchema>;
 
 const webhookSchema = z
   .strictObject({
-    url: httpUrl.describe('Where messages are sent by POST; redirects are not followed.'),
+    url: httpUrl
+      .meta({ content: 'receiver' })
+      .describe('Where messages are sent by POST; redirects are not followed.'),
     secret_env: variable
       .optional()
       .describe(
@@ -289,7 +313,8 @@ const origin = z
   .string()
   .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
     error: 'must be an origin such as https://chat.example.org, or "*"',
-  });
+  })
+  .meta(plain);
 
 const keys = z
   .array(
@@ -325,6 +350,7 @@ const sections = z.strictObject({
       host: z
         .string()
         .min(1)
+        .meta(plain)
         .default('127.0.0.1')
         .describe('Address to listen on. Non-loopback addresses require keys or `access.allow_anonymous`.'),
       port: z.int().min(0).max(65_535).default(8787).describe('Port to listen on; 0 selects a free one.'),
@@ -338,6 +364,7 @@ const sections = z.strictObject({
       host: z
         .string()
         .min(1)
+        .meta(plain)
         .default('127.0.0.1')
         .describe('Address of the separate metrics port, which requires no key.'),
       port: z
@@ -353,6 +380,7 @@ const sections = z.strictObject({
       host: z
         .string()
         .min(1)
+        .meta(plain)
         .default('127.0.0.1')
         .describe('Address of the separate health port, which requires no key.'),
       port: z
@@ -407,6 +435,7 @@ const sections = z.strictObject({
         .describe('Allowed origins of web pages, in addition to the gateway itself; `"*"` allows all.'),
       hosts: z
         .array(z.string().regex(/^(\*|[a-z0-9.-]+)$/, { error: 'must be a host name without port, or "*"' }))
+        .meta(plain)
         .default([])
         .describe(
           'Allowed host names, in addition to `localhost` and IP addresses; `"*"` allows all. If there are keys, all are allowed.',
@@ -491,9 +520,11 @@ const sections = z.strictObject({
     .prefault({}),
   state: z
     .strictObject({
-      url: redisUrl.describe(
-        'Redis or Valkey server that gateways share: limits of keys and tickets are of all of them together, and any of them resumes a generation. A URL with a password belongs in the variable.',
-      ),
+      url: redisUrl
+        .meta(address)
+        .describe(
+          'Redis or Valkey server that gateways share: limits of keys and tickets are of all of them together, and any of them resumes a generation. A URL with a password belongs in the variable.',
+        ),
       failure_mode: z
         .enum(['open', 'closed'])
         .default('open')

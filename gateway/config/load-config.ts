@@ -1,12 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { reasonOf } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
+import { readRegularFile } from '../../src/files/regular-file.js';
 import { type Config, configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
 import { describeIssue, KEY_FIELDS, unknownIn } from './config-issue.js';
 import type { ConfigLayer } from './layer.js';
 import { checkVariables, readVariables } from './variables.js';
 import { parseYaml } from './yaml-file.js';
+
+/** The largest file: tens of thousands of keys. */
+const MAX_BYTES = 4 << 20;
 
 export interface ConfigSources {
   /** YAML or JSON. */
@@ -44,7 +47,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Config {
 }
 
 async function readConfigFile(file: string): Promise<ConfigLayer> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readRegularFile(file, MAX_BYTES).catch((error: unknown) => {
     throw new ConfigError(file, `cannot be read (${reasonOf(error)})`);
   });
   const { parsed, lineOf } = parseYaml(text, file);

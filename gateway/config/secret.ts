@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { reasonOf } from '../../src/files/errors.js';
+import { fieldName } from '../../src/files/json.js';
+import { readRegularFile, readRegularFileSync } from '../../src/files/regular-file.js';
 import { ConfigError } from './config-error.js';
+import { secretsIn } from './content.js';
 import { isHeaderValue } from './header-value.js';
+
+const MAX_BYTES = 1 << 20;
 
 /** Where a secret is: in an environment variable or in a file, never in the configuration itself. */
 export interface SecretSource {
@@ -48,8 +52,23 @@ export function readHeaderSecret(...[from, env, place]: Parameters<typeof readSe
 
 function secretFile(file: string, place: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularFileSync(file, MAX_BYTES);
   } catch (error) {
-    throw new ConfigError(place, `the file ${file} cannot be read (${reasonOf(error)})`);
+    throw unreadable(file, place, error);
   }
 }
+
+/**
+ * Reads all files with secrets that a configuration names, one after the other, before anything else does: what reads
+ * them then does not wait.
+ * @throws ConfigError for one that cannot be read, or not in time
+ */
+export async function checkSecretFiles(config: object): Promise<void> {
+  for (const { text: file, path } of secretsIn(config).files)
+    await readRegularFile(file, MAX_BYTES).catch((error: unknown) => {
+      throw unreadable(file, fieldName(path), error);
+    });
+}
+
+const unreadable = (file: string, place: string, error: unknown): ConfigError =>
+  new ConfigError(place, `the file ${file} cannot be read (${reasonOf(error)})`);

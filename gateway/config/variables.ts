@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { excessOf } from '../../src/files/json-bounds.js';
 import { nearest } from '../../src/files/nearest.js';
 import { configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
@@ -25,7 +26,8 @@ export const CONFIG_VARIABLES: ReadonlyMap<string, Field> = new Map(
   leaves(z.toJSONSchema(configSchema, { io: 'input' }), []).map((field) => [variableOf(field.path), field]),
 );
 
-function variableOf(path: Path): string {
+/** The variable that sets a field. */
+export function variableOf(path: readonly unknown[]): string {
   return PREFIX + path.join('_').toUpperCase();
 }
 
@@ -93,10 +95,16 @@ function readValue(text: string, kind: Kind, variable: string): unknown {
     case 'texts':
       return text.split(',').map((part) => part.trim());
     case 'json':
-      try {
-        return JSON.parse(text);
-      } catch {
-        throw new ConfigError(variable, 'must be JSON');
-      }
+      return parseJsonVariable(text, variable);
+  }
+}
+
+function parseJsonVariable(text: string, variable: string): unknown {
+  const excess = excessOf(text, {});
+  if (excess !== null) throw new ConfigError(variable, excess);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ConfigError(variable, 'must be JSON');
   }
 }

@@ -48,7 +48,8 @@ export const ERRORS = {
   invalid_api_key: { status: 401, meaning: 'The API key is not known.' },
   invalid_http: {
     status: 400,
-    meaning: 'The request is not valid HTTP/1.1, contradicts itself, or is an invalid WebSocket handshake.',
+    meaning:
+      'The request is not valid HTTP/1.0 or HTTP/1.1, contradicts itself, or is an invalid WebSocket handshake.',
   },
   invalid_json: {
     status: 400,

@@ -226,7 +226,7 @@ function createOpenApp(
 ): RequestListener {
   const app = express();
   app.disable('x-powered-by');
-  app.use(refuseSniffing, (req, _res, next) => {
+  app.use(refuseSniffing, refuseOddForms, (req, _res, next) => {
     checkName?.(req.headers);
     next();
   });
@@ -298,9 +298,12 @@ const refuseSniffing: RequestHandler = (_req, res, next) => {
 /** Serves one request of a connection at a time: on another application's server nothing else does. */
 const oneAtATime: RequestHandler = (req, res, next) => inTurn(req, res, next);
 
-const refuseOddForms: RequestHandler = (req, _res, next) => {
+const refuseOddForms: RequestHandler = (req, res, next) => {
+  // Proxies of HTTP/1.0 hand `Connection: keep-alive` on without knowing it.
+  if (req.httpVersion !== '1.1') res.set('Connection', 'close');
   // Express has cut `url` to what follows the path that we are mounted under.
-  checkForm({ url: req.originalUrl, headersDistinct: req.headersDistinct });
+  const { originalUrl: url, httpVersion, headersDistinct } = req;
+  checkForm({ url, httpVersion, headersDistinct });
   next();
 };
 

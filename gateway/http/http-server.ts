@@ -66,19 +66,27 @@ function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ApiError('body_too_large', 'chunk extensions are too large');
     default:
-      return new ApiError('invalid_http', 'not valid HTTP/1.1');
+      return new ApiError('invalid_http', 'not valid HTTP/1.0 or HTTP/1.1');
   }
 }
 
+/** HTTP/1.0 is what older health checks and `ab` speak. Node's parser takes 0.9 and 2.0 for it, too. */
+const VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1']);
+
 /**
- * Refuses what others on the way may understand in another way than we do: an address of another server, as proxies
+ * Refuses what others on the way may understand in another way than we do: versions of HTTP that have another form,
+ * chunks in HTTP/1.0, whose framing is then faulty (RFC 9112, section 6.1), an address of another server, as proxies
  * are sent, and two names of this one.
  * @throws ApiError 400
  */
 export function checkForm({
   url = '',
+  httpVersion,
   headersDistinct,
-}: Pick<IncomingMessage, 'url' | 'headersDistinct'>): void {
+}: Pick<IncomingMessage, 'url' | 'httpVersion' | 'headersDistinct'>): void {
+  if (!VERSIONS.has(httpVersion)) throw new ApiError('invalid_http', 'not valid HTTP/1.0 or HTTP/1.1');
+  if (httpVersion === '1.0' && headersDistinct['transfer-encoding'])
+    throw new ApiError('invalid_http', 'Transfer-Encoding: HTTP/1.0 has none');
   if (!url.startsWith('/')) throw new ApiError('invalid_http', 'the request target must be a path');
   if ((headersDistinct.host?.length ?? 0) > 1)
     throw new ApiError('invalid_http', 'Host: given more than once');

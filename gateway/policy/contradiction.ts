@@ -30,22 +30,30 @@ interface Source extends ModelWithPolicy {
 
 /**
  * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Policies
- * of gateway, model and key are checked together, for each model and key that has one.
+ * of gateway, model and key are checked together, once for each that differs.
  */
 export function contradictionIn(
   sources: PolicySources & { readonly models?: Readonly<Record<string, Source>> | undefined },
 ): Contradiction | null {
   const gateway = gatewayLevel(sources.guard);
   const models = Object.entries(sources.models ?? {});
-  const keys = [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))];
-  const places = [
-    { levels: [], available: METHODS, model: null },
-    ...models.map(([name, model]) => ({
-      model: { name, escalate: model.escalate },
-      levels: modelLevel(name, model),
-      available: model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
-    })),
-  ];
+  // Many keys have the same policy, and so have models.
+  const keys = distinct(
+    [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))],
+    configsOf,
+  );
+  const places = distinct(
+    [
+      { levels: [], available: METHODS, model: null },
+      ...models.map(([name, model]) => ({
+        model: { name, escalate: model.escalate },
+        levels: modelLevel(name, model),
+        available:
+          model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
+      })),
+    ],
+    ({ levels, available, model }) => [configsOf(levels), available, model && (model.escalate ?? null)],
+  );
   for (const { levels, available, model } of places) {
     for (const key of keys) {
       const all = [...gateway, ...levels, ...key];
@@ -55,6 +63,12 @@ export function contradictionIn(
   }
   return null;
 }
+
+const configsOf = (levels: readonly Level[]): unknown => levels.map(({ config }) => config);
+
+/** The first of each that say the same. */
+const distinct = <T>(all: readonly T[], says: (one: T) => unknown): T[] =>
+  [...new Map(all.map((one) => [JSON.stringify(says(one)), one] as const).reverse()).values()].reverse();
 
 function contradictionOf(levels: readonly Level[], available: readonly Method[]): Contradiction | null {
   const policy = mergedPolicy(levels);

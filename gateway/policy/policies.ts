@@ -32,9 +32,12 @@ export interface KeyWithPolicy {
 /** The policies of a configuration. */
 export class Policies {
   readonly #sources: PolicySources;
+  /** Policies by the name of the key. */
+  readonly #keys: ReadonlyMap<string, readonly Level[]>;
 
   constructor(sources: PolicySources) {
     this.#sources = sources;
+    this.#keys = new Map(sources.access.keys.map((key, i) => [key.name, keyLevel(i, key)]));
   }
 
   /**
@@ -42,12 +45,11 @@ export class Policies {
    * @param principal name of the key
    */
   of(model: string, principal: string): OperatorPolicy | null {
-    const { models = {}, access } = this.#sources;
-    const key = access.keys.findIndex(({ name }) => name === principal);
+    const { models = {} } = this.#sources;
     return mergedPolicy([
       ...this.#gateway(),
       ...modelLevel(model, Object.hasOwn(models, model) ? models[model] : undefined),
-      ...keyLevel(key, access.keys[key]),
+      ...(this.#keys.get(principal) ?? []),
     ]);
   }
 
@@ -70,18 +72,18 @@ export class Policies {
 
   /** All that requests for a model may have: that of keys without a policy of their own first, if there is one. */
   allOf(model: string): readonly OperatorPolicy[] {
-    const keys = this.#sources.access.keys.filter(({ guard }) => guard !== undefined);
-    const all = [this.of(model, ''), ...keys.map(({ name }) => this.of(model, name))];
+    const keys = [...this.#keys].filter(([, levels]) => levels.length > 0);
+    const all = [this.of(model, ''), ...keys.map(([name]) => this.of(model, name))];
     return all.filter((policy) => policy !== null);
   }
 
   /** The names of all. */
   get names(): readonly string[] {
-    const { models = {}, access } = this.#sources;
+    const { models = {} } = this.#sources;
     const levels = [
       ...this.#gateway(),
       ...Object.entries(models).flatMap(([name, model]) => modelLevel(name, model)),
-      ...access.keys.flatMap((key, i) => keyLevel(i, key)),
+      ...[...this.#keys.values()].flat(),
     ];
     return [...new Set(levels.map(({ name }) => name))];
   }
@@ -98,8 +100,8 @@ export const modelLevel = (name: string, model: ModelWithPolicy | undefined): Le
   levelOf(model?.guard, `model:${name}`, ['models', name, 'guard']);
 
 /** @param index index of the key in the configuration */
-export const keyLevel = (index: number, key: KeyWithPolicy | undefined): Level[] =>
-  levelOf(key?.guard, `key:${key?.name}`, ['access', 'keys', index, 'guard']);
+export const keyLevel = (index: number, key: KeyWithPolicy): Level[] =>
+  levelOf(key.guard, `key:${key.name}`, ['access', 'keys', index, 'guard']);
 
 const levelOf = (config: PolicyConfig | undefined, usual: string, path: Level['path']): Level[] =>
   config === undefined ? [] : [{ name: config.name ?? usual, path, config }];

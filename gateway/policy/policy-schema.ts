@@ -12,6 +12,7 @@ export const policySchema = z
   .strictObject({
     name: z
       .string()
+      .meta({ content: 'plain' })
       .regex(/^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,127}$/, {
         error: 'must be 1 to 128 letters, digits, "_", ".", ":", "@", "/" or "-"',
       })
@@ -22,12 +23,14 @@ export const policySchema = z
       ),
     defaults: askedGuardSchema
       .prefault({})
+      .meta({ content: 'plain' })
       .describe(
         'Values of fields of the guard that a request does not set; any field of `guard` in a request.',
       ),
     locked: z
       .preprocess((value) => (value === 'all' ? GUARD_FIELDS : value), locked)
       .prefault([])
+      .meta({ content: 'plain' })
       .describe('Fields that a request must not change, or `all`.'),
     bounds: z
       .strictObject({

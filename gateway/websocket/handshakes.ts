@@ -131,6 +131,7 @@ export class StreamServer {
     const { access, lifecycle } = this.#options;
     const { url = '', headers, socket } = request;
     checkForm(request);
+    if (request.httpVersion !== '1.1') throw new ApiError('invalid_http', 'a handshake needs HTTP/1.1');
     access.checkHost(headers);
     const [pathname = '', query = ''] = url.split(/\?(.*)/s);
     // Case is ignored, as in Express for the paths of HTTP.

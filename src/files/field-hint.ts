@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldName } from './json.js';
 import { nearest } from './nearest.js';
 
-type JsonSchema = z.core.JSONSchema.BaseSchema;
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
 type Path = readonly PropertyKey[];
 type Field = readonly [name: PropertyKey, schema: JsonSchema];
 
@@ -33,7 +33,7 @@ export function fieldHint(schema: z.ZodType, path: Path): string {
 
 const known = new WeakMap<z.ZodType, JsonSchema>();
 
-function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   const json = known.get(schema) ?? z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   known.set(schema, json);
   return json;
@@ -53,7 +53,7 @@ function placesOf(name: string, schemas: readonly JsonSchema[]): Path[] {
 }
 
 /** The schemas of a field or an item. */
-const at =
+export const at =
   (key: PropertyKey) =>
   (schema: JsonSchema): JsonSchema[] => {
     const named = fieldsOf(schema).filter(([name]) => name === key);
@@ -73,7 +73,7 @@ const othersOf = (schema: JsonSchema): Field[] =>
   );
 
 /** A schema, and those that it is made of. */
-const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] => [
+export const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] => [
   schema,
   ...[schema.anyOf, schema.oneOf, schema.allOf].flatMap((some = []) => some.flatMap(alternativesOf)),
 ];

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
@@ -79,6 +80,48 @@ describe('flinch serve, on SIGHUP', () => {
       scrape.sum('flinch_config_reloads_total', { result }),
     );
     expect([...reloads, scrape.sum('flinch_config_last_reload_successful')]).toEqual([1, 1, 0]);
+  });
+
+  it('refuses what is no file, and takes the next change over', async () => {
+    const { url, ready, reload, stderr } = serving(MODELS);
+    await ready();
+    const keyed = (file: string) => `${MODELS}access: {keys: [{name: web, key_file: ${file}}]}\n`;
+    const pipe = folder.path('pipe');
+    execFileSync('mkfifo', [pipe]);
+    const of = async () => (await Scrape.of(`${url()}/metrics`)).sum('flinch_config_last_reload_successful');
+    await reload(keyed(pipe), 'configuration refused');
+    expect(stderr()).toContain(
+      `access.keys[0].key_file: the file ${pipe} cannot be read (is not a regular file)`,
+    );
+    expect(await of()).toBe(0);
+    await reload(`${MODELS}# changed\n`, 'configuration reloaded');
+    expect(await of()).toBe(1);
+    await reload(keyed(folder.write('link.key', 'first-0123456789abcdef\n')), 'configuration reloaded');
+    expect((await fetch(`${url()}/v1/models`)).status).toBe(401);
+  });
+
+  it('serves while thousands of keys are read', async () => {
+    const { url, ready, child, stderr } = serving(MODELS);
+    await ready();
+    const key = (i: number) =>
+      `    - {name: k${i}, sha256: f${i.toString(16).padStart(63, '0')}, guard: {name: p${i}}}\n`;
+    folder.write(
+      'flinch.yaml',
+      `${MODELS}access:\n  keys:\n${Array.from({ length: 4000 }, (_, i) => key(i)).join('')}`,
+    );
+    child.kill('SIGHUP');
+    let [answered, longest, at] = [0, 0, performance.now()];
+    const begun = at;
+    while (!/configuration re(loaded|fused)/.test(stderr())) {
+      await fetch(`${url()}/livez`);
+      answered += 1;
+      longest = Math.max(longest, performance.now() - at);
+      at = performance.now();
+    }
+    expect(stderr()).toContain('configuration reloaded');
+    // One answer would take all of it where the file is read in the process that serves.
+    expect(answered).toBeGreaterThan(20);
+    expect(longest).toBeLessThan(0.5 * (at - begun));
   });
 
   it('reads the file again when it or a key changes, with --watch', async () => {

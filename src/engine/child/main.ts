@@ -1,3 +1,4 @@
+import { shownAddress } from '../../files/shown-address.js';
 import { openIntegerWeights, packedWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import type { ServerStatus } from '../server/score-servers.js';
@@ -102,7 +103,7 @@ const REPORT_MS = 1000;
 function reportServers(status: () => readonly ServerStatus[]): void {
   let told = '';
   const tell = (): void => {
-    const servers = status();
+    const servers = status().map((one) => ({ ...one, address: shownAddress(one.address) }));
     const now = JSON.stringify(servers);
     if (now !== told) send({ type: 'servers', servers });
     told = now;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { keyHash, keyHashes, sha256 } from '#gateway/access/keys.js';
 import { configSchema } from '#gateway/config/config.js';
 
@@ -29,4 +29,14 @@ it('does not belong to two names, whose policies may differ', () => {
   const key = 'a-key-of-enough-characters';
   expect(() => keyHashes(keys, { WEB: key, APP: key })).toThrow('access.keys: app: has the same key as web');
   expect(keyHashes(keys, { WEB: key, APP: `${key}-2` })).toHaveLength(2);
+});
+
+it('is compared once, however many there are', () => {
+  const compared = vi.spyOn(Buffer.prototype, 'equals');
+  const keys = Array.from({ length: 1000 }, (_, i) => ({ name: `k${i}`, env: `K${i}`, metrics: false }));
+  expect(
+    keyHashes(keys, Object.fromEntries(keys.map(({ env }) => [env, `${env} of enough characters`]))),
+  ).toHaveLength(1000);
+  expect(compared.mock.calls.length).toBeLessThanOrEqual(1000);
+  compared.mockRestore();
 });

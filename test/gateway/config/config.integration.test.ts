@@ -65,6 +65,12 @@ describe('the configuration', () => {
     expect(models).not.toHaveProperty('a');
   });
 
+  it('takes thousands of keys with one policy', async () => {
+    const keys = Array.from({ length: 2000 }, (_, i) => `    - {name: k${i}, env: K${i}, guard: *p}\n`);
+    const { access } = await load(`guard: &p {name: all}\naccess:\n  keys:\n${keys.join('')}`);
+    expect(access.keys.at(-1)?.guard?.name).toBe('all');
+  });
+
   it('reads JSON too, and a file that says nothing', async () => {
     expect((await load('{"listen": {"port": 4}}')).listen.port).toBe(4);
     const nothing = ['# nothing', 'listen:\n  # port: 1', 'access:\n  keys:\n    # none\nmodels:\n  # none'];
@@ -87,7 +93,8 @@ describe('the configuration', () => {
 
   it.each([
     ['/nowhere.yaml', '/nowhere.yaml: cannot be read (ENOENT'],
-    ['/', '/: cannot be read (EISDIR'],
+    ['/', '/: cannot be read (is a folder)'],
+    ['/dev/zero', '/dev/zero: cannot be read (is not a regular file)'],
   ])('names the file that cannot be read: %s', async (file, message) => {
     expect(await refusal(loadConfig({ file }))).toContain(message);
   });
@@ -207,15 +214,72 @@ describe('the configuration', () => {
     ['a file that is no record', '- 1', {}, 'file: must contain fields'],
     ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
     ['a file that is no YAML', 'listen: {', {}, 'file:10: Flow map'],
-    ['a line that is no YAML', 'log: {}\n  a: b: c\n', {}, '\n  a: b: c\n'],
     [
-      'a long line that is no YAML',
-      `log: {${' '.repeat(200)}}}${' '.repeat(200)}`,
+      'a line that is no YAML',
+      'log: {}\n  a: hunter2: c\n',
       {},
-      `\n${' '.repeat(48)}}}\n${' '.repeat(49)}^`,
+      'All mapping items must start at the same column',
     ],
-    ['such a line with a password', 'state: {url: "redis://u:hunter2@r", x: [}', {}, 'redis://u:*******@r"'],
-    ['the same field twice', 'log: {}\nlog: {}', {}, 'file:1: Map keys must be unique\nlog: {}\n^'],
+    [
+      'a line of headers that is no YAML',
+      'headers: {Authorization: "Bearer hunter2}',
+      {},
+      'Missing closing "quote',
+    ],
+    ['an escape that is none', 'log: "\\q hunter2"', {}, 'Invalid escape sequence'],
+    ['the same field twice', 'log: {level: info, level: warn}', {}, 'log.level: is given twice'],
+    ['two documents', 'log: {}\n---\nlog: {}', {}, 'must be one document'],
+    ['a name that is none', 'log: {[a]: b}', {}, 'the name of a field must be a text'],
+    [
+      'an alias to itself',
+      'models: {x: &a [*a]}',
+      {},
+      'models.x[0]: the alias stands for what it is a part of',
+    ],
+    [
+      'an alias to what it is in',
+      'models: &m {x: {checkpoint: *m}}',
+      {},
+      'models.x.checkpoint: the alias stands',
+    ],
+    [
+      'an alias before its anchor',
+      'models: {m: *later}\nguard: &later {}',
+      {},
+      'models.m: the alias has no anchor',
+    ],
+    [
+      'aliases that stand for a billion values',
+      Array.from(
+        { length: 9 },
+        (_, i) =>
+          `a${i}: &a${i} [${Array(10)
+            .fill(i ? `*a${i - 1}` : 'x')
+            .join()}]`,
+      ).join('\n'),
+      {},
+      'stands for more than 1000000 values',
+    ],
+    ['lists that nest deep', `log: ${'['.repeat(500)}${']'.repeat(500)}`, {}, 'nests deeper than 100 levels'],
+    ['lists that are not closed', '- '.repeat(10_000), {}, 'nests deeper than 100 levels'],
+    [
+      'aliases that nest deep',
+      Array.from({ length: 200 }, (_, i) => `a${i}: &a${i} [${i ? `*a${i - 1}` : ''}]`).join('\n'),
+      {},
+      'nests deeper than 100 levels',
+    ],
+    [
+      'a variable that nests deep',
+      '',
+      { FLINCH_MODELS: '['.repeat(50_000) },
+      'FLINCH_MODELS: nests deeper than',
+    ],
+    [
+      'a file that is too large',
+      `#${' '.repeat(4 << 20)}`,
+      {},
+      'cannot be read (has more than 4194304 bytes)',
+    ],
     ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is not a configuration field'],
     [
       'a model of no kind',
@@ -306,7 +370,6 @@ describe('the configuration', () => {
       {},
       'file: access.origins[0]: must be an origin',
     ],
-    ['an alias before its anchor', 'models: {m: *later}\nguard: &later {}', {}, 'file: Unresolved alias'],
     [
       'a host with a port',
       'access: {hosts: ["a.example:80"]}',
@@ -554,8 +617,27 @@ describe('flinch serve --check-config', () => {
     expect(stdout).toContain('env: FLINCH_KEY_B');
     expect(stdout).not.toContain(sha256);
     expect(stdout).not.toContain('secret-of-b');
-    expect(stdout).toContain('url: rediss://me:***@redis:6380/1');
+    expect(stdout).toContain('url: rediss://[hidden]@redis:6380/1');
     expect(stdout).not.toContain('secret-of-redis');
+  });
+
+  it('and flinch doctor show no credentials of servers and receivers', async () => {
+    const headers = '{Authorization: Bearer sekret, X-Team: sekret}';
+    const file = fileOf(
+      `models: {m: {upstreams: [{url: "http://127.0.0.1:1/v1?token=sekret", headers: ${headers}}]}}\n` +
+        'webhooks: [{url: "https://hooks.example/services/sekret?token=sekret", secret_env: HOOK}]\n',
+    );
+    const env = { HOOK: `whsec_${Buffer.alloc(32, 7).toString('base64')}` };
+    const said = [];
+    for (const command of [['serve', '--check-config'], ['doctor'], ['doctor', '--json']]) {
+      const { stdout, stderr } = await flinch([...command, '--config', file], '', env);
+      expect(stderr).toBe('');
+      said.push(stdout);
+    }
+    expect(said.join()).not.toContain('sekret');
+    expect(said[0]).toContain('url: http://127.0.0.1:1/v1?[hidden]');
+    expect(said[0]).toContain('url: https://hooks.example/[hidden]?[hidden]');
+    expect(said[1]).toContain('curl http://127.0.0.1:1/v1/models');
   });
 
   it('refuses what could not be served', async () => {
@@ -566,9 +648,7 @@ describe('flinch serve --check-config', () => {
     expect(await check('--host', '0.0.0.0', '--allow-anonymous')).toBe('');
     const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');
     expect(await check('--config', file)).toContain('access.keys: a: the variable FLINCH_KEY_A is not set');
-    expect(await check('--config', '/nowhere.yaml')).toContain(
-      '--config: /nowhere.yaml: no such file or folder',
-    );
+    expect(await check('--config', '/nowhere.yaml')).toContain('/nowhere.yaml: cannot be read (ENOENT');
     expect(await check('--model', '/nowhere')).toContain('/nowhere: no such file or folder');
   });
 });

@@ -30,7 +30,8 @@ describe.skipIf(process.getuid === undefined)('files with secrets that others ma
       },
       webhooks: [{ url: 'http://x', secret_file: hook }],
     };
-    expect(await exposed(config)).toEqual([key, server, header, hook].map((file) => ({ file, mode: '640' })));
+    const files = [server, header, key, hook];
+    expect(await exposed(config)).toEqual(files.map((file) => ({ file, mode: '640' })));
     for (const file of [key, server, header, hook]) chmodSync(file!, 0o600);
     expect(await exposed(config)).toEqual([]);
   });
@@ -41,10 +42,19 @@ describe.skipIf(process.getuid === undefined)('files with secrets that others ma
     const headers = (name: string): ConfigInput => ({
       models: { m: { upstreams: [{ url: 'http://x/v1', headers: { [name]: 'x' } }] } },
     });
-    for (const config of [state, headers('Authorization'), headers('api-key')])
+    const upstream = (url: string): ConfigInput => ({ models: { m: { upstreams: [{ url }] } } });
+    const hook = (url: string): ConfigInput => ({ webhooks: [{ url, secret_env: 'HOOK' }] });
+    const named = [state, headers('Authorization'), headers('X-Any'), upstream('http://x/v1?token=hunter2')];
+    for (const config of [...named, hook('http://x/services/hunter2')])
       expect(await exposed(config, file)).toEqual([{ file, mode: '644' }]);
-    const none: ConfigInput[] = [{}, { state: { url: 'redis://localhost' } }, headers('X-Team')];
+    const none: ConfigInput[] = [
+      {},
+      { state: { url: 'redis://localhost' } },
+      upstream('http://x/v1'),
+      hook('http://x'),
+    ];
     for (const config of none) expect(await exposed(config, file)).toEqual([]);
+    expect(await exposed(upstream('http://x?a'), file, { FLINCH_MODELS: '{}' })).toEqual([]);
     expect(await exposed(state, file, { FLINCH_STATE_URL: 'redis://:hunter2@localhost' })).toEqual([]);
     chmodSync(file, 0o600);
     expect(await exposed(state, file)).toEqual([]);

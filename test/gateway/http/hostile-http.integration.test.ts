@@ -116,7 +116,8 @@ const chunked = (chunks: string, headers: Record<string, string> = {}): Buffer =
 const offer = { Connection: 'Upgrade, HTTP2-Settings, close', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
 const smuggled = `GET /${SECRET} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
-const requests: [what: string, answers: string[], ...parts: Bytes[]][] = [
+type Hostile = [what: string, answers: string[], ...parts: Bytes[]];
+const requests: Hostile[] = [
   ['chunks without end', ['413 body_too_large'], chunked(`20000\r\n${' '.repeat(0x20000)}\r\n0\r\n\r\n`)],
   ['a chunk of no size', ['400 invalid_http'], chunked('zz\r\n{}\r\n0\r\n\r\n')],
   ['a chunk of an absurd size', ['400 invalid_http'], chunked('fffffffffffffffff\r\n{}')],
@@ -215,7 +216,24 @@ const requests: [what: string, answers: string[], ...parts: Bytes[]][] = [
   ['a model that is not there', ['404 model_not_found'], request(`GET /v1/models/${SECRET}`)],
   ['an encoding that is none', ['400 invalid_request'], request('GET /v1/models/%E0%A4%A')],
   ['an expectation that nobody meets', ['417'], request('GET /livez', { Expect: SECRET })],
-  ['HTTP/9.9', ['400 invalid_http'], 'GET /livez HTTP/9.9\r\n\r\n'],
+  ...['0.9', '1.2', '2.0', '2', '3.0', '9.9', '01.1', ''].map(
+    (version): Hostile => [
+      `HTTP/${version}`,
+      ['400 invalid_http'],
+      `GET /livez HTTP/${version}\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+    ],
+  ),
+  ['HTTP/1.0, of a health check', ['200'], 'GET /livez HTTP/1.0\r\n\r\n'],
+  [
+    'HTTP/1.0 with chunks, which it does not have',
+    ['400 invalid_http'],
+    `POST /v1/chat/completions HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
+  ],
+  [
+    'HTTP/1.0, with a request behind it',
+    ['200'],
+    `GET /livez HTTP/1.0\r\nConnection: keep-alive\r\n\r\n${smuggled}`,
+  ],
   ['no HTTP at all', ['400 invalid_http'], `${SECRET}\r\n\r\n`],
   ['TLS', ['400 invalid_http'], Buffer.from('1603010200010001fc0303', 'hex')],
   [

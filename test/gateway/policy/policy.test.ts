@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { configSchema } from '#gateway/config/config.js';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { describePolicy, Policies } from '#gateway/policy/policies.js';
@@ -216,4 +216,18 @@ describe('the policies of a configuration', () => {
   it('are none for models and keys that are named like a property of objects', () => {
     expect(policyOf({ key: {} }, 'constructor', 'toString')).toBeNull();
   });
+});
+
+it('is checked once where many keys and models have the same', () => {
+  const checked = (count: number): number => {
+    const parse = vi.spyOn(guardSchema, 'parse');
+    const guard = { defaults: { rate: 0.1 } };
+    const keys = Array.from({ length: count }, (_, i) => ({ name: `k${i}`, env: `K${i}`, guard }));
+    const models = Array.from({ length: count }, (_, i) => [`m${i}`, { checkpoint: 'x', guard }] as const);
+    configSchema.parse({ access: { keys }, models: Object.fromEntries(models) });
+    const { length } = parse.mock.calls;
+    parse.mockRestore();
+    return length;
+  };
+  expect(checked(100)).toBe(checked(2));
 });

@@ -27,7 +27,8 @@ const KEY = 'Sec-WebSocket-Key';
 const VERSION = 'Sec-WebSocket-Version';
 const PROTOCOL = 'Sec-WebSocket-Protocol';
 
-const handshakes: [what: string, answer: string, handshake: Buffer][] = [
+type Handshake = [what: string, answer: string, handshake: Buffer];
+const handshakes: Handshake[] = [
   ['no version', '426 invalid_value', handshake({ [VERSION]: null })],
   [
     'version 8, whose Origin has another name',
@@ -45,6 +46,13 @@ const handshakes: [what: string, answer: string, handshake: Buffer][] = [
   ['another path', '404 not_found', handshake({}, `GET /${SECRET}`)],
   ['a path around', '404 not_found', handshake({}, 'GET /v1/x/../stream')],
   ['a path with a zero byte', '404 not_found', handshake({}, 'GET /v1/stream%00')],
+  ...['1.0', '2.0'].map(
+    (version): Handshake => [
+      `HTTP/${version}`,
+      '400 invalid_http',
+      Buffer.from(handshake().toString('latin1').replace('HTTP/1.1', `HTTP/${version}`)),
+    ],
+  ),
   ['a whole address', '400 invalid_http', handshake({}, `GET http://${SECRET}.example/v1/stream`)],
   ['a Host of another site', '421 host_not_allowed', handshake({ Host: `${SECRET}.example` })],
   ['two Hosts', '400 invalid_http', handshake({ Host: `localhost\r\nHost: ${SECRET}.example` })],

@@ -37,7 +37,7 @@ const template = (open: string, close: string) => ({
 const usual = ['<|im_end|>', '<|endoftext|>'];
 
 describe('the end of an answer is a token', () => {
-  // What llama.cpp (9f7f0e9) lists as EOG for these files, and those that templates close answers with.
+  // What llama.cpp (0c1e570) lists as EOG for these files, and those that templates close answers with.
   it.each<[string, Record<string, number>, Record<string, unknown>, string[]]>([
     ['that the file states', {}, {}, usual],
     [

@@ -28,7 +28,7 @@ import { AnswerProgress } from './calibrate-progress.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { CalibrationRun, requestsOf } from './calibration-run.js';
-import { reportConversion } from './conversion.js';
+import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
@@ -158,7 +158,7 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
   const asked = scoringOf(options, methods, options.seed);
   const { device, precision } = options;
   const engine = await Engine.open(options.model, {
-    ...{ device, onConversion: reportConversion() },
+    ...{ device, ...reportOpening() },
     ...(precision && { precision }),
   });
   try {

@@ -30,7 +30,7 @@ import {
 } from '../src/uncertainty/settings.js';
 import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
-import { reportConversion } from './conversion.js';
+import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { fieldOption } from './field-option.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
@@ -155,7 +155,7 @@ async function chat(question: string | undefined, given: GivenOptions): Promise<
   scoringFor(withColor(given)); // options that do not fit together are found before the model is opened
   const { device, precision, calibration } = given;
   const engine = await Engine.open(given.model, {
-    ...{ device, onConversion: reportConversion(), calibrationFile: calibration },
+    ...{ device, ...reportOpening(), calibrationFile: calibration },
     ...(precision && { precision }),
   });
   try {

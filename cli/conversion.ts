@@ -1,10 +1,17 @@
 import { SingleBar } from 'cli-progress';
+import type { OpenCheckpointOptions } from '../src/checkpoint/checkpoint.js';
 import type { Conversion } from '../src/checkpoint/conversion.js';
 import { formatBytes } from './format.js';
 import { remark, showsBars } from './terminal.js';
 
+/** Says on standard error what there is to say about a model that is opened. */
+export const reportOpening = (): Pick<OpenCheckpointOptions, 'onConversion' | 'onWarning'> => ({
+  onConversion: reportConversion(),
+  onWarning: remark,
+});
+
 /** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
-export function reportConversion(): (progress: Conversion) => void {
+function reportConversion(): (progress: Conversion) => void {
   const bar = new SingleBar({
     format: '{bar} {percentage} %, {eta_formatted} left',
     stream: process.stderr,

@@ -55,6 +55,7 @@ async function checkpointFindings(
   const size = `${config.family}, ${formatParameters(parameters)}, weights of ${formatBytes(weightBytes)}`;
   return [
     ok('model', `${folder}: ${size}`, name),
+    ...(facts.files?.warnings ?? []).map((warning) => bad('warning', 'tokens', warning, null, name)),
     memoryFinding(name, model, facts, folder),
     await calibrationFinding(name, model, facts, folder),
   ];

@@ -18,7 +18,7 @@ import { UsageError } from '../src/files/errors.js';
 import { visibleLine } from '../src/files/visible.js';
 import { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
-import { reportConversion } from './conversion.js';
+import { reportOpening } from './conversion.js';
 import { formatBytes, heading, priceOf } from './format.js';
 import { localModel } from './local-model.js';
 import { type CalibrationPlace, type ModelFacts, readModelFacts } from './model-facts.js';
@@ -140,7 +140,7 @@ async function timeOf(
 }
 
 async function writingOf(model: string): Promise<WritingSpeed> {
-  const engine = await Engine.open(model, { onConversion: reportConversion() });
+  const engine = await Engine.open(model, reportOpening());
   try {
     await engine.start(['decode', 'score']);
     return await measureWriting(engine);
@@ -186,6 +186,7 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
+  for (const warning of files?.warnings ?? []) rows.push(['warning', warning]);
   const converted = integers || float8 ? '; what graphs cannot read as stored is converted once' : '';
   rows.push([
     'weights',

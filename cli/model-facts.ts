@@ -38,6 +38,8 @@ export interface ModelFacts {
     readonly ends: readonly string[];
     readonly eosTokenIds: readonly number[];
     readonly chatTemplate: boolean;
+    /** What may make a prompt other than the model's. */
+    readonly warnings: readonly string[];
   } | null;
 }
 
@@ -58,7 +60,7 @@ async function isFile(path: string): Promise<boolean> {
 async function readFolder(folder: string): Promise<ModelFacts> {
   const checkpoint = await readCheckpoint(folder);
   const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = checkpoint;
-  const { gguf, quantized } = checkpoint;
+  const { gguf, quantized, warnings } = checkpoint;
   const all = [...tensors.values()];
   const unpacked = quantized !== null && tensors.get(EMBEDDING)?.file.startsWith(quantized.folder);
   return {
@@ -75,7 +77,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
       embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
-      eosTokenIds,
+      ...{ eosTokenIds, warnings },
       chatTemplate: chatTemplate.source !== null,
     },
   };
@@ -87,7 +89,7 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
   const { name, config, tokenizer, chatTemplate, facts } = model;
   const { plan, tensors } = await layOutGguf(model, file);
   const weights = [...tensors.values()];
-  const { eosTokenIds } = config;
+  const { endIds: eosTokenIds, warnings } = model.texts;
   return {
     ...{ name, dir: file, config, gguf: facts, quantized: null },
     parameters: weights.reduce((sum, { shape }) => sum + elements(shape), 0),
@@ -96,7 +98,7 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
     ...packedTypes(weights),
     files: {
       calibration: await calibrationPlace({ dir: plan.folder, gguf: facts, tensors }),
-      ...{ embeddingRms: null, eosTokenIds },
+      ...{ embeddingRms: null, eosTokenIds, warnings },
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
       chatTemplate: chatTemplate.source !== null,

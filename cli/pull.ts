@@ -6,7 +6,7 @@ import { UsageError } from '../src/files/errors.js';
 import { readJsonFile } from '../src/files/json-text.js';
 import { parseHubModel } from '../src/hub/hub-model.js';
 import { PACKAGE_ROOT } from '../src/package-root.js';
-import { reportConversion } from './conversion.js';
+import { reportOpening } from './conversion.js';
 import { formatBytes, heading } from './format.js';
 import { downloadModel } from './hub-download.js';
 import { inspect } from './inspect.js';
@@ -75,7 +75,7 @@ async function pull(
 }
 
 async function tryOut(path: string): Promise<SelfTest> {
-  const engine = await Engine.open(path, { onConversion: reportConversion() });
+  const engine = await Engine.open(path, reportOpening());
   try {
     return await selfTest(engine);
   } finally {

@@ -13,7 +13,7 @@ import {
   DEFAULT_RANDOM,
   type Scoring,
 } from '../src/uncertainty/settings.js';
-import { reportConversion } from './conversion.js';
+import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { linesOf, textOf } from './input-lines.js';
@@ -83,7 +83,7 @@ async function score(argument: string | undefined, options: ScoreOptions, comman
   const given = scoringOf(options, options.methods, options.seed);
   const asked = noise === undefined ? given : await withNoise(given, noise);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
-  const engine = await Engine.open(options.model, { device, onConversion: reportConversion() });
+  const engine = await Engine.open(options.model, { device, ...reportOpening() });
   try {
     await reportDevices(engine, device, ['score']);
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);

@@ -3,6 +3,8 @@ import { ModelError } from '../files/errors.js';
 import { snapshotName } from '../files/hub-snapshot.js';
 import { readJson, readOptionalJson } from '../files/json.js';
 import { type ChatTemplate, openChatTemplate } from '../tokenizer/chat-template.js';
+import type { PromptModel } from '../tokenizer/prompt.js';
+import { closingToken, conversationsOf, tokenFaults } from '../tokenizer/template-tokens.js';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
 import { type ModelConfig, parseConfig } from './config.js';
 import type { Conversion } from './conversion.js';
@@ -29,8 +31,10 @@ export interface Checkpoint {
   readonly tensors: Weights;
   readonly tokenizer: Tokenizer;
   readonly chatTemplate: ChatTemplate;
-  /** Tokens that end a response: those of generation_config.json, else of config.json. */
+  /** Tokens that end a response ({@link endIdsOf}). */
   readonly eosTokenIds: readonly number[];
+  /** What may make a prompt other than the model's. */
+  readonly warnings: readonly string[];
   /** Bytes of the weights that the decoder reads, as stored. */
   readonly weightBytes: number;
   /** The calibration to use; absent: the one beside it, or else the one that comes with flinch for it. */
@@ -42,6 +46,8 @@ export interface Checkpoint {
 export interface OpenCheckpointOptions {
   /** Called while a GGUF file or a quantised checkpoint that is opened for the first time is unpacked. */
   readonly onConversion?: (progress: Conversion) => void;
+  /** Called for each of {@link Checkpoint.warnings}. */
+  readonly onWarning?: (warning: string) => void;
   /** Calibration to use in place of the one beside it ({@link Checkpoint.calibrationFile}). */
   readonly calibrationFile?: string | undefined;
 }
@@ -54,9 +60,10 @@ export interface OpenCheckpointOptions {
  */
 export async function openCheckpoint(
   path: string,
-  { onConversion, calibrationFile }: OpenCheckpointOptions = {},
+  { onConversion, onWarning, calibrationFile }: OpenCheckpointOptions = {},
 ): Promise<Checkpoint> {
   const checkpoint = await openSource(resolve(path), onConversion);
+  for (const warning of checkpoint.warnings) onWarning?.(`${checkpoint.name}: ${warning}`);
   return { ...checkpoint, ...(calibrationFile && { calibrationFile: resolve(calibrationFile) }) };
 }
 
@@ -65,14 +72,24 @@ async function openSource(
   onConversion: OpenCheckpointOptions['onConversion'],
 ): Promise<Checkpoint> {
   if (await isGgufFile(source)) {
-    const { name, dir, facts, tensors, config, tokenizer, chatTemplate } = await openGguf(
+    const { name, dir, facts, tensors, config, tokenizer, chatTemplate, texts } = await openGguf(
       source,
       onConversion,
     );
-    const { eosTokenIds } = config;
+    const { endIds: eosTokenIds, warnings } = texts;
     return assemble(
       {
-        ...{ name, dir, gguf: facts, config, tokenizer, chatTemplate, eosTokenIds, quantized: null },
+        ...{
+          name,
+          dir,
+          gguf: facts,
+          config,
+          tokenizer,
+          chatTemplate,
+          eosTokenIds,
+          quantized: null,
+          warnings,
+        },
         generation: parseGenerationConfig(undefined, source),
       },
       tensors,
@@ -95,17 +112,32 @@ async function openFolder(source: string, options: UnpackOptions): Promise<Check
     throw new ModelError(source, '', `has GGUF files, each of which is a model: ${models.join(', ')}`);
   const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
   const generation = await openGenerationConfig(source, config);
+  const tokenizer = await openTokenizer(source, config);
+  const chatTemplate = await openChatTemplate(source);
   const parts = {
     ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
-    tokenizer: await openTokenizer(source, config),
-    chatTemplate: await openChatTemplate(source),
-    eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
+    ...{ tokenizer, chatTemplate },
+    eosTokenIds: endIdsOf(generation.eosTokenIds ?? config.eosTokenIds, { tokenizer, chatTemplate }),
+    warnings: tokenFaults(chatTemplate, (token) => tokenizer.idOf(token) !== undefined),
   };
   const index = await readSafetensors(source);
   const { quantization } = config;
   if (!quantization) return assemble({ ...parts, quantized: null }, index);
   const { facts, tensors } = await openQuantized({ config, quantization, dir: source }, index, options);
   return assemble({ ...parts, quantized: facts }, tensors);
+}
+
+/**
+ * Tokens that end an answer: those of generation_config.json, else of config.json, and those that end a text or an
+ * answer by the tokenizer's files, as servers take them, too.
+ */
+function endIdsOf(stated: readonly number[], { tokenizer, chatTemplate }: PromptModel): readonly number[] {
+  const closing = closingToken(
+    conversationsOf(chatTemplate),
+    tokenizer.added.map(({ content }) => content),
+  );
+  const others = [chatTemplate.namedTokens.get('eos_token'), closing];
+  return [...new Set([...stated, ...others.flatMap((token) => tokenizer.idOf(token ?? '') ?? [])])];
 }
 
 /**

@@ -7,7 +7,9 @@ const BESIDE = [
   'generation_config.json',
   'tokenizer.json',
   'tokenizer_config.json',
+  'special_tokens_map.json',
   'chat_template.jinja',
+  'additional_chat_templates/tool_use.jinja',
   'chat_template.json',
 ];
 const REQUIRED = ['config.json', 'tokenizer.json'];

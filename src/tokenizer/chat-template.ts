@@ -4,7 +4,12 @@ import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
 import { parseTemplate, runTemplate } from './jinja/render.js';
 import { tested } from './self-test.js';
 import { strftime } from './strftime.js';
-import { chatTemplateSchema, parseTokenizerConfig } from './tokenizer-config.js';
+import {
+  chatTemplateSchema,
+  parseTokenizerConfig,
+  readTokenizerConfig,
+  type TemplateSources,
+} from './tokenizer-config.js';
 
 /** A message as templates read it: beside the text they may read `tool_calls`, `tool_call_id`, `reasoning_content`. */
 export interface ChatMessage {
@@ -39,6 +44,7 @@ export interface TemplateContext {
  * thousand characters.
  */
 const MAX_SOURCE = 2 ** 20;
+type Program = ReturnType<typeof parseTemplate>;
 
 /**
  * Turns a conversation into the prompt that the model was trained on, with the Jinja template of the checkpoint.
@@ -49,19 +55,40 @@ export class ChatTemplate {
   readonly source: string | null;
   /** File of the template. */
   readonly file: string;
-  readonly #program: ReturnType<typeof parseTemplate> | null;
+  /** Jinja for conversations with tools, where they have their own. */
+  readonly toolUse: string | null;
+  readonly #program: Program | null;
+  readonly #toolProgram: Program | null;
   readonly #context: TemplateContext;
 
   /** @throws ModelError for a template that is too long, or is not Jinja */
-  constructor(source: string | null, context: TemplateContext) {
-    if (source !== null && source.length > MAX_SOURCE) {
-      const problem = `has ${source.length} characters (at most ${MAX_SOURCE})`;
-      throw new ModelError(context.file, 'chat_template', problem);
-    }
-    this.source = source;
+  constructor(sources: string | null | TemplateSources, context: TemplateContext) {
+    const { plain, toolUse } =
+      typeof sources === 'string' || sources === null ? { plain: sources, toolUse: null } : sources;
+    this.source = plain;
+    this.toolUse = toolUse;
     this.file = context.file;
     this.#context = context;
-    this.#program = source === null ? null : this.#guard(() => parseTemplate(source));
+    this.#program = this.#parse(plain);
+    this.#toolProgram = this.#parse(toolUse);
+  }
+
+  #parse(source: string | null): Program | null {
+    if (source === null) return null;
+    if (source.length <= MAX_SOURCE) return this.#guard(() => parseTemplate(source));
+    const problem = `has ${source.length} characters (at most ${MAX_SOURCE})`;
+    throw new ModelError(this.file, 'chat_template', problem);
+  }
+
+  /** The same template where other tokens have names. */
+  withTokens(namedTokens: ReadonlyMap<string, string>): ChatTemplate {
+    const { source: plain, toolUse } = this;
+    return new ChatTemplate({ plain, toolUse }, { ...this.#context, namedTokens });
+  }
+
+  /** `bos_token`, `eos_token`, ... → content. */
+  get namedTokens(): ReadonlyMap<string, string> {
+    return this.#context.namedTokens;
   }
 
   /**
@@ -74,7 +101,8 @@ export class ChatTemplate {
     { addGenerationPrompt, variables: given, limitMs = Number.POSITIVE_INFINITY }: RenderOptions,
   ): string {
     const { file, namedTokens, now = () => new Date() } = this.#context;
-    const program = this.#program;
+    const hasTools = given?.tools !== undefined && given.tools !== null;
+    const program = (hasTools && this.#toolProgram) || this.#program;
     if (program === null)
       throw new ModelError(file, 'chat_template', 'is missing; this model does not support chat');
     const variables: Readonly<Record<string, unknown>> = {
@@ -119,8 +147,8 @@ export class ChatTemplate {
 }
 
 /**
- * Reads the chat template of a checkpoint. As in transformers, `chat_template.jinja` wins over tokenizer_config.json,
- * and that over `chat_template.json`.
+ * Reads the chat template of a checkpoint. As in transformers, files of their own win over tokenizer_config.json, and
+ * that over `chat_template.json`.
  *
  * @throws ModelError for a template that is not Jinja or takes too long, and for a file that is broken
  */
@@ -130,25 +158,28 @@ export async function openChatTemplate(dir: string): Promise<ChatTemplate> {
   return template;
 }
 
+const JINJA = 'chat_template.jinja';
+const TOOL_USE = 'additional_chat_templates/tool_use.jinja';
+
 async function readChatTemplate(dir: string): Promise<ChatTemplate> {
   const configFile = join(dir, 'tokenizer_config.json');
-  const config = parseTokenizerConfig(await readOptionalJson(dir, 'tokenizer_config.json'), configFile);
-  const { namedTokens, chatTemplate } = config;
-
-  const jinja = await readOptional(dir, 'chat_template.jinja');
-  if (jinja) {
-    return new ChatTemplate(new TextDecoder().decode(jinja), {
-      file: join(dir, 'chat_template.jinja'),
-      namedTokens,
-    });
-  }
+  const { namedTokens, chatTemplate } = parseTokenizerConfig(await readTokenizerConfig(dir), configFile);
+  const context = (name: string) => ({ file: join(dir, name), namedTokens });
+  const [plain, toolUse] = await Promise.all([JINJA, TOOL_USE].map((name) => readText(dir, name)));
+  if (plain != null) return new ChatTemplate({ plain, toolUse: toolUse ?? null }, context(JINJA));
+  if (toolUse != null)
+    throw new ModelError(join(dir, TOOL_USE), '', `needs ${JINJA} for other conversations`);
   const json = await readOptionalJson(dir, 'chat_template.json');
-  if (chatTemplate === null && json !== undefined) {
-    const file = join(dir, 'chat_template.json');
-    const source = parseJson(chatTemplateSchema, json, file).chat_template ?? null;
-    return new ChatTemplate(source, { file, namedTokens });
+  if (chatTemplate.plain === null && json !== undefined) {
+    const { file } = context('chat_template.json');
+    return new ChatTemplate(parseJson(chatTemplateSchema, json, file).chat_template, { file, namedTokens });
   }
   return new ChatTemplate(chatTemplate, { file: configFile, namedTokens });
+}
+
+async function readText(dir: string, name: string): Promise<string | null> {
+  const bytes = await readOptional(dir, name);
+  return bytes ? new TextDecoder().decode(bytes) : null;
 }
 
 const CONVERSATION: readonly ChatMessage[] = [
@@ -164,7 +195,7 @@ const CONVERSATION: readonly ChatMessage[] = [
  *
  * @throws ModelError
  */
-function testTemplate(template: ChatTemplate): void {
+export function testTemplate(template: ChatTemplate): void {
   if (template.source === null) return;
   for (const messages of [CONVERSATION, CONVERSATION.slice(1, 2)]) {
     try {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Tokenizer as Library } from '@huggingface/tokenizers';
 import { ModelError, reasonOf } from '../files/errors.js';
-import { isRecord, readJson, readOptionalJson } from '../files/json.js';
+import { isRecord, readJson } from '../files/json.js';
 import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import { faithfulLibrary } from './faithful-library.js';
 import { testTextSteps } from './self-test.js';
 import { stableUnits } from './stable-units.js';
 import { checkTextSteps, splitsAtNothing } from './supported-pipeline.js';
 import { textPrefix } from './text-prefix.js';
-import type { AddedToken } from './tokenizer-config.js';
+import { type AddedToken, readTokenizerConfig } from './tokenizer-config.js';
 import { UnitEncoder } from './unit-encoder.js';
 import { parseVocabulary } from './vocabulary.js';
 
@@ -26,7 +26,9 @@ export class Tokenizer {
   readonly longestToken: number;
   /** Spaces that decoding drops from the start of a text. */
   readonly leadingSpaces: number;
-  /** Added tokens that show in a text, as tags of tool calls do. */
+  /** Tokens that text is searched for. */
+  readonly added: readonly AddedToken[];
+  /** Those that show in a text, as tags of tool calls do. */
   readonly visibleAdded: readonly AddedToken[];
   /** Ids before a text that no chat template surrounds; `null` if they are unknown. */
   readonly prefix: readonly number[] | null;
@@ -44,7 +46,7 @@ export class Tokenizer {
   readonly #ids: Map<string, number>;
   readonly #added = new Set<number>();
   readonly #special = new Set<number>();
-  /** Matches their names; a single character cannot be broken up, and is taken as it comes. */
+  /** Matches names that messages cannot write; a single character cannot be broken up, and is taken as it comes. */
   readonly #specials: RegExp | null;
 
   /**
@@ -52,7 +54,7 @@ export class Tokenizer {
    * @throws ModelError for a file that is broken or not supported
    */
   constructor(tokenizerJson: unknown, tokenizerConfigJson: unknown, file: string) {
-    const { ids, added } = parseVocabulary(tokenizerJson, tokenizerConfigJson, file);
+    const { ids, added, control } = parseVocabulary(tokenizerJson, tokenizerConfigJson, file);
     this.#file = file;
     this.#ids = new Map(ids);
     for (const [token, id] of ids) this.#tokens.set(id, token);
@@ -71,9 +73,9 @@ export class Tokenizer {
     this.longestToken = longest;
 
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
-    const names = [...this.#special]
-      .map((id) => this.#tokens.get(id) ?? '')
-      .filter(({ length }) => length > 1);
+    const names = added
+      .filter(({ special, content }) => content.length > 1 && (special || control.has(content)))
+      .map((token) => token.content);
     const longestFirst = names.toSorted((a, b) => b.length - a.length).map(escapeRegExp);
     this.#specials = names.length > 0 ? new RegExp(longestFirst.join('|'), 'g') : null;
 
@@ -88,6 +90,7 @@ export class Tokenizer {
     checkTextSteps(pre_tokenizer, file, ['pre_tokenizer']);
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
     const parts = { normalizer, pre_tokenizer, model };
+    this.added = added;
     this.visibleAdded = added.filter(({ special }) => !special);
     const rules = stableUnits(parts, model, this.visibleAdded);
     // The others have been read, and take linear time.
@@ -95,7 +98,8 @@ export class Tokenizer {
     const library = (tokens: typeof added): Library => this.#guard(() => faithfulLibrary(parts, tokens));
     this.#library = library(added);
     let plain: Library | null = null;
-    this.#plain = () => (plain ??= library(this.visibleAdded));
+    const mere = this.visibleAdded.filter(({ content }) => !control.has(content));
+    this.#plain = () => (plain ??= library(mere));
     const merges = 'merges' in model && Array.isArray(model.merges) ? model.merges : [];
     this.units = rules && new UnitEncoder(this.#library, rules, merges);
   }
@@ -188,7 +192,7 @@ const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/
 export async function openTokenizer(dir: string, config: { readonly vocabSize: number }): Promise<Tokenizer> {
   const file = join(dir, 'tokenizer.json');
   const json = await readJson(dir, 'tokenizer.json');
-  return makeTokenizer(json, await readOptionalJson(dir, 'tokenizer_config.json'), { file, ...config });
+  return makeTokenizer(json, await readTokenizerConfig(dir), { file, ...config });
 }
 
 /** @throws ModelError as {@link openTokenizer} does, with the name of the file */

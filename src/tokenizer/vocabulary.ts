@@ -10,6 +10,8 @@ export interface Vocabulary {
   /** Spelling → id, without the added tokens. */
   readonly ids: ReadonlyMap<string, number>;
   readonly added: readonly AddedToken[];
+  /** Contents of added tokens that show, and that a message cannot write. */
+  readonly control: ReadonlySet<string>;
 }
 
 /** Gemma 3 has 262,144 tokens and 514,906 merges, and 6,415 added tokens of 76,000 characters. */
@@ -32,6 +34,7 @@ const schema = z.object({
     unk_token: z.string().nullish(),
     continuing_subword_prefix: empty,
     end_of_word_suffix: empty,
+    dropout: z.literal(0, 'is not supported (supported: 0)').nullish(),
   }),
   added_tokens: z.array(addedTokenSchema).nullish(),
 });
@@ -73,7 +76,7 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
   const configFile = join(dirname(file), 'tokenizer_config.json');
   const config = parseTokenizerConfig(configJson, configFile);
   for (const token of config.addedTokens) add(token, configFile, `added_tokens_decoder.${token.id}`);
-  for (const content of [...config.namedTokens.values(), ...config.additionalSpecialTokens]) {
+  for (const content of [...config.namedTokens.values(), ...config.extraSpecialTokens]) {
     const id = added.get(content)?.id ?? ids.get(content);
     const plain = {
       content,
@@ -95,7 +98,7 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
     const problem = `have ${characters} characters together (at most ${MAX_ADDED_CHARACTERS})`;
     throw new ModelError(file, 'added_tokens', problem);
   }
-  return { ids, added: [...added.values()] };
+  return { ids, added: [...added.values()], control: new Set(config.controlTokens) };
 }
 
 /**

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
-import { FIXTURES, filesOf, fixture, folder, golden, modelError, REASONER } from '../support/graphs.js';
+import { FIXTURES, filesOf, fixture, folder, golden, json, modelError, REASONER } from '../support/graphs.js';
 
 describe('openCheckpoint', () => {
   it.each([
@@ -46,6 +46,65 @@ describe('openCheckpoint', () => {
     const checkpoint = await openCheckpoint(await folder(files));
     expect(checkpoint.eosTokenIds).toEqual([2]);
     expect(checkpoint.chatTemplate.source).toBeNull();
+  });
+});
+
+describe('special tokens of a folder', () => {
+  /** The embedded model with other files; its template names the end of a text. */
+  async function changed(config: Readonly<Record<string, unknown>>, more: Readonly<Record<string, object>>) {
+    const {
+      bos_token: _b,
+      eos_token: _e,
+      pad_token: _p,
+      chat_template,
+      ...rest
+    } = await json(REASONER, 'tokenizer_config.json');
+    const source = String(chat_template).replaceAll("'<|im_end|>'", 'eos_token');
+    const changes = { 'tokenizer_config.json': { ...rest, chat_template: source, ...config }, ...more };
+    const warnings: string[] = [];
+    const files = { ...(await filesOf(REASONER)), ...changes };
+    return {
+      ...(await openCheckpoint(await folder(files), { onWarning: (one) => warnings.push(one) })),
+      told: warnings,
+    };
+  }
+  const question = [{ role: 'user', content: 'What is 12 + 7?' }];
+  const map = { bos_token: '<|endoftext|>', eos_token: { content: '<|im_end|>', lstrip: false } };
+
+  it('are those of special_tokens_map.json where tokenizer_config.json has none', async () => {
+    const checkpoint = await changed({}, { 'special_tokens_map.json': map });
+    expect(encodePrompt(checkpoint, question)).toEqual(
+      encodePrompt(await openCheckpoint(REASONER), question),
+    );
+    expect(encodePrompt(checkpoint, question)).toHaveLength(28);
+    expect(checkpoint.told).toEqual([]);
+  });
+
+  it.each([
+    ['by its name', { eos_token: '<|im_end|>' }, [0, 2], ''],
+    [
+      'by the template',
+      { chat_template: '{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}' },
+      [0, 2],
+      '',
+    ],
+    [
+      'by neither',
+      { chat_template: '{{ messages[-1].content }}{{ eos_token }}' },
+      [0],
+      'writes eos_token, which no file',
+    ],
+    [
+      'that is not in the vocabulary',
+      { eos_token: '<|no|>' },
+      [0],
+      'eos_token is "<|no|>", which is no token',
+    ],
+  ])('an end of answers %s', async (_, config, ends, warning) => {
+    const { eosTokenIds, told } = await changed(config, { 'generation_config.json': { eos_token_id: 0 } });
+    expect(eosTokenIds).toEqual(ends);
+    expect(told.join()).toContain(warning);
+    expect(told).toHaveLength(warning === '' ? 0 : 1);
   });
 });
 

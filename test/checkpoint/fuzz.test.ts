@@ -100,14 +100,18 @@ describe('whatever a file holds, it is read or refused by a ModelError that name
       bos_token: '<s>',
       eos_token: { content: '</s>' },
       additional_special_tokens: ['<tool>', { content: '<b>' }],
+      extra_special_tokens: { image_token: '<image>' },
+      chat_control_tokens: ['<b>'],
       added_tokens_decoder: { 296: { content: '<a>', special: true, lstrip: true } },
-      chat_template: [{ name: 'default', template: '{{ bos_token }}' }],
+      chat_template: [
+        { name: 'default', template: '{{ bos_token }}' },
+        { name: 'tool_use', template: 'x' },
+      ],
     };
     fuzzJson(original, 2000, parseTokenizerConfig, ({ addedTokens, namedTokens, chatTemplate }) => {
       expect(addedTokens.every(({ id }) => Number.isInteger(id) && id >= 0 && id < 2 ** 24)).toBe(true);
-      expect([...namedTokens.values(), chatTemplate ?? ''].every((text) => typeof text === 'string')).toBe(
-        true,
-      );
+      const texts = [...namedTokens.values(), chatTemplate.plain ?? '', chatTemplate.toolUse ?? ''];
+      expect(texts.every((text) => typeof text === 'string')).toBe(true);
     });
   });
 

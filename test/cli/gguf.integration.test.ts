@@ -1,7 +1,8 @@
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { flinch, useFolder } from '../support/cli.js';
-import { ggufFile } from '../support/gguf.js';
+import { z } from 'zod';
+import { flinch, jsonLines, useFolder } from '../support/cli.js';
+import { encodeGguf, ggufFile, ggufParts } from '../support/gguf.js';
 
 const folder = useFolder();
 const env = { XDG_CACHE_HOME: folder.path('cache') };
@@ -31,5 +32,41 @@ describe('a GGUF file as --model', () => {
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/"type":"score.delta"/);
     expect((await ask()).stderr).not.toMatch(/converting/);
+  });
+
+  it('ends an answer where llama.cpp does, whatever the type of the end, and says so', async () => {
+    const ask = ['chat', '--temperature', '0', '--max-tokens', '5', '--json', 'the stones', '--model'];
+    const written = async (file: string) => {
+      const { stdout, stderr } = await flinch([...ask, file], '', env);
+      return {
+        stderr,
+        events: jsonLines(stdout).filter(({ type }) => type === 'token.delta' || type === 'generation.done'),
+      };
+    };
+    const { events } = await written(model);
+    const [first, second] = events.map(({ id }) => id);
+    // The model writes <|im_end|> in place of its second token, and the file says that it is text.
+    const { metadata, tensors } = ggufParts(model);
+    const types = z.array(z.number()).parse(metadata['tokenizer.ggml.token_type']).with(639, 4);
+    const output = tensors['output.weight']!;
+    const row = output.data.length / 640;
+    const data = Buffer.from(output.data);
+    data.set(output.data.subarray(639 * row), Number(second) * row);
+    data.set(output.data.subarray(Number(second) * row, (Number(second) + 1) * row), 639 * row);
+    const file = folder.path('user-defined.gguf');
+    const changed = { 'tokenizer.ggml.token_type': types, 'tokenizer.ggml.eos_token_id': 637 };
+    writeFileSync(
+      file,
+      encodeGguf({
+        metadata: { ...metadata, ...changed },
+        tensors: { ...tensors, 'output.weight': { ...output, data } },
+      }),
+    );
+    const ended = await written(file);
+    expect(ended.stderr).toContain('"<|im_end|>" (639, USER_DEFINED): ends an answer');
+    expect(ended.events).toMatchObject([
+      { type: 'token.delta', id: first },
+      { type: 'generation.done', finish_reason: 'stop' },
+    ]);
   });
 });

@@ -99,7 +99,8 @@ export function readGgufFile(bytes: Uint8Array, file: string) {
   const rope = header.tensors.get('rope_freqs.weight');
   const factors =
     rope?.byteLength === 32 * 4 ? new Float32Array(bytes.slice(rope.offset, rope.offset + 32).buffer) : null;
-  return { header, ...checkGguf(header, ggufTexts(header, factors, file), file) };
+  const texts = ggufTexts(header, factors, file);
+  return { header, texts, ...checkGguf(header, texts, file) };
 }
 
 /** Whatever a file holds, it is read, or refused by a ModelError that names file and field. */

@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { ModelError } from '#src/files/errors.js';
 import type { ChatMessage } from '#src/tokenizer/chat-template.js';
@@ -35,6 +35,7 @@ export async function folder(files: Readonly<Record<string, string | Uint8Array 
   onTestFinished(() => rm(dir, { recursive: true }));
   for (const [name, content] of Object.entries(files)) {
     const raw = typeof content === 'string' || content instanceof Uint8Array;
+    await mkdir(dirname(join(dir, name)), { recursive: true });
     await writeFile(join(dir, name), raw ? content : JSON.stringify(content));
   }
   return dir;

@@ -131,12 +131,43 @@ describe('openChatTemplate', () => {
     expect(await rendered({ 'tokenizer_config.json': config })).toBe('<s>|</s>');
   });
 
-  it('takes "default" of several templates', async () => {
-    const chat_template = [
-      { name: 'tool_use', template: 'tools' },
-      { name: 'default', template: 'plain' },
-    ];
-    expect(await rendered({ 'tokenizer_config.json': { chat_template } })).toBe('plain');
+  // Values of transformers 5.24.
+  const map = { bos_token: '<s>', eos_token: { content: '</s>', lstrip: false } };
+  const decoder = { 0: { content: '<s>' } };
+  const chat_template = '{{ bos_token }}|{{ eos_token }}|{{ image_token }}|{{ odd }}';
+  it.each<[string, object, string]>([
+    ['reads special_tokens_map.json', {}, '<s>|</s>||'],
+    ['which overrides', { eos_token: '<e>', image_token: '<i>' }, '<s>|</s>|<i>|'],
+    ['but not beside added_tokens_decoder', { eos_token: '<e>', added_tokens_decoder: decoder }, '|<e>||'],
+    [
+      'passes tokens of any name',
+      { extra_special_tokens: { odd: '<o>', image_token: '<i>' } },
+      '<s>|</s>|<i>|<o>',
+    ],
+    ['and no switches', { image_token: null, add_bos_token: true }, '<s>|</s>||'],
+  ])('%s', async (_, config, output) => {
+    const files = { 'tokenizer_config.json': { chat_template, ...config }, 'special_tokens_map.json': map };
+    expect(await rendered(files)).toBe(output);
+  });
+
+  it.each([
+    [
+      'tokenizer_config.json',
+      {
+        'tokenizer_config.json': {
+          chat_template: [
+            { name: 'tool_use', template: 'tools' },
+            { name: 'default', template: 'plain' },
+          ],
+        },
+      },
+    ],
+    ['a folder', { 'chat_template.jinja': 'plain', 'additional_chat_templates/tool_use.jinja': 'tools' }],
+  ])('takes the template for tools where there are some, of %s', async (_, files) => {
+    const template = await openChatTemplate(await folder(files));
+    const render = (variables: object) =>
+      template.render(HELLO, { addGenerationPrompt: false, variables: { ...variables } });
+    expect([{}, { tools: null }, { tools: [] }].map(render)).toEqual(['plain', 'plain', 'tools']);
   });
 
   it('prefers chat_template.jinja to the configuration, and that to chat_template.json', async () => {
@@ -163,14 +194,29 @@ describe('openChatTemplate', () => {
       { 'tokenizer_config.json': { chat_template: [{ name: 'rag', template: '' }] } },
       'tokenizer_config.json',
     ],
+    [
+      'a template for tools alone',
+      { 'additional_chat_templates/tool_use.jinja': 'x' },
+      'additional_chat_templates/tool_use.jinja',
+      '',
+    ],
+    [
+      'a number in special_tokens_map.json',
+      { 'special_tokens_map.json': { eos_token: 5 } },
+      'special_tokens_map.json',
+      'eos_token',
+    ],
+    [
+      'special tokens that are split',
+      { 'tokenizer_config.json': { split_special_tokens: true } },
+      'tokenizer_config.json',
+      'split_special_tokens',
+    ],
     ['a broken file', { 'chat_template.jinja': '{% if %}' }, 'chat_template.jinja'],
     ['a number in chat_template.json', { 'chat_template.json': { chat_template: 5 } }, 'chat_template.json'],
-  ])('refuses %s', async (_, files, file) => {
+  ])('refuses %s', async (_, files, file, field = 'chat_template') => {
     const dir = await folder(files);
-    expect(await modelError(() => openChatTemplate(dir))).toMatchObject({
-      file: `${dir}/${file}`,
-      field: 'chat_template',
-    });
+    expect(await modelError(() => openChatTemplate(dir))).toMatchObject({ file: `${dir}/${file}`, field });
   });
 });
 

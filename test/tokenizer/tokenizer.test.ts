@@ -437,6 +437,7 @@ describe('refusals name file and field', () => {
       '',
       /library rejects it/,
     ],
+    ['merges that are left out by chance', withModel({ dropout: 0.1 }), 'model.dropout', /is not supported/],
     ['merges that are none', withModel({ merges: ['a b', 5] }), '', /library rejects it/],
   ];
 

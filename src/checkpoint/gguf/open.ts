@@ -111,21 +111,24 @@ export async function layOutGguf(
   return { plan, tensors };
 }
 
-/** The JSON files that a checkpoint folder would have. */
+/** The JSON files that a checkpoint folder would have, and what they do not say. */
 export interface GgufTexts {
   readonly config: unknown;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
+  /** Tokens that end an answer. */
+  readonly endIds: readonly number[];
+  readonly warnings: readonly string[];
 }
 
 /** @param rope contents of `rope_freqs.weight`, where the file has it */
 export function ggufTexts(header: GgufHeader, rope: Float32Array | null, file: string): GgufTexts {
   const config = configJson(header, rope, file);
-  const { tokenizer, config: tokenizerConfig, bosTokenId, eosTokenIds } = ggufTokenizer(header, file);
+  const made = ggufTokenizer(header, file);
+  const { tokenizer, config: tokenizerConfig, bosTokenId, eosTokenIds, endIds, warnings } = made;
   return {
     config: { ...config, bos_token_id: bosTokenId, eos_token_id: eosTokenIds },
-    tokenizer,
-    tokenizerConfig,
+    ...{ tokenizer, tokenizerConfig, endIds, warnings },
   };
 }
 

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { ModelError, show } from '../../files/errors.js';
 import { oneOf, parseJson } from '../../files/json.js';
+import { ChatTemplate, testTemplate } from '../../tokenizer/chat-template.js';
+import { conversationsOf, tokenFaults } from '../../tokenizer/template-tokens.js';
+import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
 import type { GgufHeader } from './header.js';
 import { PRE_TOKENIZERS, preTokenizer } from './pre-tokenizers.js';
 import { mergesByScore } from './score-merges.js';
+import { CONTROL, NORMAL, STATED_ENDS, specialTokens, UNKNOWN, USER_DEFINED } from './special-tokens.js';
 
 const id = z
   .int()
@@ -30,38 +34,40 @@ const schema = z.object({
   'tokenizer.ggml.eos_token_id': id.optional(),
   'tokenizer.ggml.eot_token_id': id.optional(),
   'tokenizer.ggml.eom_token_id': id.optional(),
+  'tokenizer.ggml.fim_pad_token_id': id.optional(),
+  'tokenizer.ggml.fim_rep_token_id': id.optional(),
+  'tokenizer.ggml.fim_sep_token_id': id.optional(),
   'tokenizer.ggml.unknown_token_id': id.optional(),
   'tokenizer.ggml.add_bos_token': z.boolean().optional(),
+  'tokenizer.ggml.add_eos_token': z.boolean().optional(),
   'tokenizer.ggml.add_space_prefix': z.boolean().optional(),
   'tokenizer.chat_template': z.string().optional(),
+  'tokenizer.chat_template.tool_use': z.string().optional(),
 });
 type Raw = z.output<typeof schema>;
-
-/** Values of `token_type`. */
-const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED] = [1, 2, 3, 4];
 
 /** Special tokens of `llama`, if the file does not state them. */
 const ASSUMED: Readonly<Record<string, number | undefined>> = { unknown: 0, bos: 1, eos: 2 };
 
-/** Control tokens that end an answer, whatever `eos_token_id` says, as in llama.cpp. */
-const ENDS = new Set([
-  ...[
-    '<|eot_id|>',
-    '<|eom_id|>',
-    '<|im_end|>',
-    '<|end|>',
-    '<end_of_turn>',
-    '<|endoftext|>',
-    '<|end_of_text|>',
-  ],
-]);
+/** Of the other metadata, a list of templates, and the id of a token, change nothing. */
+const isKnown = (key: string): boolean =>
+  Object.hasOwn(schema.shape, key) ||
+  /^tokenizer\.chat_template(s$|\.)/.test(key) ||
+  /^tokenizer\.ggml\.\w+_token_id$/.test(key);
+
+/** Tokens of these kinds end an answer. */
+const END_KINDS = ['eos', 'eot', 'eom', 'fim_pad', 'fim_rep', 'fim_sep'] as const;
 
 /** Contents of tokenizer.json and tokenizer_config.json, and the ids that begin and end a text. */
 export interface GgufTokenizer {
   readonly tokenizer: unknown;
   readonly config: unknown;
   readonly bosTokenId: number | null;
+  /** Ends that config.json states. */
   readonly eosTokenIds: readonly number[];
+  /** Tokens that end an answer. */
+  readonly endIds: readonly number[];
+  readonly warnings: readonly string[];
 }
 
 /** @throws ModelError naming the field */
@@ -70,15 +76,16 @@ export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: 
   const tokens = raw['tokenizer.ggml.tokens'].map((token, i) => token || `[EMPTY_${i}]`);
   const ids = idsOf(tokens, file);
   const types = listOf(raw, 'tokenizer.ggml.token_type', tokens.length, file) ?? tokens.map(() => NORMAL);
-  const idOf = (name: 'bos' | 'eos' | 'eot' | 'eom' | 'unknown') => {
+  const idOf = (name: 'bos' | 'unknown' | (typeof END_KINDS)[number]) => {
     const key = `tokenizer.ggml.${name}_token_id` as const;
     const found = raw[key] ?? (raw['tokenizer.ggml.model'] === 'llama' ? ASSUMED[name] : undefined);
     if (found === undefined || found < tokens.length) return found;
     throw new ModelError(file, key, `${found} is outside the vocabulary of ${tokens.length}`);
   };
   const [bos, eos, unknown] = [idOf('bos'), idOf('eos'), idOf('unknown')];
-  const ends = [eos, idOf('eot'), idOf('eom')];
-  const named = tokens.flatMap((token, i) => (types[i] === CONTROL && ENDS.has(token) ? [i] : []));
+  const ends = END_KINDS.flatMap((kind) => idOf(kind) ?? []);
+  const turnEnds = [eos, idOf('eot'), idOf('eom')].filter((end) => end !== undefined);
+  const named = tokens.flatMap((token, i) => (types[i] === CONTROL && STATED_ENDS.has(token) ? [i] : []));
 
   const added = tokens.flatMap((content, i) => {
     const special = types[i] === CONTROL || types[i] === UNKNOWN;
@@ -91,6 +98,26 @@ export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: 
       ? byteLevel(raw, ids, file)
       : sentencePiece(raw, { tokens, types, unknown: tokens[unknown ?? 0] ?? null }, file);
   const begins = raw['tokenizer.ggml.add_bos_token'] ?? kind.begins;
+  const plain = raw['tokenizer.chat_template'];
+  const toolUse = raw['tokenizer.chat_template.tool_use'];
+  const config = {
+    ...(bos !== undefined && { bos_token: tokens[bos] }),
+    ...(eos !== undefined && { eos_token: tokens[eos] }),
+    ...(raw['tokenizer.ggml.add_eos_token'] && { add_eos_token: true }),
+    chat_template:
+      plain !== undefined && toolUse !== undefined
+        ? [ofName('default', plain), ofName('tool_use', toolUse)]
+        : (plain ?? null),
+  };
+  const { namedTokens, chatTemplate } = parseTokenizerConfig(config, file);
+  const template = new ChatTemplate(chatTemplate, { file, namedTokens });
+  testTemplate(template);
+  const conversations = conversationsOf(template);
+  const sources = [plain, toolUse].filter((source) => source !== undefined);
+  const merged = { ids, types, merges: kind.model.merges };
+  const special = specialTokens(merged, ends, { conversations, sources });
+  const first = begins && bos !== undefined ? (tokens[bos] ?? '') : '';
+  const lacksFirst = conversations.length > 0 && !conversations.some((text) => text.startsWith(first));
   return {
     tokenizer: {
       version: '1.0',
@@ -99,20 +126,42 @@ export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: 
       post_processor: begins && bos !== undefined ? beginsWith(tokens[bos] ?? '', bos) : null,
       model: { type: 'BPE', vocab, ...kind.model },
     },
+    // What the types do not say stands here, not in tokenizer.json, whose bytes identify a model.
     config: {
-      ...(bos !== undefined && { bos_token: tokens[bos] }),
-      ...(eos !== undefined && { eos_token: tokens[eos] }),
-      chat_template: raw['tokenizer.chat_template'] ?? null,
+      ...config,
+      extra_special_tokens: special.endIds.map((end) => tokens[end]),
+      added_tokens_decoder: Object.fromEntries(
+        special.marks.map((content) => [ids.get(content), { content, special: false }]),
+      ),
+      chat_control_tokens: special.marks,
     },
     bosTokenId: bos ?? null,
-    eosTokenIds: [...new Set([...ends.filter((end) => end !== undefined), ...named])],
+    eosTokenIds: [...new Set([...turnEnds, ...named])],
+    endIds: special.endIds,
+    warnings: [
+      ...special.warnings,
+      ...(lacksFirst
+        ? [`the chat template does not write ${show(first)}, which llama.cpp puts before every prompt`]
+        : []),
+      ...(raw['tokenizer.ggml.add_eos_token']
+        ? ['tokenizer.ggml.add_eos_token: a prompt goes on, so nothing is put after it']
+        : []),
+      ...tokenFaults(template, (token) => ids.has(token)),
+      ...[...metadata].flatMap(([key, value]) =>
+        key.startsWith('tokenizer.') && value !== false && !isKnown(key) ? [`${key} is not read`] : [],
+      ),
+    ],
   };
 }
+
+const ofName = (name: string, template: string) => ({ name, template });
 
 interface Kind {
   readonly begins: boolean;
   readonly parts: Readonly<Record<'normalizer' | 'pre_tokenizer' | 'decoder', unknown>>;
-  readonly model: Readonly<Record<string, unknown>>;
+  readonly model: Readonly<Record<string, unknown>> & {
+    readonly merges: readonly (readonly [string, string])[];
+  };
 }
 
 function byteLevel(raw: Raw, ids: ReadonlyMap<string, number>, file: string): Kind {

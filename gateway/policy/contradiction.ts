@@ -77,19 +77,12 @@ function unreplaced(
   levels: readonly Level[],
   model: { readonly name: string; readonly escalate: Escalation | undefined } | null,
 ): Contradiction | null {
-  const { defaults, unscored } = mergedPolicy(levels) ?? {};
+  const { defaults } = mergedPolicy(levels) ?? {};
   if (!defaults?.action || !replacesAnswers(defaults.action)) return null;
   if (defaults.action === 'escalate' && model) {
     const { name, escalate } = model;
     if (!escalate)
       return { path: pathOf('action', levels), problem: `escalate: the model ${name} has no field escalate` };
-    const isBySteps = escalate.on === 'step';
-    if (isBySteps && defaults.lag === 'skip')
-      return { path: pathOf('lag', levels), problem: 'skip is not possible with escalate by steps' };
-    if (isBySteps && unscored === 'refuse') {
-      const problem = 'escalate by steps needs unscored: pass, because steps of another model are not judged';
-      return { path: pathOf('action', levels), problem };
-    }
   }
   if (defaults.act_on !== 'spike') return null;
   return { path: pathOf('act_on', levels), problem: `spike is not possible with ${defaults.action}` };

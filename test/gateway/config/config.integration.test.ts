@@ -130,22 +130,10 @@ describe('the configuration', () => {
       'models.a.guard.defaults.action: escalate: the model a has no field escalate',
     ],
     [
-      'models that write steps of each other',
-      'models: {a: {checkpoint: x, escalate: {to: b, on: step}}, b: {checkpoint: y, escalate: {to: a, on: step}}}',
+      'a model that hands on steps, as it could once',
+      'models: {a: {checkpoint: x, escalate: {to: b, on: step}}, b: {checkpoint: y}}',
       {},
-      'models.a.escalate.to: models that write steps of each other would wait for each other',
-    ],
-    [
-      'a policy that escalates by steps, and passes over scores',
-      'models: {a: {checkpoint: x, escalate: {to: b, on: step}, guard: {defaults: {action: escalate, lag: skip}}}, b: {checkpoint: y}}',
-      {},
-      'models.a.guard.defaults.lag: skip is not possible with escalate by steps',
-    ],
-    [
-      'a policy that escalates by steps, and refuses what is not judged',
-      'models: {a: {checkpoint: x, escalate: {to: b, on: step}, guard: {defaults: {action: escalate}, locked: [action]}}, b: {checkpoint: y}}',
-      {},
-      'models.a.guard.defaults.action: escalate by steps needs unscored: pass',
+      'models.a.escalate.on: is not a configuration field',
     ],
     [
       'a vote on spikes',

@@ -14,7 +14,7 @@ import {
   modelLevel,
   type PolicySources,
 } from './policies.js';
-import { boundExceeded, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
+import { boundExceeded, inPlaceOf, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
 
 export interface Contradiction {
   /** Path of the field at fault, in the configuration. */
@@ -36,14 +36,15 @@ export function contradictionIn(
   sources: PolicySources & { readonly models?: Readonly<Record<string, Source>> | undefined },
 ): Contradiction | null {
   const gateway = gatewayLevel(sources.guard);
-  const models = Object.entries(sources.models ?? {});
+  const { models: byName = {} } = sources;
+  const models = Object.entries(byName);
   const keys = [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))];
   const places = [
     { levels: [], available: METHODS, model: null },
     ...models.map(([name, model]) => ({
       model: { name, escalate: model.escalate },
       levels: modelLevel(name, model),
-      available: model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
+      available: availableTo(model),
     })),
   ];
   for (const { levels, available, model } of places) {
@@ -51,9 +52,30 @@ export function contradictionIn(
       const all = [...gateway, ...levels, ...key];
       const found = contradictionOf(all, available) ?? unreplaced(all, model);
       if (found) return found;
+      const { to } = model?.escalate ?? {};
+      const other = to !== undefined && Object.hasOwn(byName, to) ? byName[to] : undefined;
+      if (!model || to === undefined || !other) continue;
+      const others = [...gateway, ...modelLevel(to, other), ...key];
+      const problem = unkept(mergedPolicy(all), mergedPolicy(others), availableTo(other));
+      if (problem !== null)
+        return { path: ['models', model.name, 'escalate', 'to'], problem: `${to} cannot keep ${problem}` };
     }
   }
   return null;
+}
+
+const availableTo = ({ upstreams, scorer }: Source): readonly Method[] =>
+  upstreams !== undefined && scorer === undefined ? PROBABILITY_METHODS : METHODS;
+
+/** What a model that answers in place of another one cannot keep of the policy of the request, or `null`. */
+function unkept(
+  first: OperatorPolicy | null,
+  own: OperatorPolicy | null,
+  available: readonly Method[],
+): string | null {
+  if (first?.defaults.action !== 'escalate') return null;
+  const found = misfit(inPlaceOf(first, own)?.defaults ?? {}, available);
+  return found && `what the policy ${first.name} locks: ${found.field}: ${found.problem}`;
 }
 
 function contradictionOf(levels: readonly Level[], available: readonly Method[]): Contradiction | null {
@@ -94,6 +116,14 @@ function unfit(
   levels: readonly Level[],
   available: readonly Method[],
 ): Contradiction | null {
+  const found = misfit(defaults, available);
+  return found && { path: pathOf(found.field, levels), problem: found.problem };
+}
+
+function misfit(
+  defaults: AskedGuard,
+  available: readonly Method[],
+): { readonly field: string; readonly problem: string } | null {
   const fields = guardSchema.parse(defaults);
   if (!fields.enabled) return null;
   try {
@@ -107,8 +137,7 @@ function unfit(
   } catch (error) {
     const { message, param } = toApiError(error).body;
     if (param === null) throw error;
-    const field = param.replace(/^guard\./, '');
-    return { path: pathOf(field, levels), problem: message.slice(`${param}: `.length) };
+    return { field: param.replace(/^guard\./, ''), problem: message.slice(`${param}: `.length) };
   }
 }
 

@@ -136,6 +136,12 @@ describe('the configuration', () => {
       'models.a.escalate.on: is not a configuration field',
     ],
     [
+      'a model that cannot keep what the policy of the one before it locks',
+      'models: {a: {checkpoint: x, escalate: {to: b}, guard: {defaults: {action: escalate, methods: [adversarial]}, locked: [methods]}}, b: {upstreams: [{url: http://127.0.0.1:9/v1}]}}',
+      {},
+      'models.a.escalate.to: b cannot keep what the policy model:a locks: methods: adversarial needs a scorer',
+    ],
+    [
       'a vote on spikes',
       'models: {a: {checkpoint: x, guard: {defaults: {action: vote, act_on: spike}}}}',
       {},

@@ -35,6 +35,8 @@ export class Interventions {
   /** Tokens written for branches that are closed. */
   #written = 0;
   #interventions = 0;
+  /** A continuation failed that was all that was asked for: it may have been waited for long, so none is asked for again. */
+  #lost = false;
   /** Events that were read ahead, and come next. */
   readonly #ahead: GuardEvent[] = [];
   /** The step that is being written. */
@@ -99,7 +101,7 @@ export class Interventions {
       this.#emit({ ...spike, action: 'stop' });
       return this.#stop();
     }
-    if (asked.action !== 'rollback' || !current.branch.fits(index, '')) {
+    if (asked.action !== 'rollback' || this.#lost || !current.branch.fits(index, '')) {
       this.#emit(spike);
       return current;
     }
@@ -114,7 +116,7 @@ export class Interventions {
     if (step.flagged) {
       const peak = this.#peak(step);
       const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
-      const intervention = fitting(asked, step, current.branch);
+      const intervention = this.#lost ? unlessStopped(asked) : fitting(asked, step, current.branch);
       this.#flag(step, intervention.action);
       if (intervention.action === 'stop') return this.#stop();
       if (intervention.action === 'rollback') {
@@ -139,7 +141,7 @@ export class Interventions {
     const { branch } = current;
     this.#interventions += 1;
     const place = { keep: step.to, step: step.step + 1, from: step.to };
-    const next = await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }));
+    const next = await this.#continued(branch, { ...place, insert, seed: this.#seed(0) });
     if (next) {
       this.#leaveOthers(next);
       this.#retract(step.to);
@@ -166,6 +168,7 @@ export class Interventions {
     );
     const [{ original, resume }, ...others] = await Promise.all([held, ...drawn]);
     const attempts = [original, ...others.filter((attempt) => attempt !== null)];
+    this.#lost = attempts.length === 1;
     const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
     const chosen = rollback.choose(candidates);
     const attempt = attempts[chosen];
@@ -222,7 +225,13 @@ export class Interventions {
     if (!followed.branch.fits(step.to, '')) return null;
     this.#leaveOthers(current, followed);
     const place = { keep: step.to, step: step.step + 1, from: step.to };
-    return this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));
+    return this.#continued(followed.branch, { ...place, seed: this.#seed(0) });
+  }
+
+  async #continued(branch: Branch, continuation: Continuation): Promise<Followed | null> {
+    const next = await this.#attempt(this.#fork(branch, continuation));
+    this.#lost = next === null;
+    return next;
   }
 
   /** @returns `null` for a continuation that fails and is done without */
@@ -289,6 +298,10 @@ export class Interventions {
     followed.branch.close();
   }
 }
+
+const unlessStopped = ({ action }: Intervention): Intervention => ({
+  action: action === 'stop' ? 'stop' : 'annotate',
+});
 
 /** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {

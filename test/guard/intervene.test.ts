@@ -289,6 +289,33 @@ describe('intervene', () => {
     expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept', chosen: 0 });
   });
 
+  it.each([
+    [
+      ({ from }) => ({ action: 'rollback', from, candidates: 2, choose: lowestUncertainty }),
+      ['rollback', 'annotate', 'annotate'],
+      2,
+    ],
+    [() => ({ action: 'reflect', text: 'Wait. ' }), ['reflect', 'annotate', 'annotate'], 1],
+  ] satisfies [Policy, string[], number][])(
+    'asks for no more once one has failed: %o',
+    async (policy, actions, most) => {
+      let asked = 0;
+      const doubtful: Script = [
+        ['A. ', 0.9],
+        ['B. ', 0.9],
+        ['C. ', 0.9],
+      ];
+      const root = new ScriptedBranch(doubtful, () => {
+        asked += 1;
+        throw new Lost();
+      });
+      const events = await collect(root, policy);
+      expect(finalText(events)).toBe('A. B. C. ');
+      expect(asked).toBe(most);
+      expect(events.flatMap((event) => (event.type === 'step.flagged' ? event.action : []))).toEqual(actions);
+    },
+  );
+
   it('does without a check that cannot be asked for', async () => {
     const root = new ScriptedBranch(WRONG, () => {
       throw new Lost();

@@ -91,10 +91,11 @@ describe('an answer as Markdown', () => {
   });
 
   it.each([
-    ['quotes within each other', `${'> '.repeat(20_000)}a < b`, /<blockquote>\n&gt; &gt; /],
+    ['quotes within each other', `${'> '.repeat(20_000)}a < b`, /<blockquote>\n<p>&gt; &gt; /],
     ['a long paragraph', `${'*a* '.repeat(2000)}a < b`, /^<p>\*a\* \*a\* /],
     ['a long formula', `\\(${'x+'.repeat(2000)}x\\) a < b`, /^<p>\(x\+x\+/],
     ['a table of many columns', `|${'a|'.repeat(200)}\n|${'-|'.repeat(200)}\na < b`, /^<p>\|a\|a\|/],
+    ['a table of many cells', `a|b\n-|-\n${'c|d\n'.repeat(3000)}a < b`, /^<p>a\|b<br>-\|-/],
     ['a long answer', `${'*a*\n\n'.repeat(20_000)}a < b`, /^<p class="verbatim">\*a\*/],
   ])('shows as text what takes a parser too long: %s', (_name, source, expected) => {
     const html = toHtml(source, [range(source, 'a < b')]);

@@ -242,7 +242,8 @@ describe.skipIf(!executablePath)('the page in use', () => {
       ...[`\\hspace{-40em}${box}`, `\\hspace{20em}\\hspace{10em}\\rlap{${box}}`],
       `\\smash{\\raisebox{-4em}{$${box}$}}`,
     ].map((tex) => `So \\(${tex}\\) is it.\n\n`);
-    await shared.answerWith((id) => withoutScorer(id, { text: text.join('') }));
+    const deep = `\\(${'\\frac{1}{'.repeat(250)}x${'}'.repeat(250)}\\)`;
+    await shared.answerWith((id) => withoutScorer(id, { text: `${deep}\n\n${text.join('')}` }));
     await shared.set({ view: 'formatted' });
     const answer = await shared.answered(QUESTION);
     await expect.poll(() => answer.locator('.katex-rule').count()).toBe(text.length);

@@ -1,5 +1,5 @@
 import { Marked, type TokenizerAndRendererExtension } from 'marked';
-import { BoundedLexer, isTooWide, MOST_MARKDOWN } from './bounded-markdown.js';
+import { BoundedLexer, Cells, MOST_MARKDOWN } from './bounded-markdown.js';
 
 /** A piece of the answer's text that gets an element of its own. */
 export interface TextRange {
@@ -47,6 +47,7 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
       .split('\n')
       .map((line) => marks.mark(line, escaped))
       .join('\n');
+  const cells = new Cells();
   let left = MOST_TEX;
   const isDrawn = (tex: string): boolean => {
     if (left < 0) return false;
@@ -68,7 +69,7 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
   const markdown = new Marked({
     gfm: true,
     breaks: true,
-    tokenizer: { table: (text) => (isTooWide(text) ? undefined : false) },
+    tokenizer: { table: (text) => (cells.exceeded(text) ? undefined : false) },
     hooks: { provideLexer: () => BoundedLexer.of },
     renderer: {
       text(token) {

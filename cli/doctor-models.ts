@@ -200,7 +200,7 @@ const RESUMES = {
   tokens: 'goes on with a text by its tokens',
   continueFinalMessage: 'goes on with a last message',
   prompt: 'goes on with a raw prompt',
-  none: 'does not go on with a text (no rollback, no escalation by steps)',
+  none: 'does not go on with a text (no rollback)',
 } as const satisfies Record<Capabilities['resume'], string>;
 
 function capabilityWords({ logprobs, tokenIds, resume }: Capabilities): string {

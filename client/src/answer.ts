@@ -85,8 +85,6 @@ export interface Answer {
     EventOf<'generation.escalated'>,
     'type' | 'response_id' | 'offset' | 'guard'
   > | null;
-  /** Flagged steps that another model was asked to write. */
-  readonly escalatedSteps: readonly Omit<EventOf<'step.escalated'>, 'type' | 'response_id' | 'offset'>[];
   /** How further answers have voted on a flagged one; `null` if they have not. */
   readonly vote: Omit<EventOf<'generation.voted'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
@@ -103,7 +101,6 @@ const NOTHING_YET = {
   steps: [],
   flags: [],
   rollbacks: [],
-  escalatedSteps: [],
   mismatch: null,
 } as const;
 
@@ -175,10 +172,6 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       const { type, guard, ...escalation } = own;
       if (escalation.failed !== null) return { ...answer, escalation };
       return { ...answer, ...NOTHING_YET, guard: guard ?? answer.guard, escalation };
-    }
-    case 'step.escalated': {
-      const { type, ...step } = own;
-      return { ...answer, escalatedSteps: [...answer.escalatedSteps, step] };
     }
     case 'generation.voted': {
       const { type, ...vote } = own;

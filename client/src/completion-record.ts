@@ -84,7 +84,7 @@ export class CompletionRecord {
     if (event.type === 'step.flagged') flagged.push(event);
     if (event.type === 'rollback.done') rollbacks.push(event);
     if (event.type === 'scorer.mismatch') mismatches.push(event);
-    if (event.type === 'generation.escalated' || event.type === 'step.escalated') escalations.push(event);
+    if (event.type === 'generation.escalated') escalations.push(event);
     if (event.type === 'generation.voted') votes.push(event);
   }
 

@@ -219,7 +219,7 @@ interface StepFlaggedEvent {
   /** Tokens of the step without a score of `method` that should have one: they are `missing`, or skipped because of `lag`. */
   unscored?: number | undefined;
   /** What the guard does about it. */
-  action: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate';
+  action: 'annotate' | 'stop' | 'rollback' | 'reflect';
 }
 
 /** The tokens from index `from` on are void, with their scores and spikes. */
@@ -307,23 +307,6 @@ interface GenerationEscalatedEvent {
   verdict: Verdict;
 }
 
-/** With `action: "escalate"` by steps: another model was asked to write a flagged step, or all from there on. With `replaced`, `token.retracted` voids the step, and the tokens of the other one come as `inserted`. */
-interface StepEscalatedEvent {
-  type: 'step.escalated';
-  response_id: string;
-  /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
-  offset: number;
-  step: number;
-  /** Model that was asked. */
-  to: string;
-  /** Code of the error for which it does not write the step: then the flagged step stays. Otherwise `null`. */
-  failed: string | null;
-  /** Whether its step replaces the flagged one: not if to it the answer ends there, or if the first model cannot go on after it. */
-  replaced: boolean;
-  /** It writes all from there on (`return: never`); absent otherwise. */
-  rest?: true | undefined;
-}
-
 /** With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
 interface GenerationVotedEvent {
   type: 'generation.voted';
@@ -353,7 +336,7 @@ interface GenerationDoneEvent {
   usage: Usage;
   /** Absent without a guard, and if the generation was cancelled. */
   verdict?: Verdict | undefined;
-  /** Usage of both models, if another one answers or writes steps; `usage` is that of the answer. */
+  /** Usage of both models, if another one answers; `usage` is that of the one that answers. */
   usage_by_model?: Record<string, Usage> | undefined;
 }
 
@@ -371,7 +354,6 @@ export type GenerationEvent =
   | ScorerMismatchEvent
   | UpstreamDeltaEvent
   | GenerationEscalatedEvent
-  | StepEscalatedEvent
   | GenerationVotedEvent
   | GenerationDoneEvent;
 

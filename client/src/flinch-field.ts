@@ -31,7 +31,6 @@ const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
 const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
 const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
 const escalated = z.omit(GENERATION_EVENTS['generation.escalated'], PLACE);
-const stepEscalated = z.omit(GENERATION_EVENTS['step.escalated'], PLACE);
 const voted = z.omit(GENERATION_EVENTS['generation.voted'], PLACE);
 
 /** Findings of the guard. */
@@ -43,7 +42,6 @@ export const COMPLETION_EVENT = z.discriminatedUnion('type', [
   rollbackDone,
   scorerMismatch,
   escalated,
-  stepEscalated,
   voted,
 ]);
 
@@ -64,7 +62,7 @@ export const WHOLE_FLINCH = z.object({
   flagged: z.optional(z.array(stepFlagged)),
   rollbacks: z.optional(z.array(rollbackDone)),
   mismatches: z.optional(z.array(scorerMismatch)),
-  escalations: z.optional(z.array(z.discriminatedUnion('type', [escalated, stepEscalated]))),
+  escalations: z.optional(z.array(escalated)),
   votes: z.optional(z.array(voted)),
   verdict,
   usage_by_model,

@@ -20,7 +20,6 @@ export type FlinchEvent =
   | Found<'rollback.done'>
   | Found<'scorer.mismatch'>
   | Found<'generation.escalated'>
-  | Found<'step.escalated'>
   | Found<'generation.voted'>;
 
 /** Field `flinch` of a chunk of a stream, next to `choices`: news since the previous chunk. */
@@ -42,7 +41,7 @@ export interface WholeFlinch {
   flagged?: Found<'step.flagged'>[] | undefined;
   rollbacks?: Found<'rollback.done'>[] | undefined;
   mismatches?: Found<'scorer.mismatch'>[] | undefined;
-  escalations?: (Found<'generation.escalated'> | Found<'step.escalated'>)[] | undefined;
+  escalations?: Found<'generation.escalated'>[] | undefined;
   votes?: Found<'generation.voted'>[] | undefined;
   verdict?: Verdict | undefined;
   usage_by_model?: Record<string, Usage> | undefined;
@@ -75,8 +74,8 @@ export interface FlinchMetadata {
   flagged: Found<'step.flagged'>[];
   rollbacks: Found<'rollback.done'>[];
   mismatches: Found<'scorer.mismatch'>[];
-  /** Another model was asked: once for the whole answer, or for steps. */
-  escalations: (Found<'generation.escalated'> | Found<'step.escalated'>)[];
+  /** Whether another model was asked in place of the one that wrote: one event, or none. */
+  escalations: Found<'generation.escalated'>[];
   /** How further answers have voted on a flagged one: one event, or none. */
   votes: Found<'generation.voted'>[];
   verdict: FlinchVerdict;

@@ -66,6 +66,6 @@ export interface GuardRequest {
   readonly candidate_temperature?: number;
   /** `reflect`: text inserted after the step. Default: `"Wait, let me check that step.\n"`. */
   readonly reflection?: string;
-  /** `rollback`, `reflect`, `escalate` by steps: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */
+  /** `rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */
   readonly max_rollbacks?: number;
 }

@@ -23,7 +23,7 @@ const scores = about(
   'One number per method; methods without a value are absent.',
   z.partialRecord(method, z.number()),
 );
-const action = z.enum(['annotate', 'stop', 'rollback', 'reflect', 'escalate']);
+const action = z.enum(['annotate', 'stop', 'rollback', 'reflect']);
 const guardAction = z.enum(['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote']);
 const part = about('What of an answer is not its text.', z.enum(['reasoning', 'tool_calls']));
 
@@ -351,27 +351,6 @@ export const GENERATION_EVENTS = {
       verdict: about('On the flagged answer.', verdict),
     }),
   ),
-  'step.escalated': about(
-    'With `action: "escalate"` by steps: another model was asked to write a flagged step, or all from there on. With `replaced`, `token.retracted` voids the step, and the tokens of the other one come as `inserted`.',
-    z.object({
-      type: z.literal('step.escalated'),
-      ...place,
-      step: index,
-      to: about('Model that was asked.', z.string()),
-      failed: about(
-        'Code of the error for which it does not write the step: then the flagged step stays. Otherwise `null`.',
-        z.nullable(z.string()),
-      ),
-      replaced: about(
-        'Whether its step replaces the flagged one: not if to it the answer ends there, or if the first model cannot go on after it.',
-        z.boolean(),
-      ),
-      rest: about(
-        'It writes all from there on (`return: never`); absent otherwise.',
-        z.optional(z.literal(true)),
-      ),
-    }),
-  ),
   'generation.voted': about(
     'With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
     z.object({
@@ -399,7 +378,7 @@ export const GENERATION_EVENTS = {
       usage,
       verdict: about('Absent without a guard, and if the generation was cancelled.', z.optional(verdict)),
       usage_by_model: about(
-        'Usage of both models, if another one answers or writes steps; `usage` is that of the answer.',
+        'Usage of both models, if another one answers; `usage` is that of the one that answers.',
         z.optional(z.record(z.string(), usage)),
       ),
     }),

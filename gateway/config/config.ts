@@ -3,7 +3,6 @@ import { DEVICE_CHOICES } from '../../src/engine/device.js';
 import { PRECISIONS } from '../../src/engine/precision.js';
 import { contradictionIn } from '../policy/contradiction.js';
 import { passedRoutes } from '../policy/passed-routes.js';
-import type { Escalation } from '../policy/policies.js';
 import { policySchema } from '../policy/policy-schema.js';
 import { voteSchema } from '../policy/vote-schema.js';
 
@@ -69,26 +68,10 @@ const calibration = z
 const escalate = z
   .strictObject({
     to: z.string().min(1).meta(plain).describe('Name of the other model.'),
-    on: z
-      .enum(['answer', 'step'])
-      .default('answer')
-      .describe(
-        'What it writes: the whole answer, if its verdict is flagged (`answer`), or each flagged step (`step`).',
-      ),
-    return: z
-      .enum(['step', 'never'])
-      .optional()
-      .describe(
-        'With `on: step`: the first model goes on after each step of the other (`step`, the default), or the other one writes all from the first flagged step on (`never`).',
-      ),
-  })
-  .refine(({ on, return: returns }) => on === 'step' || returns === undefined, {
-    path: ['return'],
-    error: 'needs on: step',
   })
   .optional()
   .describe(
-    'Model that writes in place of what is flagged, where the guard has `action: escalate`; default: none.',
+    'Model that answers in place of a flagged answer, where the guard has `action: escalate`; default: none.',
   );
 
 const checkpointSchema = z
@@ -328,22 +311,6 @@ const keys = z
     error: 'contains a duplicate name',
   });
 
-/** Whether steps of a model are handed on until they come back to it. */
-function inCircle(
-  models: Readonly<Record<string, { readonly escalate?: Escalation | undefined }>>,
-  name: string,
-): boolean {
-  const seen = new Set<string>();
-  for (let next = name; !seen.has(next); ) {
-    seen.add(next);
-    const { escalate } = (Object.hasOwn(models, next) ? models[next] : undefined) ?? {};
-    if (escalate?.on !== 'step') return false;
-    next = escalate.to;
-    if (next === name) return seen.size > 1;
-  }
-  return false;
-}
-
 const sections = z.strictObject({
   listen: z
     .strictObject({
@@ -401,12 +368,6 @@ const sections = z.strictObject({
     .refine((models) => Object.keys(models).length > 0, { error: 'must contain at least one model' })
     .superRefine((models, context) => {
       for (const [name, { escalate }] of Object.entries(models)) {
-        if (inCircle(models, name))
-          context.addIssue({
-            code: 'custom',
-            path: [name, 'escalate', 'to'],
-            message: 'models that write steps of each other would wait for each other',
-          });
         if (!escalate || (escalate.to !== name && Object.hasOwn(models, escalate.to))) continue;
         const message =
           escalate.to === name ? 'must be another model' : `${escalate.to} is not one of the models`;
@@ -479,7 +440,7 @@ const sections = z.strictObject({
         .min(1024)
         .optional()
         .describe(
-          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback`, `reflect` or `escalate` by steps; of `held` delivery and with `escalate` or `vote`, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
+          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback` or `reflect`; of `held` delivery and with `escalate` or `vote`, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
         ),
       connections: count(1024).describe(
         'Maximum open connections. At the limit, a new one takes the place of one without a request.',

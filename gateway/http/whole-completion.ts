@@ -37,7 +37,6 @@ const LISTS: Readonly<Record<string, string>> = {
   'rollback.done': 'rollbacks',
   'scorer.mismatch': 'mismatches',
   'generation.escalated': 'escalations',
-  'step.escalated': 'escalations',
   'generation.voted': 'votes',
 };
 

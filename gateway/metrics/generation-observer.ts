@@ -2,7 +2,6 @@ import type { ActionName, DoneEvent, GuardEvent, Rating } from '../../src/stream
 import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationListener } from '../models/generation-listener.js';
-import type { Asker } from '../models/served-model.js';
 import type { Exemplar } from './exposition.js';
 import type { GenerationSeries } from './generations.js';
 import type { GuardSeries } from './guard.js';
@@ -33,9 +32,6 @@ export interface Observed {
   readonly scored: boolean;
   /** A further answer to one question: its scores and steps are not counted, which would be no ordinary ones. */
   readonly further?: boolean;
-  /** What it is a part of another answer as: a step is done when no more of it is read. */
-  readonly part?: Asker['part'];
-  readonly promptTokens?: number | null;
 }
 
 /**
@@ -56,8 +52,6 @@ export class GenerationObserver {
   readonly #sentMs = new Map<number, number>();
   /** The index of the next to go out. */
   #sent = 0;
-  /** One more than the index of the last token. */
-  #tokens = 0;
   /** The flagged step whose `step.done` is still to come: it has been counted. */
   #judged: number | null = null;
   #over = false;
@@ -166,12 +160,6 @@ export class GenerationObserver {
 
   cancelled(): void {
     if (this.#over) return;
-    const { part, promptTokens = null } = this.#observed;
-    if (part === 'step' && this.begun) {
-      const usage = { promptTokens, completionTokens: this.#tokens };
-      this.#done({ type: 'generation.done', finishReason: 'stop', usage });
-      return;
-    }
     this.#over = true;
     this.#tell({ type: 'cancelled' });
     this.#series.generations.cancelled();
@@ -194,7 +182,6 @@ export class GenerationObserver {
 
   #token(index: number): void {
     const { held, scored } = this.#observed;
-    this.#tokens = index + 1;
     const timed = scored && !held;
     if (!timed && this.begun) return;
     const ms = this.#clock.now();

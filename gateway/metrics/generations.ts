@@ -164,8 +164,7 @@ export class GenerationSeries {
   #use({ promptTokens, completionTokens, generatedTokens: all }: Usage): void {
     const generatedTokens = all ?? completionTokens;
     if (promptTokens !== null) this.#input.observe(promptTokens);
-    // Of an answer that another model has ended, the rest is counted as that one's.
-    if (completionTokens !== null) this.#output.observe(Math.min(completionTokens, generatedTokens ?? 0));
+    if (completionTokens !== null) this.#output.observe(completionTokens);
     if (generatedTokens !== null) this.#metrics.tokens.inc({ model: this.#model }, generatedTokens);
   }
 }

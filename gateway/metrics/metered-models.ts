@@ -24,7 +24,7 @@ export function metered(
   const failed = (error: unknown): void => metrics.failed(error);
   return models.preparedBy(async (model, request, options) => {
     const series = metrics.of(model.name);
-    const { responseId = '', further = false, part } = options.from ?? {};
+    const { responseId = '', further = false } = options.from ?? {};
     const began = { responseId, beganMs: clock.now() };
     const provider = model.inside?.provider ?? 'flinch';
     const about = { model: model.name, provider, responseId, request, options };
@@ -40,15 +40,13 @@ export function metered(
         from: { ...options.from, ...(trace && { trace }) },
         listeners: { ...options.listeners, written },
       });
-      const { promptTokens } = prepared;
       const { method, delivery, enabled, action: set } = prepared.guard;
-      const marked = replacesAnswers(set) ? 'annotate' : set;
-      const action = options.writeStep ? 'escalate' : marked;
+      const action = replacesAnswers(set) ? 'annotate' : set; // steps are only marked
       const held = enabled && delivery === 'held';
       return {
         ...prepared,
         start: (gate) => {
-          const own = observerOf({ method, action, held, scored: enabled, further, part, promptTokens });
+          const own = observerOf({ method, action, held, scored: enabled, further });
           if (held) observer = own; // for other answers it sees all events anyway
           const told = (code: ErrorCode): void => {
             refused(code);

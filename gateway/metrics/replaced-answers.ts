@@ -5,7 +5,7 @@ import type { Families } from './families.js';
 export const ESCALATIONS = {
   name: 'flinch_escalations_total',
   type: 'counter',
-  help: "Flagged answers or steps of a model for which another one was asked: it `answered`, or `failed`, and what was flagged stayed. Tokens of both are in the models' own metrics.",
+  help: "Flagged answers of a model for which another one was asked: it `answered`, or `failed`, and the flagged answer stayed. Tokens of both are in the models' own metrics.",
   labels: { model: MODEL, outcome: ['answered', 'failed'] },
 } as const satisfies Definition;
 

@@ -13,7 +13,7 @@ import { givenAnswer } from './given-answer.js';
 import { followed, guardedAfter, restOf, type Settled } from './go-on.js';
 import { aboutCheckpoint } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
-import { idsOf, lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
+import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
 import type {
@@ -69,11 +69,10 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, response, given, begun, begunTokens, after, canRetract } = options.asked;
+    const { prompt, response, given, after, canRetract } = options.asked;
     const { client = '', further } = options.from ?? {};
     const { maxTokens, maxWork } = options.bounds ?? {};
     const { written } = options.listeners ?? {};
-    const { writeStep } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -81,11 +80,10 @@ export class EngineModel implements ServedModel {
       const scoring = { engine, promptIds, risks: this.#risks, places: this.#places };
       return givenAnswer(given, { model: this.name, guard: request.guard, ...scoring }, options);
     }
-    const { promptIds: asWritten, unasked } =
+    const { promptIds, unasked } =
       prompt === undefined
         ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }
-        : await completionOf(engine, request, prompt, { maxTokens, begunTokens });
-    const promptIds = begun === undefined ? asWritten : [...asWritten, ...(await idsOf(engine, begun))];
+        : await completionOf(engine, request, prompt, maxTokens);
     const room = roomAfter(engine, promptIds);
     const asked = engine.complete({
       client,
@@ -128,7 +126,6 @@ export class EngineModel implements ServedModel {
             {
               ...{ ...judging, seed: asked.sampling.seed, refusesUnscored },
               ...(written && { written }),
-              ...(writeStep && { writeStep }),
             },
             gate,
           );
@@ -155,15 +152,11 @@ async function completionOf(
   engine: Engine,
   request: GenerationFields,
   prompt: Prompt,
-  {
-    maxTokens = DEFAULT_LENGTH,
-    begunTokens = 0,
-  }: { maxTokens?: number | undefined; begunTokens?: number | undefined },
+  maxTokens = DEFAULT_LENGTH,
 ): Promise<{ readonly promptIds: readonly number[]; readonly unasked: number }> {
   checkOwnCompletion(request);
   const promptIds = await rawPromptOf(engine, prompt);
-  if (promptIds)
-    return { promptIds, unasked: Math.min(maxTokens, Math.max(1, DEFAULT_LENGTH - begunTokens)) };
+  if (promptIds) return { promptIds, unasked: Math.min(maxTokens, DEFAULT_LENGTH) };
   const problem =
     "messages: it is unknown which tokens this model's tokenizer puts before a text; send token ids";
   throw new ApiError('unsupported_parameter', problem, 'messages');

@@ -3,7 +3,7 @@ import { ApiError } from '../errors/api-error.js';
 import { checkFields } from '../policy/passed-fields.js';
 import { isStateless, type Route } from '../policy/passed-routes.js';
 import type { Policies } from '../policy/policies.js';
-import { type OperatorPolicy, underPolicy } from '../policy/policy.js';
+import { inPlaceOf, type OperatorPolicy, underPolicy } from '../policy/policy.js';
 import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
@@ -53,21 +53,22 @@ export class GovernedModels extends Models {
 
   /** @throws ApiError 403 `policy_violation`, 400 for references to stored data; errors of {@link Models.prepare} */
   override prepare(request: GenerationFields, options: GovernedOptions): Promise<Prepared> {
-    return this.#prepare(request, options, this.#policies, true);
+    return this.#prepare(request, options, this.#policies, null);
   }
 
-  /** @param replaces whether a flagged answer may be replaced; the answer that replaces one may not */
+  /** @param inPlace of an answer in place of a flagged one, which is not replaced itself: the policy of the request */
   async #prepare(
     request: GenerationFields,
     options: GovernedOptions,
     policies: Policies,
-    replaces: boolean,
+    inPlace: { readonly of: OperatorPolicy | null } | null,
   ): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
     const { asked, from, bounds } = options;
     const { principal } = from;
     const model = this.get(request.model);
-    const policy = policies.of(model.name, principal);
+    const own = policies.of(model.name, principal);
+    const policy = inPlace ? inPlaceOf(inPlace.of, own) : own;
     const name = policy?.name ?? null;
     let { guard } = request;
     let refusesUnscored = false;
@@ -91,7 +92,12 @@ export class GovernedModels extends Models {
     const bounded = { ...options, bounds: { ...bounds, refusesUnscored } };
     const prepared =
       guarded && replacesAnswers(guard.action ?? 'annotate')
-        ? await this.#replacing(policies).prepare(model, { ...request, guard }, bounded, replaces)
+        ? await this.#replacing(policies, policy).prepare(
+            model,
+            { ...request, guard },
+            bounded,
+            inPlace === null,
+          )
         : await model.prepare({ ...request, guard }, bounded);
     return {
       ...prepared,
@@ -100,10 +106,10 @@ export class GovernedModels extends Models {
     };
   }
 
-  #replacing(policies: Policies): Replacing {
+  #replacing(policies: Policies, policy: OperatorPolicy | null): Replacing {
     return new Replacing(policies, {
       ...this.#governing,
-      other: (request, options) => this.#prepare(request, options, policies, false),
+      other: (request, options) => this.#prepare(request, options, policies, { of: policy }),
     });
   }
 

@@ -30,7 +30,7 @@ export function servedWithin(models: Models, { limits, kept, texts }: Bounds): M
       ...options,
       bounds: {
         ...options.bounds,
-        ...(maxTokens !== undefined && { maxTokens: Math.max(1, maxTokens - (asked.begunTokens ?? 0)) }),
+        ...(maxTokens !== undefined && { maxTokens }),
         ...(limits.work !== undefined && { maxWork: limits.work }),
       },
       listeners: {
@@ -43,7 +43,7 @@ export function servedWithin(models: Models, { limits, kept, texts }: Bounds): M
     });
     const prepared = keptWithin(kept, within, {
       client: from?.client ?? '',
-      kept: asked.kept === true || options.writeStep !== undefined,
+      kept: asked.kept === true,
       written,
     });
     return texts

@@ -64,15 +64,6 @@ export async function rawPromptOf(
   throw new ApiError('invalid_value', problem, 'messages');
 }
 
-/** Token ids of a text that an answer begins with; the names of special tokens are text there. */
-export async function idsOf(engine: Engine, text: string): Promise<readonly number[]> {
-  const { tokenizer } = engine.checkpoint;
-  checkLength(text.length, tokenizer, engine.contextLength);
-  return tokenizer.specialsIn(text).length > 0
-    ? tokenizer.encodePlain(text)
-    : (await encoded(engine, { text })).ids;
-}
-
 /**
  * Tokens that are left for the response.
  * @throws ApiError 400 for none

@@ -1,9 +1,8 @@
 import { ApiError } from '../errors/api-error.js';
-import type { Escalation, Policies } from '../policy/policies.js';
-import { askedLength, type GenerationFields } from '../requests/generation-request.js';
+import type { Policies } from '../policy/policies.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { escalated } from './escalate.js';
-import { EscalatedSteps } from './escalate-steps.js';
 import { type FlaggedOptions, unlessFlagged } from './flagged-answer.js';
 import type { KeptAnswers } from './kept-answers.js';
 import { saidBy } from './said-by.js';
@@ -24,8 +23,7 @@ export interface Replaced {
   /** Counts answers that wait for whether they are replaced. */
   readonly kept: KeptAnswers;
   /**
-   * Called when a flagged answer or step makes a model ask another one: with the error for which that one does not answer,
-   * if any.
+   * Called when a flagged answer makes a model ask another one: with the error for which that one does not answer, if any.
    */
   readonly escalated: (model: string, to: string, error: unknown, from: Asker) => void;
   /**
@@ -40,7 +38,7 @@ interface ReplacingOptions extends Replaced {
   readonly other: (request: GenerationFields, options: GovernedOptions) => Promise<Prepared>;
 }
 
-/** Answers that are replaced where they are flagged: by another model's, in whole or by steps, or by a vote. */
+/** Answers that are replaced where they are flagged: by another model's, or by a vote. */
 export class Replacing {
   readonly #policies: Policies;
   readonly #options: ReplacingOptions;
@@ -67,10 +65,9 @@ export class Replacing {
     if (asked.given || !replaces) return model.prepare(annotating, options);
     const action = guard.action === 'vote' ? 'vote' : 'escalate';
     if (guard.act_on === 'spike')
-      throw refusal('guard.act_on', `spike is not possible with ${action}, which acts on answers or steps`);
+      throw refusal('guard.act_on', `spike is not possible with ${action}, which acts on answers`);
     if ((request.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
     const escalation = action === 'escalate' ? this.#escalates(model, asked.prompt) : null;
-    if (escalation?.on === 'step') return this.#escalateSteps(model, escalation, annotating, options);
     const held = !asked.canRetract || guard.delivery === 'held';
     const first = { ...annotating, guard: { ...annotating.guard, delivery: 'immediate' } } as const;
     const apart = { ...options, asked: { ...asked, verbatim: false, kept: false } };
@@ -117,56 +114,6 @@ export class Replacing {
     return (flagged, gate) => escalated(flagged, escalation, gate);
   }
 
-  async #escalateSteps(
-    model: ServedModel,
-    { to, return: returns }: Escalation,
-    request: GenerationFields,
-    options: GovernedOptions,
-  ): Promise<Prepared> {
-    const { asked, from } = options;
-    const { guard } = request;
-    const { listeners: _, ...apart } = options;
-    if (options.bounds?.refusesUnscored)
-      throw refusal('guard.action', 'steps of another model are not judged, and a policy refuses such text');
-    if (guard.lag === 'skip')
-      throw refusal('guard.lag', 'skip is not possible with escalate, which waits for the scores');
-    const steps = new EscalatedSteps({
-      of: model.name,
-      to,
-      returns: returns !== 'never',
-      // What it writes is not judged: it comes in place of what was.
-      prepare: (begun, tokens) =>
-        this.#options.other(
-          {
-            ...lessTokens(request, tokens),
-            ...{ model: to, guard: { enabled: false }, top_logprobs: null, clamp: true },
-          },
-          {
-            ...apart,
-            from: { ...from, part: returns === 'never' ? 'rest' : 'step' },
-            asked: {
-              begun,
-              begunTokens: tokens,
-              canRetract: true,
-              ...(asked.prompt !== undefined && { prompt: asked.prompt }),
-            },
-          },
-        ),
-      escalated: (error) => this.#options.escalated(model.name, to, error, from),
-    });
-    const waiting = { ...guard, lag: 'wait' as const };
-    if (!asked.canRetract) waiting.delivery = 'held';
-    const own = await model.prepare(
-      { ...request, guard: waiting },
-      {
-        ...options,
-        asked: { ...asked, verbatim: false },
-        writeStep: (text, tokens) => steps.write(text, tokens),
-      },
-    );
-    return steps.in(guarded(own, 'escalate'));
-  }
-
   #vote(model: ServedModel, request: GenerationFields, options: GovernedOptions): FlaggedOptions['rest'] {
     const { temperature, seed, guard } = request;
     const { candidates, candidate_temperature: own } = guardSchema.parse(guard);
@@ -191,12 +138,6 @@ export class Replacing {
     };
     return (flagged, gate) => voted(flagged, vote, gate);
   }
-}
-
-/** The same request for the rest of an answer, so that all of it is no longer than was asked for. */
-function lessTokens(request: GenerationFields, tokens: number): GenerationFields {
-  const asked = askedLength(request);
-  return asked ? { ...request, [asked.field]: Math.max(1, asked.tokens - tokens) } : request;
 }
 
 /** @throws ApiError where nothing is judged */

@@ -3,7 +3,6 @@ import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
 import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
-import type { WriteStep } from '../../src/guard/policy.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
@@ -66,10 +65,6 @@ export interface AskedAnswer {
   readonly response?: ResponseRequest;
   /** The answer, which is there already: it is scored, not written. */
   readonly given?: GivenText;
-  /** Text that the answer begins with, and that the model goes on from: it is told what comes after it. */
-  readonly begun?: string;
-  /** Tokens that this text has, of those that the answer may have. */
-  readonly begunTokens?: number;
   /** The part that stays of an answer that another gateway has begun: it is to go on from there. */
   readonly after?: Settled;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
@@ -88,11 +83,6 @@ export interface Asker {
   readonly client?: string;
   /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
   readonly further?: boolean;
-  /**
-   * What it writes of another answer, if it is a part of one, which receivers are not told of: its first step, after which it
-   * is not read, or the rest.
-   */
-  readonly part?: 'step' | 'rest';
   /** Id of the response, for the metrics. */
   readonly responseId?: string;
   /** The trace that it belongs to. */
@@ -122,8 +112,6 @@ export interface PrepareOptions {
   readonly from?: Asker;
   readonly bounds?: AnswerBounds;
   readonly listeners?: AnswerListeners;
-  /** Has another model write a flagged step, on the text before it. */
-  readonly writeStep?: WriteStep;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */

@@ -14,7 +14,7 @@ import {
   modelLevel,
   type PolicySources,
 } from './policies.js';
-import { boundExceeded, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
+import { boundExceeded, inPlaceOf, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
 
 export interface Contradiction {
   /** Path of the field at fault, in the configuration. */
@@ -36,7 +36,7 @@ export function contradictionIn(
   sources: PolicySources & { readonly models?: Readonly<Record<string, Source>> | undefined },
 ): Contradiction | null {
   const gateway = gatewayLevel(sources.guard);
-  const models = Object.entries(sources.models ?? {});
+  const { models: byName = {} } = sources;
   // Many keys have the same policy, and so have models.
   const keys = distinct(
     [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))],
@@ -45,11 +45,10 @@ export function contradictionIn(
   const places = distinct(
     [
       { levels: [], available: METHODS, model: null },
-      ...models.map(([name, model]) => ({
+      ...Object.entries(byName).map(([name, model]) => ({
         model: { name, escalate: model.escalate },
         levels: modelLevel(name, model),
-        available:
-          model.upstreams !== undefined && model.scorer === undefined ? PROBABILITY_METHODS : METHODS,
+        available: availableTo(model),
       })),
     ],
     ({ levels, available, model }) => [configsOf(levels), available, model && (model.escalate ?? null)],
@@ -59,6 +58,13 @@ export function contradictionIn(
       const all = [...gateway, ...levels, ...key];
       const found = contradictionOf(all, available) ?? unreplaced(all, model);
       if (found) return found;
+      const { to } = model?.escalate ?? {};
+      const other = to !== undefined && Object.hasOwn(byName, to) ? byName[to] : undefined;
+      if (!model || to === undefined || !other) continue;
+      const others = [...gateway, ...modelLevel(to, other), ...key];
+      const problem = unkept(mergedPolicy(all), mergedPolicy(others), availableTo(other));
+      if (problem !== null)
+        return { path: ['models', model.name, 'escalate', 'to'], problem: `${to} cannot keep ${problem}` };
     }
   }
   return null;
@@ -69,6 +75,20 @@ const configsOf = (levels: readonly Level[]): unknown => levels.map(({ config })
 /** The first of each that say the same. */
 const distinct = <T>(all: readonly T[], says: (one: T) => unknown): T[] =>
   [...new Map(all.map((one) => [JSON.stringify(says(one)), one] as const).reverse()).values()].reverse();
+
+const availableTo = ({ upstreams, scorer }: Source): readonly Method[] =>
+  upstreams !== undefined && scorer === undefined ? PROBABILITY_METHODS : METHODS;
+
+/** What a model that answers in place of another one cannot keep of the policy of the request, or `null`. */
+function unkept(
+  first: OperatorPolicy | null,
+  own: OperatorPolicy | null,
+  available: readonly Method[],
+): string | null {
+  if (first?.defaults.action !== 'escalate') return null;
+  const found = misfit(inPlaceOf(first, own)?.defaults ?? {}, available);
+  return found && `what the policy ${first.name} locks: ${found.field}: ${found.problem}`;
+}
 
 function contradictionOf(levels: readonly Level[], available: readonly Method[]): Contradiction | null {
   const policy = mergedPolicy(levels);
@@ -91,19 +111,12 @@ function unreplaced(
   levels: readonly Level[],
   model: { readonly name: string; readonly escalate: Escalation | undefined } | null,
 ): Contradiction | null {
-  const { defaults, unscored } = mergedPolicy(levels) ?? {};
+  const { defaults } = mergedPolicy(levels) ?? {};
   if (!defaults?.action || !replacesAnswers(defaults.action)) return null;
   if (defaults.action === 'escalate' && model) {
     const { name, escalate } = model;
     if (!escalate)
       return { path: pathOf('action', levels), problem: `escalate: the model ${name} has no field escalate` };
-    const isBySteps = escalate.on === 'step';
-    if (isBySteps && defaults.lag === 'skip')
-      return { path: pathOf('lag', levels), problem: 'skip is not possible with escalate by steps' };
-    if (isBySteps && unscored === 'refuse') {
-      const problem = 'escalate by steps needs unscored: pass, because steps of another model are not judged';
-      return { path: pathOf('action', levels), problem };
-    }
   }
   if (defaults.act_on !== 'spike') return null;
   return { path: pathOf('act_on', levels), problem: `spike is not possible with ${defaults.action}` };
@@ -115,6 +128,14 @@ function unfit(
   levels: readonly Level[],
   available: readonly Method[],
 ): Contradiction | null {
+  const found = misfit(defaults, available);
+  return found && { path: pathOf(found.field, levels), problem: found.problem };
+}
+
+function misfit(
+  defaults: AskedGuard,
+  available: readonly Method[],
+): { readonly field: string; readonly problem: string } | null {
   const fields = guardSchema.parse(defaults);
   if (!fields.enabled) return null;
   try {
@@ -128,8 +149,7 @@ function unfit(
   } catch (error) {
     const { message, param } = toApiError(error).body;
     if (param === null) throw error;
-    const field = param.replace(/^guard\./, '');
-    return { path: pathOf(field, levels), problem: message.slice(`${param}: `.length) };
+    return { field: param.replace(/^guard\./, ''), problem: message.slice(`${param}: `.length) };
   }
 }
 

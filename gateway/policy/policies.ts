@@ -18,10 +18,6 @@ export interface ModelWithPolicy {
 export interface Escalation {
   /** Name of the other model. */
   readonly to: string;
-  /** What it writes in place of: a flagged answer, or each flagged step. */
-  readonly on: 'answer' | 'step';
-  /** After a step, whether the first model goes on; `step` by default. */
-  readonly return?: 'step' | 'never' | undefined;
 }
 
 export interface KeyWithPolicy {
@@ -53,7 +49,7 @@ export class Policies {
     ]);
   }
 
-  /** The model that is asked where an answer or a step of this one is flagged; `null` if there is none. */
+  /** The model that is asked where an answer of this one is flagged; `null` if there is none. */
   escalationOf(model: string): Escalation | null {
     const { models = {} } = this.#sources;
     return (Object.hasOwn(models, model) ? models[model]?.escalate : undefined) ?? null;

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { show } from '../../src/files/errors.js';
-import { DEFAULT_GUARD } from '../../src/guard/guard.js';
 import type { GuardFieldName } from '../../src/guard/guard-fields.js';
 import { ApiError } from '../errors/api-error.js';
-import { type AskedGuard, guardSchema } from '../requests/guard-limits.js';
+import { type AskedGuard, askedGuardSchema, guardSchema } from '../requests/guard-limits.js';
 import type { PolicyConfig } from './policy-schema.js';
 
 /** A policy of one place of the configuration. */
@@ -37,25 +36,24 @@ export interface OperatorPolicy {
   readonly closed: boolean;
 }
 
-/** Bounds by name: the field, its value if it is not set, and which of two values is further inside. */
+/** Bounds by name: the field, and which of two values is further inside. */
 export const BOUNDS = {
-  min_rate: { field: 'rate', unset: DEFAULT_GUARD.rate, within: Math.max, words: 'below' },
-  max_rollbacks: {
-    field: 'max_rollbacks',
-    unset: DEFAULT_GUARD.maxRollbacks,
-    within: Math.min,
-    words: 'above',
-  },
-  max_candidates: { field: 'candidates', unset: DEFAULT_GUARD.candidates, within: Math.min, words: 'above' },
+  min_rate: { field: 'rate', within: Math.max, words: 'below' },
+  max_rollbacks: { field: 'max_rollbacks', within: Math.min, words: 'above' },
+  max_candidates: { field: 'candidates', within: Math.min, words: 'above' },
 } as const satisfies Record<
   BoundName,
   {
     readonly field: GuardFieldName;
-    readonly unset: number;
     readonly within: (value: number, limit: number) => number;
     readonly words: string;
   }
 >;
+
+type BoundFields = Readonly<Record<(typeof BOUNDS)[BoundName]['field'], number>>;
+
+/** Values of fields that are not set. */
+const UNSET = guardSchema.parse({});
 
 const BOUND_NAMES = ['min_rate', 'max_rollbacks', 'max_candidates'] as const satisfies readonly BoundName[];
 
@@ -80,13 +78,47 @@ export function mergedPolicy(levels: readonly Level[]): OperatorPolicy | null {
   const kept = locked.has('enabled') || locked.has('action');
   return {
     name: last.name,
-    defaults: levels.map(({ config }) => config.defaults).reduce(overridden, unsetWithin(bounds)),
+    defaults: levels.map(({ config }) => config.defaults).reduce(overridden, nearestWithin(UNSET, bounds)),
     locked,
     bounds,
     unscored: said ?? (kept ? 'refuse' : 'pass'),
     closed: said === 'refuse' || (said === undefined && locked.size > 0),
   };
 }
+
+/** What says when and how an answer is replaced: of the one in its place the other model's own policy decides. */
+const REPLACED_BY: ReadonlySet<GuardFieldName> = new Set(['action', 'act_on']);
+
+/**
+ * Policy of another model's answer in place of one: all that the request's policy promises holds for whatever the client
+ * gets. Of values the policy that locks them decides, and where both do, the other model's; of limits the stricter one.
+ * @param first the request's policy
+ * @param own the one that requests to the other model have
+ */
+export function inPlaceOf(first: OperatorPolicy | null, own: OperatorPolicy | null): OperatorPolicy | null {
+  if (!first) return own;
+  const { name, defaults: owned, locked, bounds, unscored, closed } = own ?? { ...UNBOUND, name: first.name };
+  const together = [...first.bounds, ...bounds];
+  const defaults = new Map<string, unknown>(Object.entries(owned));
+  for (const field of first.locked.keys()) {
+    if (REPLACED_BY.has(field) || locked.has(field)) continue;
+    if (Object.hasOwn(first.defaults, field)) defaults.set(field, first.defaults[field]);
+    else defaults.delete(field);
+  }
+  // Only an answer that is judged is replaced, so the request's guard is on.
+  if (first.unscored === 'refuse' || first.locked.has('enabled')) defaults.delete('enabled');
+  const asked = askedGuardSchema.parse(Object.fromEntries(defaults));
+  return {
+    name,
+    defaults: { ...asked, ...nearestWithin(guardSchema.parse(asked), together) },
+    locked: new Map([...first.locked, ...locked]),
+    bounds: together,
+    unscored: first.unscored === 'refuse' ? 'refuse' : unscored,
+    closed: first.closed || closed,
+  };
+}
+
+const UNBOUND = { defaults: {}, locked: new Map(), bounds: [], unscored: 'pass', closed: false } as const;
 
 /** Settings of scores are overridden one by one, too. */
 const overridden = (guard: AskedGuard, by: AskedGuard): AskedGuard => ({
@@ -104,21 +136,20 @@ export function limitsOf(bounds: readonly Bound[]): Partial<Record<BoundName, nu
   return limits;
 }
 
-/** Fields whose usual value is out of bounds: if they are not set, they have the nearest value within. */
-function unsetWithin(bounds: readonly Bound[]): AskedGuard {
-  const fields = Object.entries(limitsOf(bounds)).flatMap(([name, limit]) => {
-    const bound = BOUND_NAMES.find((each) => each === name);
-    if (!bound) return [];
-    const { field, unset, within } = BOUNDS[bound];
-    const value = within(unset, limit);
-    return value === unset ? [] : [[field, value] as const];
+/** Fields whose value is out of bounds, with the nearest value within. */
+function nearestWithin(guard: BoundFields, bounds: readonly Bound[]): AskedGuard {
+  const limits = limitsOf(bounds);
+  const fields = BOUND_NAMES.flatMap((bound) => {
+    const { field, within } = BOUNDS[bound];
+    const value = within(guard[field], limits[bound] ?? guard[field]);
+    return value === guard[field] ? [] : [[field, value] as const];
   });
   return Object.fromEntries(fields);
 }
 
 /** The first bound that a value is beyond. */
 export function boundExceeded(
-  guard: Readonly<Record<(typeof BOUNDS)[BoundName]['field'], number>>,
+  guard: BoundFields,
   bounds: readonly Bound[],
 ): (Bound & { readonly field: GuardFieldName; readonly value: number; readonly words: string }) | null {
   for (const each of bounds) {

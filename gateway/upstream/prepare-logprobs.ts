@@ -20,14 +20,7 @@ import { logprobGuard, withoutRollbacks } from './scoring/logprob-guard.js';
 import { alternativesFor, methodsOf } from './scoring/logprob-scores.js';
 import type { Writing } from './scoring/scorer.js';
 import type { UpstreamGenerations } from './servers/upstream-generations.js';
-import {
-  begunOf,
-  invalid,
-  requestAfter,
-  requestOf,
-  tells,
-  topLogprobsWarnings,
-} from './servers/upstream-request.js';
+import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
 import type { UpstreamServer } from './servers/upstream-server.js';
 import { chunksOf } from './servers/verbatim.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
@@ -59,7 +52,6 @@ export function prepareByLogprobs(
   const { client = '' } = options.from ?? {};
   const { maxTokens, refusesUnscored } = options.bounds ?? {};
   const { written } = options.listeners ?? {};
-  const { writeStep } = options;
   const lowered = topLogprobsWarnings(request, topLogprobs);
   const echoes = prompt !== undefined && request.echo === true;
   const available = echoes ? [] : methodsOf(capabilities);
@@ -76,11 +68,6 @@ export function prepareByLogprobs(
     ),
   };
   const asked = requestAfter(all, after);
-  if (all.begun && !generations.goesOn(all))
-    throw invalid(
-      'guard.action',
-      `escalate requires an upstream that can continue a text; ${model} has none`,
-    );
   // A guard without any method still has a verdict: unknown.
   if (request.guard.enabled === false && asItComes) {
     const whole = options.asked.stream === false && !response;
@@ -100,8 +87,7 @@ export function prepareByLogprobs(
         ),
     };
   }
-  const redraws = settings.enabled && (writeStep !== undefined || retracts(settings.action));
-  const resumes = redraws && !response;
+  const resumes = settings.enabled && retracts(settings.action) && !response;
   const begun = begunOf(prompt, capabilities);
   if (resumes) generations.checkContinues(settings, begun);
   const goesOn = after && { goesOn: generations.goesOn(asked) };
@@ -145,7 +131,6 @@ export function prepareByLogprobs(
   const judging = {
     ...{ scoring, guard, risks, seed, refusesUnscored },
     ...(written && { written }),
-    ...(writeStep && { writeStep }),
   };
   return {
     ...prepared,
@@ -154,7 +139,6 @@ export function prepareByLogprobs(
     guard: withoutRollbacks(
       { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
       asked,
-      redraws,
     ),
     start: (gate) =>
       generate((open, dispensable) => guardedAfter(after, open, { ...judging, dispensable }, gate)),

@@ -16,8 +16,6 @@ interface ScoredAsking {
   readonly seed: GenerationFields['seed'];
   readonly client: string;
   readonly after: Settled | undefined;
-  /** Whether another model may write steps of it. */
-  readonly escalates: boolean;
 }
 
 /**
@@ -27,7 +25,7 @@ interface ScoredAsking {
 export function prepareScored(
   whole: UpstreamRequest,
   scored: ScoredResponse,
-  { model, generations, seed: given, client, after, escalates }: ScoredAsking,
+  { model, generations, seed: given, client, after }: ScoredAsking,
 ): Prepared {
   const { guard, promptIds, prompt, vocabulary, start } = scored;
   const asked = requestAfter(whole, after, prompt);
@@ -35,8 +33,7 @@ export function prepareScored(
     ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
     ...(prompt !== null && { prompt }),
   };
-  const redraws = escalates || retracts(guard.action);
-  const resumes = redraws && !asked.isResponse;
+  const resumes = retracts(guard.action) && !asked.isResponse;
   if (resumes) generations.checkContinues(guard, begun);
   const suits = (server: UpstreamServer): boolean =>
     tells(server, asked.topLogprobs) &&
@@ -51,7 +48,7 @@ export function prepareScored(
     }),
     vocabulary,
     promptTokens: promptIds?.length ?? null,
-    guard: withoutRollbacks(guard, asked, redraws),
+    guard: withoutRollbacks(guard, asked),
     start: (gate) =>
       generations.start({ asked, suits, topLogprobs: asked.topLogprobs, client }, (writing) =>
         start({ ...writing, request: asked, seed }, gate),

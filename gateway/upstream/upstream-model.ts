@@ -152,7 +152,6 @@ export class UpstreamModel implements ServedModel {
           seed: request.seed,
           client,
           after,
-          escalates: options.writeStep !== undefined,
         },
       );
     }

@@ -42,7 +42,7 @@ export function openWebhooks(
   return {
     listen: (about) => ({
       tell: (news) => {
-        const message = about.options.from?.part ? null : messageOf(about, news);
+        const message = messageOf(about, news);
         if (!message) return;
         for (const { events, delivery } of receivers)
           if (events.includes(message.type)) delivery.push(message);

@@ -9,8 +9,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     detection: async () => (await import('./detection/detection-command.js')).detectionCommand(),
     verdict: async () => (await import('./verdict/verdict-command.js')).verdictCommand(),
     correct: async () => (await import('./correct/correct-command.js')).correctCommand(),
-    'escalate-steps': async () =>
-      (await import('./escalate-steps/escalate-steps-command.js')).escalateStepsCommand(),
     schedules: async () => (await import('./schedules/schedules-command.js')).schedulesCommand(),
     agreement: async () => (await import('./agreement/agreement-command.js')).agreementCommand(),
     'small-models': async () => (await import('./small-models/small-models-command.js')).smallModelsCommand(),

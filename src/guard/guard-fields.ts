@@ -107,7 +107,7 @@ const judgingFields = {
   max_rollbacks: integer(0, 64)
     .default(DEFAULT_GUARD.maxRollbacks)
     .describe(
-      '`rollback`, `reflect`, `escalate` by steps: maximum number of them in a response; steps flagged later are only marked.',
+      '`rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked.',
     ),
 };
 

@@ -16,7 +16,7 @@ import type { Branch, BranchJudge } from './branch.js';
 import { type Guard, policyOf, spikePolicyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
-import type { Policy, SpikePolicy, WriteStep } from './policy.js';
+import type { Policy, SpikePolicy } from './policy.js';
 
 /** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
@@ -38,8 +38,6 @@ export interface GuardedBranchOptions {
   readonly spikePolicy?: SpikePolicy;
   /** Called with each event before steps are held back, also with events that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
-  /** Has another model write a flagged step, on the text and the tokens before it, in place of the guard's action. */
-  readonly writeStep?: WriteStep;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
   /** Whether the response ends before its first token without a score ({@link refuseUnscored}). */
   readonly refusesUnscored?: boolean | undefined;
@@ -57,8 +55,7 @@ export function guardedBranch(
     scoring,
     guard,
     risks,
-    writeStep,
-    policy = writeStep ? escalatingPolicy(guard, writeStep) : policyOf(guard),
+    policy = policyOf(guard),
     spikePolicy = spikePolicyOf(guard),
     written,
     refusesUnscored = false,
@@ -72,7 +69,7 @@ export function guardedBranch(
     const root = open({
       // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
       // continuation.
-      forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' || writeStep ? 1 : 0,
+      forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
       lagTokens: lag === 'skip' ? lagTokens : undefined,
       rate: rateRisk(risks),
       judge: (place) =>
@@ -101,11 +98,3 @@ export function guardedBranch(
     return passed.pipe(paced(gate));
   });
 }
-
-/** Escalates each flagged step of the text, as often as the guard has other interventions. */
-const escalatingPolicy =
-  ({ maxRollbacks }: Guard, writeStep: WriteStep): Policy =>
-  (step, { interventions, text }) =>
-    step.part || interventions >= maxRollbacks
-      ? { action: 'annotate' }
-      : { action: 'escalate', write: () => writeStep(text, step.from) };

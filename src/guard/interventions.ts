@@ -1,13 +1,12 @@
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import { type StepSpan, TokenSteps } from '../steps/token-steps.js';
 import type { ActionName, GuardEvent, ScoreEvent, SpikeEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { type Attempt, type Followed, readCandidate, readRest, summaryOf } from './attempt.js';
 import type { Branch } from './branch.js';
 import type { Continuation, Place } from './continuation.js';
 import { EventReader } from './event-reader.js';
-import type { Escalation, Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
+import type { Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export interface InterveneOptions {
   readonly policy: Policy;
@@ -31,12 +30,13 @@ export class Interventions {
   readonly #open = new Set<Followed>();
   /** The latest of each token of the steps that are not settled. */
   readonly #scores = new Map<number, ScoreEvent>();
-  /** Tokens that have been emitted and not retracted, and their texts. */
+  /** Tokens that have been emitted and not retracted. */
   #tokens = 0;
-  readonly #texts: string[] = [];
   /** Tokens written for branches that are closed. */
   #written = 0;
   #interventions = 0;
+  /** A continuation failed that was all that was asked for: it may have been waited for long, so none is asked for again. */
+  #lost = false;
   /** Events that were read ahead, and come next. */
   readonly #ahead: GuardEvent[] = [];
   /** The step that is being written. */
@@ -77,10 +77,7 @@ export class Interventions {
   }
 
   #pass(event: GuardEvent): void {
-    if (event.type === 'token.delta') {
-      this.#tokens = event.index + 1;
-      this.#texts[event.index] = event.part ? '' : event.text;
-    }
+    if (event.type === 'token.delta') this.#tokens = event.index + 1;
     if (event.type === 'score.delta') this.#scores.set(event.index, event);
     this.#emit(event);
   }
@@ -104,7 +101,7 @@ export class Interventions {
       this.#emit({ ...spike, action: 'stop' });
       return this.#stop();
     }
-    if (asked.action !== 'rollback' || !current.branch.fits(index, '')) {
+    if (asked.action !== 'rollback' || this.#lost || !current.branch.fits(index, '')) {
       this.#emit(spike);
       return current;
     }
@@ -118,9 +115,8 @@ export class Interventions {
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
-      const text = this.#texts.slice(0, step.from).join('');
-      const asked = await this.#options.policy(step, { interventions: this.#interventions, peak, text });
-      const intervention = fitting(asked, step, current.branch);
+      const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
+      const intervention = this.#lost ? unlessStopped(asked) : fitting(asked, step, current.branch);
       this.#flag(step, intervention.action);
       if (intervention.action === 'stop') return this.#stop();
       if (intervention.action === 'rollback') {
@@ -130,7 +126,6 @@ export class Interventions {
       }
       if (intervention.action === 'reflect')
         return this.#reflect(step, requestAfter(step, intervention.text), current);
-      if (intervention.action === 'escalate') return this.#escalate(step, intervention, current);
     }
     this.#conclude(step);
     return current;
@@ -146,77 +141,13 @@ export class Interventions {
     const { branch } = current;
     this.#interventions += 1;
     const place = { keep: step.to, step: step.step + 1, from: step.to };
-    const next = await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }));
+    const next = await this.#continued(branch, { ...place, insert, seed: this.#seed(0) });
     if (next) {
       this.#leaveOthers(next);
       this.#retract(step.to);
     }
     this.#conclude(step);
     return next ?? current;
-  }
-
-  /**
-   * Puts the step of another model in the place of a flagged one. The branch waits for it.
-   * @returns the branch to follow from there on; `null` when the response is over
-   */
-  async #escalate(step: StepEvent, { write }: Escalation, current: Followed): Promise<Followed | null> {
-    const { branch } = current;
-    const { step: number, from } = step;
-    this.#interventions += 1;
-    const resume = current.gate.hold();
-    const { to, failed, text: insert, rest } = await write();
-    if (rest) {
-      this.#emit({ type: 'step.escalated', step: number, to, failed, replaced: true, rest: true });
-      return this.#handOver(step, rest);
-    }
-    const place = { keep: from, step: number, from };
-    const fits = insert !== '' && branch.fits(from, insert);
-    const next = fits
-      ? await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }))
-      : null;
-    resume();
-    this.#emit({ type: 'step.escalated', step: number, to, failed, replaced: next !== null });
-    if (next) {
-      this.#leaveOthers(next);
-      this.#retract(from);
-      return next;
-    }
-    this.#conclude(step);
-    return current;
-  }
-
-  /** Puts what another model writes in the place of a flagged step and of all that would follow it. */
-  async #handOver(
-    { step, from, method, calibrated }: StepEvent,
-    rest: AsyncIterable<GuardEvent>,
-  ): Promise<null> {
-    this.#leaveOthers();
-    this.#retract(from);
-    const steps = new TokenSteps({ from, step });
-    const unjudged = { method, score: null, risk: null, calibrated, flagged: false };
-    const conclude = (spans: readonly StepSpan[]): void => {
-      for (const span of spans) this.#conclude({ type: 'step.done', ...span, ...unjudged });
-    };
-    let finishReason = 'stop';
-    let usage: Usage = { promptTokens: null, completionTokens: null };
-    for await (const event of rest) {
-      if (this.#closed) return null;
-      if (event.type === 'generation.done') ({ finishReason, usage } = event);
-      if (event.type !== 'token.delta' || event.part) continue;
-      const { text } = event;
-      const token = { id: null, text, logprob: null, topLogprobs: [], inserted: true } as const;
-      this.#pass({ type: 'token.delta', index: this.#tokens, ...token });
-      conclude(steps.push(text));
-    }
-    if (this.#closed) return null;
-    conclude(steps.end());
-    const { promptTokens: asked, completionTokens: more } = usage;
-    this.#finish(finishReason, {
-      // What stays was a part of the other model's prompt.
-      promptTokens: this.#root?.promptTokens ?? (asked === null ? null : Math.max(0, asked - from)),
-      completionTokens: more === null ? this.#tokens : from + more,
-    });
-    return null;
   }
 
   /** @param read the version of the branch itself, which then waits */
@@ -237,6 +168,7 @@ export class Interventions {
     );
     const [{ original, resume }, ...others] = await Promise.all([held, ...drawn]);
     const attempts = [original, ...others.filter((attempt) => attempt !== null)];
+    this.#lost = attempts.length === 1;
     const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
     const chosen = rollback.choose(candidates);
     const attempt = attempts[chosen];
@@ -293,7 +225,13 @@ export class Interventions {
     if (!followed.branch.fits(step.to, '')) return null;
     this.#leaveOthers(current, followed);
     const place = { keep: step.to, step: step.step + 1, from: step.to };
-    return this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));
+    return this.#continued(followed.branch, { ...place, seed: this.#seed(0) });
+  }
+
+  async #continued(branch: Branch, continuation: Continuation): Promise<Followed | null> {
+    const next = await this.#attempt(this.#fork(branch, continuation));
+    this.#lost = next === null;
+    return next;
   }
 
   /** @returns `null` for a continuation that fails and is done without */
@@ -320,7 +258,6 @@ export class Interventions {
   #retract(from: number): void {
     if (this.#tokens > from) this.#emit({ type: 'token.retracted', from, tokens: this.#tokens - from });
     this.#tokens = Math.min(this.#tokens, from);
-    this.#texts.length = this.#tokens;
     for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
   }
 
@@ -362,6 +299,10 @@ export class Interventions {
   }
 }
 
+const unlessStopped = ({ action }: Intervention): Intervention => ({
+  action: action === 'stop' ? 'stop' : 'annotate',
+});
+
 /** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
   return fits(intervention, step, branch) ? intervention : { action: 'annotate' };
@@ -373,8 +314,6 @@ function fits(intervention: Intervention, step: StepEvent, branch: Branch): bool
       return branch.fits(intervention.from, '');
     case 'reflect':
       return branch.fits(step.to, requestAfter(step, intervention.text));
-    case 'escalate':
-      return branch.fits(step.from, '');
     default:
       return true;
   }

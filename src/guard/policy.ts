@@ -1,4 +1,4 @@
-import type { ActionName, GuardEvent, SpikeEvent, StepEvent } from '../stream/events.js';
+import type { ActionName, SpikeEvent, StepEvent } from '../stream/events.js';
 
 /** A continuation in place of a flagged step; the flagged step itself is the first of them. */
 export interface Candidate {
@@ -27,46 +27,16 @@ export type Intervention =
       readonly action: 'reflect';
       /** Text that is put after the step, such as a request to check it. */
       readonly text: string;
-    }
-  | {
-      readonly action: 'escalate';
-      /** Has another model write the step, or all from there on. */
-      readonly write: () => Promise<StepOfOther>;
     };
-
-/** A step that another model was asked for. */
-export interface StepOfOther {
-  /** Name of that model. */
-  readonly to: string;
-  /** Code of the error for which there is none, or `null`. */
-  readonly failed: string | null;
-  /** Empty with `failed`, and with `rest`. */
-  readonly text: string;
-  /**
-   * Events of the other model from the step on, if it writes the rest of the answer: its tokens, which count from 0, and its
-   * end. Nothing is asked of the first model any more.
-   */
-  readonly rest?: AsyncIterable<GuardEvent>;
-}
-
-/**
- * @param text of the response before the step
- * @param tokens how many these are
- */
-export type WriteStep = (text: string, tokens: number) => Promise<StepOfOther>;
-
-export type Escalation = Extract<Intervention, { action: 'escalate' }>;
 
 export type Rollback = Extract<Intervention, { action: 'rollback' }>;
 
 /** Information for a policy, in addition to the step. */
 export interface PolicyContext {
-  /** Rollbacks, reflections and escalated steps of this response so far. */
+  /** Rollbacks and reflections of this response so far. */
   readonly interventions: number;
   /** The token of the step that scored highest. */
   readonly peak: number;
-  /** Text of the response before the step. */
-  readonly text: string;
 }
 
 /**
@@ -85,4 +55,4 @@ export type Policy = (step: StepEvent, context: PolicyContext) => Intervention |
 export type SpikePolicy = (
   spike: SpikeEvent,
   context: Pick<PolicyContext, 'interventions'>,
-) => Exclude<Intervention, { action: 'reflect' | 'escalate' }>;
+) => Exclude<Intervention, { action: 'reflect' }>;

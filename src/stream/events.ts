@@ -92,23 +92,6 @@ export interface EscalatedEvent {
 }
 
 /**
- * Another model was asked to write a flagged step, or all from there on. If its text replaces that one, the tokens from there
- * on are retracted, and it comes as inserted tokens.
- */
-export interface StepEscalatedEvent {
-  readonly type: 'step.escalated';
-  readonly step: number;
-  /** Model that was asked. */
-  readonly to: string;
-  /** Why it does not write the step, as a code for programs; `null` if it has answered. */
-  readonly failed: string | null;
-  /** Whether its step replaces the flagged one: not if to it the answer ends there, or if the first model cannot go on. */
-  readonly replaced: boolean;
-  /** It writes all from there on. */
-  readonly rest?: true;
-}
-
-/**
  * Further answers were drawn, as the first one was flagged, and the one that most agree with is returned. If that is another
  * one than the first, all before this event is void, and tokens and steps count from 0 again.
  */
@@ -241,7 +224,7 @@ export interface FlaggedEvent extends StepOfPart, Rating {
   readonly action: ActionName;
 }
 
-export type ActionName = 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate';
+export type ActionName = 'annotate' | 'stop' | 'rollback' | 'reflect';
 
 /** Tokens from `from` on are void; what follows counts from there again. */
 export interface RetractedEvent {
@@ -296,7 +279,6 @@ export interface ScorerMismatchEvent {
 export type GuardEvent =
   | GenerationEvent
   | EscalatedEvent
-  | StepEscalatedEvent
   | VotedEvent
   | ScorerMismatchEvent
   | SpikeEvent

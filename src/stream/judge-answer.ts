@@ -83,10 +83,6 @@ class JudgedAnswer {
       case 'upstream.delta':
         this.#unscoredParts ||= event.unscored.length > 0;
         break;
-      case 'step.escalated':
-        // What another model wrote is not judged.
-        this.#unscoredParts ||= event.replaced;
-        break;
       case 'scorer.mismatch':
         this.#mismatch = true;
     }

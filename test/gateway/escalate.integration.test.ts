@@ -62,11 +62,11 @@ beforeAll(async () => {
     config: { listen: { port: 0 }, log: { level: 'silent' } },
     policies: {
       models: {
-        small: { escalate: { to: 'large', on: 'answer' } },
-        sure: { escalate: { to: 'small', on: 'answer' } },
-        'beside-dead': { escalate: { to: 'dead', on: 'answer' } },
-        'beside-late': { escalate: { to: 'late', on: 'answer' } },
-        'in-circle': { escalate: { to: 'small', on: 'answer' } },
+        small: { escalate: { to: 'large' } },
+        sure: { escalate: { to: 'small' } },
+        'beside-dead': { escalate: { to: 'dead' } },
+        'beside-late': { escalate: { to: 'late' } },
+        'in-circle': { escalate: { to: 'small' } },
       },
       access: { keys: [] },
     },
@@ -237,7 +237,7 @@ describe('escalation', () => {
     const little = await startGateway({
       models: new Models([...models.all, renamed(models.all[0]!, 'large')]),
       config: { listen: { port: 0 }, log: { level: 'silent' }, limits: { kept_bytes: 4096 } },
-      policies: { models: { small: { escalate: { to: 'large', on: 'answer' } } }, access: { keys: [] } },
+      policies: { models: { small: { escalate: { to: 'large' } } }, access: { keys: [] } },
     });
     onTestFinished(() => little.close());
     const response = await post(little.url, asked('small', { stream: true }));

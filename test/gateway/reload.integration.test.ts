@@ -114,7 +114,7 @@ describe('a gateway that is reloaded', () => {
         };
       },
     };
-    const escalate = { to: 'large', on: 'answer' } as const;
+    const escalate = { to: 'large' };
     const gateway = await startGateway({
       models: new Models([reloading, listening]),
       config: { listen: { port: 0 }, log: { level: 'silent' } },

@@ -289,6 +289,33 @@ describe('intervene', () => {
     expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept', chosen: 0 });
   });
 
+  it.each([
+    [
+      ({ from }) => ({ action: 'rollback', from, candidates: 2, choose: lowestUncertainty }),
+      ['rollback', 'annotate', 'annotate'],
+      2,
+    ],
+    [() => ({ action: 'reflect', text: 'Wait. ' }), ['reflect', 'annotate', 'annotate'], 1],
+  ] satisfies [Policy, string[], number][])(
+    'asks for no more once one has failed: %o',
+    async (policy, actions, most) => {
+      let asked = 0;
+      const doubtful: Script = [
+        ['A. ', 0.9],
+        ['B. ', 0.9],
+        ['C. ', 0.9],
+      ];
+      const root = new ScriptedBranch(doubtful, () => {
+        asked += 1;
+        throw new Lost();
+      });
+      const events = await collect(root, policy);
+      expect(finalText(events)).toBe('A. B. C. ');
+      expect(asked).toBe(most);
+      expect(events.flatMap((event) => (event.type === 'step.flagged' ? event.action : []))).toEqual(actions);
+    },
+  );
+
   it('does without a check that cannot be asked for', async () => {
     const root = new ScriptedBranch(WRONG, () => {
       throw new Lost();
@@ -354,97 +381,6 @@ describe('intervene', () => {
       'step.done',
       'generation.done',
     ]);
-  });
-
-  it('puts the step of another model in the place of a flagged one', async () => {
-    const asked: Continuation[] = [];
-    const texts: string[] = [];
-    const root = new ScriptedBranch(WRONG, (continuation) => {
-      asked.push(continuation);
-      return [
-        ['Other. ', 0],
-        ['D.', 0.1],
-      ];
-    });
-    const events = await collect(root, (_, { text }) => {
-      texts.push(text);
-      return { action: 'escalate', write: async () => ({ to: 'large', failed: null, text: 'Other. ' }) };
-    });
-    expect(finalText(events)).toBe('A. Other. D.');
-    expect(texts).toEqual(['A. ']);
-    expect(asked).toMatchObject([{ keep: 2, step: 1, from: 2, insert: 'Other. ' }]);
-    expect(kinds(events)).toEqual([
-      ...['step.done', 'step.flagged', 'step.escalated', 'token.retracted'],
-      ...['step.done', 'step.done', 'generation.done'],
-    ]);
-    expect(events.find(({ type }) => type === 'step.escalated')).toEqual({
-      ...{ type: 'step.escalated', step: 1, to: 'large', failed: null, replaced: true },
-    });
-  });
-
-  it('puts the rest of another model in the place of a flagged step and of what follows it', async () => {
-    const rest = async function* (): AsyncGenerator<GuardEvent> {
-      for (const [index, text] of ['Other ', 'one. ', 'Last', '.'].entries())
-        yield { type: 'token.delta', index, id: 9, text, logprob: -1, topLogprobs: [] };
-      yield {
-        type: 'generation.done',
-        finishReason: 'length',
-        usage: { promptTokens: 9, completionTokens: 4 },
-      };
-    };
-    const root = new ScriptedBranch(WRONG, () => expect.unreachable('it was asked to go on'));
-    const write = async () => ({ to: 'large', failed: null, text: '', rest: rest() });
-    const events = await collect(root, () => ({ action: 'escalate', write }));
-    expect(finalText(events)).toBe('A. Other one. Last.');
-    expect(kinds(events)).toEqual([
-      ...['step.done', 'step.flagged', 'step.escalated', 'token.retracted'],
-      ...['step.done', 'step.done', 'generation.done'],
-    ]);
-    expect(events.filter(({ type }) => type === 'step.done').slice(1)).toMatchObject([
-      { step: 1, from: 2, to: 4, text: 'Other one. ', score: null, risk: null, flagged: false },
-      { step: 2, from: 4, to: 6, text: 'Last.' },
-    ]);
-    const tokens = events.filter((event) => event.type === 'token.delta').slice(-4);
-    expect(tokens.map(({ index, id, inserted }) => [index, id, inserted])).toEqual(
-      [2, 3, 4, 5].map((index) => [index, null, true]),
-    );
-    expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 6 } });
-  });
-
-  it('fails where the rest of another model does, once it has begun', async () => {
-    const rest = async function* (): AsyncGenerator<GuardEvent> {
-      yield { type: 'token.delta', index: 0, id: 9, text: 'Other ', logprob: -1, topLogprobs: [] };
-      throw new Lost('cut');
-    };
-    const write = async () => ({ to: 'large', failed: null, text: '', rest: rest() });
-    const answer = collect(new ScriptedBranch(WRONG), () => ({ action: 'escalate', write }));
-    await expect(answer).rejects.toThrow(Lost);
-  });
-
-  it.each([
-    ['fails', { failed: 'upstream_unreachable', text: '' }],
-    ['has nothing to say', { failed: null, text: '' }],
-    ['has too much to say', { failed: null, text: 'Other. ' }],
-  ])('leaves a step to which another model %s', async (_, how) => {
-    const root = new ScriptedBranch(WRONG);
-    root.fits = (_keep, insert) => insert === '';
-    const write = async () => ({ to: 'large', ...how });
-    const events = await collect(root, () => ({ action: 'escalate', write }));
-    expect(finalText(events)).toBe('A. B. C.');
-    expect(kinds(events)).not.toContain('token.retracted');
-    expect(events.filter(({ type }) => type === 'step.done')).toHaveLength(3);
-    expect(events.find(({ type }) => type === 'step.escalated')).toMatchObject({
-      ...{ failed: how.failed, replaced: false },
-    });
-  });
-
-  it('asks no other model where the branch cannot go on', async () => {
-    const root = new ScriptedBranch(WRONG);
-    root.fits = () => false;
-    const write = async () => expect.unreachable('it was asked');
-    const events = await collect(root, () => ({ action: 'escalate', write }));
-    expect(finalText(events)).toBe('A. B. C.');
-    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
   });
 
   it('asks for no check that leaves no room to answer', async () => {

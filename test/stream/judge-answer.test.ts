@@ -196,14 +196,6 @@ describe('judgeAnswer', () => {
     expect(await verdictOn([...token(0), step(0, 3), ...token(1), marked])).toMatchObject({ flagged: false });
   });
 
-  it('does not unflag an answer with a step of another model', async () => {
-    const asked = { type: 'step.escalated', step: 1, to: 'large', failed: null, replaced: true } as const;
-    const written = [...token(0), step(0, 3), asked];
-    expect(await verdictOn(written)).toMatchObject({ flagged: null, reason: 'unscored_parts' });
-    const stays = [...token(0), step(0, 3), { ...asked, replaced: false }];
-    expect(await verdictOn(stays)).toMatchObject({ flagged: false, reason: null });
-  });
-
   it('does not unflag an answer with parts that have no scores', async () => {
     const call = { type: 'upstream.delta', at: 1, chunk: {}, unscored: ['tool_calls'] } as const;
     expect(await verdictOn([...token(0), step(0, 3), call])).toMatchObject({

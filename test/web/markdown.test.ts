@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toHtml } from '#web/answer/markdown.js';
+import { growthOf, MOST_GROWTH } from '../support/growth.js';
 
 const range = (source: string, text: string) => {
   const from = source.indexOf(text);
@@ -9,6 +10,18 @@ const range = (source: string, text: string) => {
 const marked = (html: string): string[] =>
   [...html.matchAll(/<span data-index[^>]*>(.*?)<\/span>/gs)].map(([, text = '']) => text);
 const unmarked = (html: string): string => html.replace(/<span data-index[^>]*>(.*?)<\/span>/gs, '$1');
+
+const REPEATED = [
+  ...['\\(', '\\[\n', '\\[\n\n', '$', '$x ', '>', '[', '![', '[a](', '<', '<a ', '*a **b '],
+  ...['`', '1. ', '- > ', '|a\n', 'a@', 'a  \n', '&amp;', 'word '],
+];
+
+/** Lines of so many characters in all, at the most. */
+function lines(length: number, write: (i: number) => string): string {
+  let text = '';
+  for (let i = 1; text.length + write(i).length < length; i++) text += `${write(i)}\n`;
+  return text;
+}
 
 describe('an answer as Markdown', () => {
   it.each([
@@ -77,11 +90,33 @@ describe('an answer as Markdown', () => {
     expect(marked(toHtml(source, [range(source, 'x +')]))).toEqual(['x +']);
   });
 
-  it('shows as text what the parser cannot bear', () => {
-    const source = `${'> '.repeat(20_000)}a < b`;
+  it.each([
+    ['quotes within each other', `${'> '.repeat(20_000)}a < b`, /<blockquote>\n<p>&gt; &gt; /],
+    ['a long paragraph', `${'*a* '.repeat(2000)}a < b`, /^<p>\*a\* \*a\* /],
+    ['a long formula', `\\(${'x+'.repeat(2000)}x\\) a < b`, /^<p>\(x\+x\+/],
+    ['a table of many columns', `|${'a|'.repeat(200)}\n|${'-|'.repeat(200)}\na < b`, /^<p>\|a\|a\|/],
+    ['a table of many cells', `a|b\n-|-\n${'c|d\n'.repeat(3000)}a < b`, /^<p>a\|b<br>-\|-/],
+    ['a long answer', `${'*a*\n\n'.repeat(20_000)}a < b`, /^<p class="verbatim">\*a\*/],
+  ])('shows as text what takes a parser too long: %s', (_name, source, expected) => {
     const html = toHtml(source, [range(source, 'a < b')]);
-    expect(html).toMatch(/^<p class="verbatim">&gt; &gt; /);
+    expect(html).toMatch(expected);
     expect(marked(html)).toEqual(['a &lt; b']);
+  });
+
+  const repeated = (text: string) => (length: number) => text.repeat(length / text.length);
+  it.each<readonly [string, (length: number) => string]>([
+    ...REPEATED.map((text) => [text, repeated(text)] as const),
+    ['lists within each other', (length) => lines(length, (i) => `${' '.repeat(2 * i)}- a`)],
+    ['runs of backticks', (length) => lines(length, (i) => '`'.repeat(i)).replaceAll('\n', ' ')],
+    ['columns', (length) => ['a|', '-|', 'b|'].map((cell) => `|${repeated(cell)(length / 4)}`).join('\n')],
+  ])('takes time in proportion to the length: %j', async (_, write) => {
+    expect(await growthOf((length) => toHtml(write(length), []), 10_000, 20)).toBeLessThan(MOST_GROWTH);
+  });
+
+  it('draws no more formulas than it may', () => {
+    const html = toHtml('\\(x^2\\) and so\n\n'.repeat(3000), []);
+    expect(html.match(/data-tex/g)?.length).toBeLessThan(1000);
+    expect(html.match(/\\\(x\^2\\\)/g)).toHaveLength(3000);
   });
 
   it('is the same but for the marks, and shows every tag as text', () => {

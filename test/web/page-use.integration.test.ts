@@ -234,6 +234,35 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await shared.page.unrouteAll();
   });
 
+  it('keeps formulas within their answer', async () => {
+    const { page } = shared;
+    await page.setViewportSize({ width: 1280, height: 850 });
+    const box = '\\rule{19em}{2em}';
+    const text = [
+      ...[`\\hspace{-40em}${box}`, `\\hspace{20em}\\hspace{10em}\\rlap{${box}}`],
+      `\\smash{\\raisebox{-4em}{$${box}$}}`,
+    ].map((tex) => `So \\(${tex}\\) is it.\n\n`);
+    const deep = `\\(${'\\frac{1}{'.repeat(250)}x${'}'.repeat(250)}\\)`;
+    await shared.answerWith((id) => withoutScorer(id, { text: `${deep}\n\n${text.join('')}` }));
+    await shared.set({ view: 'formatted' });
+    const answer = await shared.answered(QUESTION);
+    await expect.poll(() => answer.locator('.katex-rule').count()).toBe(text.length);
+    await shared.picture('formulas-that-stray');
+    const strays = await answer.locator("xpath=./div[@class='text']").evaluate((own) => {
+      const within = own.getBoundingClientRect();
+      const found: string[] = [];
+      for (let x = 2; x < innerWidth; x += 12)
+        for (let y = 2; y < innerHeight; y += 12) {
+          const outside =
+            x < within.left - 6 || x > within.right + 6 || y < within.top - 6 || y > within.bottom + 6;
+          if (outside && own.contains(document.elementFromPoint(x, y))) found.push(`${x},${y}`);
+        }
+      return found;
+    });
+    expect(strays).toEqual([]);
+    await page.unrouteAll();
+  });
+
   it('has nothing that axe-core finds fault with', async () => {
     const { page } = shared;
     const text = 'So \\(x^2\\) is **wrong**.\n\n- a `b`\n';

@@ -32,13 +32,3 @@ it.each([
   const exchange = { model: 'small', events: [], leftOut: 0 };
   expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(words);
 });
-
-it('says what another model has written', () => {
-  const step = (number: number) => ({ step: number, to: 'large', failed: null, replaced: true });
-  const escalatedSteps = [step(0), step(2), { ...step(4), rest: true as const }];
-  const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', escalatedSteps } as const;
-  const exchange = { model: 'small', events: [], leftOut: 0 };
-  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(
-    'small · 2 steps written by large, the rest written by large · 0 tokens · writing',
-  );
-});

@@ -48,14 +48,17 @@ export function FormattedText({ answer, method, active, onPoint, labelOf }: Form
   const root = useRef<HTMLDivElement>(null);
   const cost = useRef(0);
   const shown = useThrottled(answer, isOver(answer) ? 0 : Math.max(REDRAW_MS, REDRAW_SHARE * cost.current));
-  const html = useMemo(() => answerHtml(shown, method), [shown, method]);
+  const [html, readMs] = useMemo(() => {
+    const start = performance.now();
+    return [answerHtml(shown, method), performance.now() - start];
+  }, [shown, method]);
   const katex = useKatex(html.includes('data-tex='));
   const handlers = useTokenNavigation(root, active, onPoint);
   useLayoutEffect(() => {
     const start = performance.now();
     if (root.current) draw(root.current, html, katex);
-    cost.current = performance.now() - start;
-  }, [html, katex]);
+    cost.current = readMs + performance.now() - start;
+  }, [html, readMs, katex]);
   useLayoutEffect(() => {
     const { current } = root;
     for (const token of current?.querySelectorAll('[data-active]') ?? [])

@@ -19,6 +19,18 @@ export function useKatex(wanted: boolean): Katex | null {
   return katex;
 }
 
+/** Elements within each other: some hundred fractions within each other end the browser's process. */
+const DEEPEST = 250;
+
+function isTooDeep(element: Element): boolean {
+  let level = [element];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap(({ children }) => [...children]);
+  }
+  return false;
+}
+
 /** Draws a formula in the colour of its riskiest token; one that is broken stays text. */
 export function drawFormula(formula: HTMLElement, katex: Katex): void {
   const { tex = '', display } = formula.dataset;
@@ -32,6 +44,7 @@ export function drawFormula(formula: HTMLElement, katex: Katex): void {
     if (error instanceof katex.ParseError || error instanceof RangeError) return;
     throw error;
   }
+  if (isTooDeep(drawn)) return;
   for (const { name, value } of riskiest?.attributes ?? []) formula.setAttribute(name, value);
   if (tokens.some(({ dataset }) => dataset.level === 'flagged')) formula.dataset.level = 'flagged';
   formula.dataset.tokens = tokens.map(({ dataset }) => dataset.index).join(' ');

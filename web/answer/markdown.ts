@@ -1,4 +1,5 @@
 import { Marked, type TokenizerAndRendererExtension } from 'marked';
+import { BoundedLexer, Cells, MOST_MARKDOWN } from './bounded-markdown.js';
 
 /** A piece of the answer's text that gets an element of its own. */
 export interface TextRange {
@@ -21,17 +22,12 @@ const escapedText = (text: string): string =>
 /**
  * The answer as HTML, each range in `span` elements: around pieces of text, never around Markdown, as a range may hold
  * half of an emphasis, or two paragraphs. Tags in an answer are shown as they were written: `List<int>` is no HTML, and
- * `<think>` is to be seen. A formula is a `span` with `data-tex`, its source as text.
+ * `<think>` is to be seen. A formula is a `span` with `data-tex`, its source as text; a long one is text alone, and so is what
+ * is too long or too deep for a parser on the thread that draws the page.
  * @param ranges in order, without overlap
  */
 export function toHtml(source: string, ranges: readonly TextRange[]): string {
-  try {
-    return fromMarkdown(source, ranges);
-  } catch (error) {
-    // Two thousand quotes within each other are more than a parser bears.
-    if (!(error instanceof RangeError)) throw error;
-    return verbatimHtml(source, ranges);
-  }
+  return source.length > MOST_MARKDOWN ? verbatimHtml(source, ranges) : fromMarkdown(source, ranges);
 }
 
 /** A text as it was written. @param part what it is a part of, if not of the answer */
@@ -51,19 +47,30 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
       .split('\n')
       .map((line) => marks.mark(line, escaped))
       .join('\n');
+  const cells = new Cells();
+  let left = MOST_TEX;
+  const isDrawn = (tex: string): boolean => {
+    if (left < 0) return false;
+    left -= tex.length + FORMULA;
+    return true;
+  };
   const formula = (level: 'block' | 'inline'): TokenizerAndRendererExtension => ({
     name: `${level}Formula`,
     level,
     start: (text) => startOf(text, level),
     tokenizer: (text) => formulaAt(text, level),
     renderer: ({ raw, tex, display }) => {
-      const drawn = `<span data-tex="${escaped(String(tex))}"${display ? ' data-display' : ''}>${lines(raw)}</span>`;
+      const drawn = isDrawn(String(tex))
+        ? `<span data-tex="${escaped(String(tex))}"${display ? ' data-display' : ''}>${lines(raw)}</span>`
+        : lines(raw);
       return level === 'block' ? `<p>${drawn}</p>\n` : drawn;
     },
   });
   const markdown = new Marked({
     gfm: true,
     breaks: true,
+    tokenizer: { table: (text) => (cells.exceeded(text) ? undefined : false) },
+    hooks: { provideLexer: () => BoundedLexer.of },
     renderer: {
       text(token) {
         if ('tokens' in token && token.tokens) return this.parser.parseInline(token.tokens);
@@ -79,29 +86,53 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
   return markdown.parse(source, { async: false });
 }
 
-/** Formulas as models write them. A dollar with a space inside or a digit after it is money. */
-const DISPLAY = [/^\\\[(.+?)\\\]/s, /^\$\$(.+?)\$\$/s];
-const INLINE = [/^\\\((.+?)\\\)/s, /^\$(?![\s$])([^$\n]*[^\s$\\])\$(?!\d)/];
+/** Maximum characters of a formula; a longer one is text. */
+const LONGEST_TEX = 3000;
+/** The same of all that are drawn of an answer; each counts as some more. */
+const MOST_TEX = 10_000;
+const FORMULA = 10;
 
-function formulaAt(text: string, level: 'block' | 'inline') {
-  for (const [patterns, display] of [
-    [DISPLAY, true],
-    [level === 'inline' ? INLINE : [], false],
-  ] as const) {
-    for (const pattern of patterns) {
-      const found = pattern.exec(text);
-      // A block is alone on its lines.
-      if (!found || (level === 'block' && !/^[ \t]*(\n|$)/.test(text.slice(found[0].length)))) continue;
-      return { type: `${level}Formula`, raw: found[0], tex: found[1]?.trim(), display };
-    }
+/** Formulas as models write them. */
+const SIGNS = [
+  ['\\[', '\\]', true],
+  ['$$', '$$', true],
+  ['\\(', '\\)', false],
+] as const;
+/** A dollar with a space inside or a digit after it is money. */
+const DOLLARS = /^\$(?![\s$])([^$\n]*[^\s$\\])\$(?!\d)/;
+
+function formulaAt(rest: string, level: 'block' | 'inline') {
+  const text = rest.slice(0, LONGEST_TEX);
+  const found = (raw: string, tex: string, display: boolean) => ({
+    ...{ type: `${level}Formula`, raw, tex: tex.trim(), display },
+  });
+  for (const [open, close, display] of SIGNS) {
+    if (!text.startsWith(open) || (level === 'block' && !display)) continue;
+    const end = text.indexOf(close, open.length + 1);
+    if (end < 0) continue;
+    const raw = text.slice(0, end + close.length);
+    // A block is alone on its lines.
+    if (level === 'block' && !/^[ \t]*(?:\n|$)/.test(text.slice(raw.length))) continue;
+    return found(raw, text.slice(open.length, end), display);
   }
+  const [raw, tex = ''] = (level === 'inline' && DOLLARS.exec(text)) || [];
+  return raw === undefined ? undefined : found(raw, tex, false);
+}
+
+/** Where a formula may begin that would end the paragraph, or the text: no further on than these may go. */
+function startOf(text: string, level: 'block' | 'inline'): number | undefined {
+  if (level === 'inline') return at(text.search(/[\\$<![`*_~]/));
+  const end = text.indexOf('\n\n');
+  for (const { index } of (end < 0 ? text : text.slice(0, end)).matchAll(/\n(?=\\\[|\$\$)/g))
+    if (formulaAt(text.slice(index + 1), 'block')) return index + 1;
   return undefined;
 }
 
-function startOf(text: string, level: 'block' | 'inline'): number | undefined {
-  const at = text.search(level === 'block' ? /^(?:\\\[|\$\$)/m : /\\[[(]|\$/);
-  return at < 0 ? undefined : at;
-}
+const at = (index: number): number | undefined => (index < 0 ? undefined : index);
+
+/** Texts that are looked for in all of the source though they are not in it; after that they must be near. */
+const MOST_MISSES = 100;
+const NEAR = 1000;
 
 /** Puts ranges around pieces of text, which come in the order of the source, and are in it as they are. */
 class Marks {
@@ -111,6 +142,7 @@ class Marks {
   /** How far the source is written, and the first range that is not behind it. */
   #at = 0;
   #next = 0;
+  #misses = 0;
 
   constructor(source: string, ranges: readonly TextRange[]) {
     this.#source = source;
@@ -118,7 +150,7 @@ class Marks {
   }
 
   mark(raw: string, write: (text: string) => string): string {
-    const start = this.#source.indexOf(raw, this.#at);
+    const start = this.#find(raw);
     if (start < 0) return write(raw);
     this.#at = start + raw.length;
     let html = '';
@@ -134,6 +166,14 @@ class Marks {
       done = to;
     }
     return html + write(raw.slice(done - start));
+  }
+
+  /** A text that Markdown has changed is not in the source, and looking for each such one to its end would take too long. */
+  #find(raw: string): number {
+    const until = this.#misses < MOST_MISSES ? undefined : this.#at + raw.length + NEAR;
+    const start = this.#source.slice(this.#at, until).indexOf(raw);
+    if (start < 0) this.#misses += 1;
+    return start < 0 ? -1 : this.#at + start;
   }
 
   /** White space is not worth an element, unless something is to be seen at it. */

@@ -23,12 +23,11 @@ export function statusWords(
   const unscored = scored ? unscoredTokens(answer, method) : 0;
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
-  const { escalation, escalatedSteps, vote } = answer;
+  const { escalation, vote } = answer;
   const by = [
     escalation ? `${name}, flagged` : name,
     escalation && escalationWords(escalation),
     vote && voteWords(vote),
-    stepsWords(escalatedSteps),
   ];
   const parts = [...by.filter((words) => words !== null), countTokens(answer.tokens.length)];
   if (leftOut > 0)
@@ -41,7 +40,7 @@ export function statusWords(
     parts.push(`sampling ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
   } else if (!scored) parts.push('not scored');
   else if (answer.phase === 'streaming')
-    parts.push(connected ? writingWords(escalatedSteps, unscored) : 'waiting for the connection');
+    parts.push(connected ? `writing, scores ${countTokens(unscored)} behind` : 'waiting for the connection');
   else if (without > 0) parts.push(`${countTokens(without)} without ${METHOD_WORDS[method].noun}`);
   else if (answer.tokens.length > 0)
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
@@ -53,27 +52,8 @@ export function statusWords(
   return parts.join(' · ');
 }
 
-/** What another model writes to the end has no scores that could be behind. */
-const writingWords = (steps: Answer['escalatedSteps'], unscored: number): string =>
-  steps.some(({ rest }) => rest) ? 'writing' : `writing, scores ${countTokens(unscored)} behind`;
-
 const voteWords = ({ answers, agreed, replaced }: NonNullable<Answer['vote']>): string =>
   `${replaced ? 'another answer' : 'this answer'}, with which ${agreed} of ${answers} agree`;
-
-/** What other models have written, or not; `null` if none was asked. */
-function stepsWords(steps: Answer['escalatedSteps']): string | null {
-  const words = new Map<string, number>();
-  const rest = steps.find((step) => step.rest);
-  for (const { to, failed, replaced } of steps.filter((step) => !step.rest)) {
-    const how = replaced
-      ? `written by ${to}`
-      : `not written by ${to}${failed === null ? '' : ` (${failed})`}`;
-    words.set(how, 1 + (words.get(how) ?? 0));
-  }
-  const parts = [...words].map(([how, count]) => `${count === 1 ? '1 step' : `${count} steps`} ${how}`);
-  if (rest) parts.push(`the rest written by ${rest.to}`);
-  return parts.length === 0 ? null : parts.join(', ');
-}
 
 const escalationWords = ({ to, failed }: NonNullable<Answer['escalation']>): string =>
   failed === null ? `answered by ${to}` : `${to} did not answer (${failed})`;

@@ -168,10 +168,7 @@ function StepOf({ answer, token: { index, inserted, spike } }: OfToken): ReactNo
     parts.push(`Step ${step.step + 1}: ${risk}${step.flagged ? ', flagged' : ''}`);
   }
   if (spike) parts.push('Spike: this token alone reaches the threshold');
-  const other = answer.escalatedSteps.find(
-    (each) => each.replaced && step && (each.step === step.step || (each.rest && each.step < step.step)),
-  );
-  if (inserted) parts.push(other ? `Written by ${other.to}` : 'Inserted by the guard');
+  if (inserted) parts.push('Inserted by the guard');
   return parts.length > 0 && <p className="card-step">{parts.join(' · ')}</p>;
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_GUARD } from '../../../src/guard/guard.js';
+import { DEFAULT_GUARD, retracts } from '../../../src/guard/guard.js';
 import type { GuardFields } from '../../../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, type Method } from '../../../src/uncertainty/method-names.js';
 import { DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../../src/uncertainty/settings.js';
@@ -47,15 +47,8 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
 const NO_ROLLBACKS =
   'steps are flagged and not written again: a response with tools, a response format or several choices is not continued, nor one of /v1/responses';
 
-/**
- * Says so where steps cannot be written again.
- * @param resumes whether they would be
- */
-export function withoutRollbacks(
-  guard: GuardInForce,
-  asked: UpstreamRequest,
-  resumes: boolean,
-): GuardInForce {
-  if (!resumes || isText(asked)) return guard;
+/** Says so where steps cannot be written again. */
+export function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {
+  if (!retracts(guard.action) || isText(asked)) return guard;
   return { ...guard, warnings: [...(guard.warnings ?? []), NO_ROLLBACKS] };
 }

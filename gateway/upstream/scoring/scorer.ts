@@ -139,7 +139,7 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { asked, from, bounds, listeners, writeStep }: PrepareOptions,
+    { asked, from, bounds, listeners }: PrepareOptions,
     told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
@@ -206,7 +206,6 @@ export class Scorer {
             {
               ...{ scoring, guard, risks, seed, dispensable, refusesUnscored },
               ...(written && { written }),
-              ...(writeStep && { writeStep }),
             },
             gate,
           ).pipe(

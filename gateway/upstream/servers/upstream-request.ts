@@ -15,7 +15,7 @@ import type { UpstreamServer } from './upstream-server.js';
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
-  { asked: { prompt, response, begun: text }, from: { trace } = {}, bounds }: PrepareOptions,
+  { asked: { prompt, response }, from: { trace } = {}, bounds }: PrepareOptions,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
@@ -24,7 +24,6 @@ export function requestOf(
   return {
     messages,
     ...(prompt !== undefined && { prompt }),
-    ...(text && { begun: { ...begunOf(prompt, { tokenIds: 'none' }), text } }),
     ...(response && { isResponse: true }),
     ...(trace && { trace }),
     ...(bounds?.refusesUnscored && { knownOnly: true }),
@@ -43,7 +42,7 @@ export function requestOf(
 /** State of a text before it is written. */
 export function begunOf(
   prompt: Prompt | undefined,
-  { tokenIds }: Pick<Capabilities, 'tokenIds'>,
+  { tokenIds }: Capabilities,
 ): NonNullable<UpstreamRequest['begun']> {
   const begun = { text: '', promptIds: null, ids: null };
   if (prompt === undefined) return begun;

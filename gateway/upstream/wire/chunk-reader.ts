@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { TURNS } from '../../../src/stream/turns.js';
 import { UpstreamError } from '../errors.js';
 import type { Call } from '../servers/dialect.js';
 import { type Chunk, readChunks, readGenerateLine, readVerbatim, readWhole } from './chunks.js';
@@ -22,8 +22,6 @@ const READERS = {
 /** Formats whose last message says that it is the last; others have a mark of their own. */
 const ENDS = new Set<Call['format']>(['generate', 'whole', 'response', 'verbatim-response']);
 
-/** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
-const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 
@@ -45,8 +43,8 @@ export class ChunkReader {
   /** Messages that have come, and the index of the next one. */
   #waiting: readonly string[] = [];
   #next = 0;
-  /** Bytes read since others had their turn. */
-  #atOnce = 0;
+  /** Its part of what is read in one turn of the event loop. */
+  readonly #share = TURNS.share();
   /** `null` for an answer that is passed on in chunks: nothing of it is joined here. */
   readonly #joined: JoinedParts | null;
   #begun = false;
@@ -90,9 +88,10 @@ export class ChunkReader {
       from = now;
     };
     while (chunks.length === 0 && !this.#over) {
-      if (this.#atOnce >= BYTES_AT_ONCE) {
-        await setImmediate();
-        this.#atOnce = 0;
+      if (this.#share.over) {
+        spend();
+        await this.#share.next();
+        from = performance.now(); // others had this time
       }
       if (this.#next === this.#waiting.length) {
         if (this.#bodyEnded) {
@@ -107,9 +106,9 @@ export class ChunkReader {
         spend();
       }
       try {
-        while (this.#next < this.#waiting.length && this.#atOnce < BYTES_AT_ONCE && !this.#over) {
+        while (this.#next < this.#waiting.length && !this.#share.over && !this.#over) {
           const message = this.#waiting[this.#next++] ?? '';
-          this.#atOnce += MESSAGE_BYTES;
+          this.#share.spend(MESSAGE_BYTES);
           if (message.trim() === DONE) this.#end();
           else for (const chunk of this.#chunksOf(message)) chunks.push(this.#checked(chunk));
         }
@@ -128,7 +127,7 @@ export class ChunkReader {
 
   #receive(bytes: Uint8Array | null): void {
     this.#bodyEnded = bytes === null;
-    this.#atOnce += Math.max(MESSAGE_BYTES, bytes?.length ?? 0);
+    this.#share.spend(Math.max(MESSAGE_BYTES, bytes?.length ?? 0));
     this.#waiting = bytes ? this.#messages.push(bytes) : this.#messages.end();
     this.#next = 0;
   }

@@ -137,22 +137,16 @@ describe('the configuration', () => {
       'models.a.guard.defaults.action: escalate: the model a has no field escalate',
     ],
     [
-      'models that write steps of each other',
-      'models: {a: {checkpoint: x, escalate: {to: b, on: step}}, b: {checkpoint: y, escalate: {to: a, on: step}}}',
+      'a model that hands on steps, as it could once',
+      'models: {a: {checkpoint: x, escalate: {to: b, on: step}}, b: {checkpoint: y}}',
       {},
-      'models.a.escalate.to: models that write steps of each other would wait for each other',
+      'models.a.escalate.on: is not a configuration field',
     ],
     [
-      'a policy that escalates by steps, and passes over scores',
-      'models: {a: {checkpoint: x, escalate: {to: b, on: step}, guard: {defaults: {action: escalate, lag: skip}}}, b: {checkpoint: y}}',
+      'a model that cannot keep what the policy of the one before it locks',
+      'models: {a: {checkpoint: x, escalate: {to: b}, guard: {defaults: {action: escalate, methods: [adversarial]}, locked: [methods]}}, b: {upstreams: [{url: http://127.0.0.1:9/v1}]}}',
       {},
-      'models.a.guard.defaults.lag: skip is not possible with escalate by steps',
-    ],
-    [
-      'a policy that escalates by steps, and refuses what is not judged',
-      'models: {a: {checkpoint: x, escalate: {to: b, on: step}, guard: {defaults: {action: escalate}, locked: [action]}}, b: {checkpoint: y}}',
-      {},
-      'models.a.guard.defaults.action: escalate by steps needs unscored: pass',
+      'models.a.escalate.to: b cannot keep what the policy model:a locks: methods: adversarial needs a scorer',
     ],
     [
       'a vote on spikes',

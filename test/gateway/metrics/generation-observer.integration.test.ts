@@ -110,18 +110,6 @@ describe('the times of a generation', () => {
     expect(read.sum('flinch_steps_total')).toBe(1);
   });
 
-  it('count a step of which no more is read as done', async () => {
-    const step = observer({ part: 'step', promptTokens: 7 });
-    tell(step, tokenEvent(0), tokenEvent(1));
-    step.cancelled();
-    // Of one that has not begun, nothing is known.
-    observer({ part: 'step' }).cancelled();
-    const read = await scrape();
-    expect(read.sum('flinch_generations_total', { outcome: 'stop' })).toBe(1);
-    expect(read.sum('flinch_generations_total', { outcome: 'cancelled' })).toBe(1);
-    expect(read.sum('flinch_generated_tokens_total')).toBe(2);
-  });
-
   it('do not count what was cancelled, which is not slow', async () => {
     const left = observer();
     tell(left, 10, tokenEvent(0));

@@ -1,0 +1,169 @@
+import { lastValueFrom, of, toArray } from 'rxjs';
+import { expect, it } from 'vitest';
+import { configSchema } from '#gateway/config/config.js';
+import { Models, type ServedModel } from '#gateway/index.js';
+import { GovernedModels } from '#gateway/models/governed-models.js';
+import { KeptAnswers } from '#gateway/models/kept-answers.js';
+import { servedWithin } from '#gateway/models/limited-models.js';
+import type { AnswerBounds } from '#gateway/models/served-model.js';
+import { Policies } from '#gateway/policy/policies.js';
+import { chatSchema, parse } from '#gateway/requests/generation-request.js';
+import { type AskedGuard, guardSchema } from '#gateway/requests/guard-limits.js';
+import { FlowGate, type Verdict } from '#src/index.js';
+import { doneEvent, tokenEvent } from '../../support/events.js';
+import { prepared } from '../../support/scripted-model.js';
+
+const flagged: Verdict = {
+  ...{ flagged: true, risk: 1, calibrated: true, flaggedSteps: 1, steps: 1, unscoredTokens: 0, rate: 0.1 },
+  reason: null,
+};
+
+/** What a model was asked for. */
+interface Asked {
+  readonly model: string;
+  readonly guard: AskedGuard;
+  readonly bounds: AnswerBounds | undefined;
+}
+
+/** A model all of whose answers are flagged. */
+const doubtful = (name: string, asked: Asked[], hosts?: readonly string[]): ServedModel => ({
+  ...{ name, hosts },
+  status: () => ({ ready: true }),
+  prepare: async ({ guard }, { bounds }) => {
+    asked.push({ model: name, guard, bounds });
+    const { scoring, ...own } = prepared(() => of()).guard;
+    return {
+      ...prepared(() => of(tokenEvent(0, { text: '1' }), { ...doneEvent(), verdict: flagged })),
+      guard: { ...own, ...guardSchema.parse(guard), scoring, methods: ['nll'], method: 'nll' },
+    };
+  },
+});
+
+/** The guard and the bounds with which the answer in place of a flagged one is asked for, or why it is not. */
+async function inPlace(way: 'escalate' | 'vote', { first, other = {}, key = {}, request = {} }: Row) {
+  const asked: Asked[] = [];
+  const guards = { first, other };
+  const policies = new Policies(
+    configSchema.parse({
+      models: {
+        first: {
+          checkpoint: 'x',
+          escalate: { to: 'other' },
+          guard: { ...guards.first, defaults: { action: way, ...guards.first.defaults } },
+        },
+        other: { upstreams: [{ url: 'http://127.0.0.1:9/v1' }], guard: guards.other },
+      },
+      access: { keys: [{ name: 'web', env: 'WEB', guard: key }] },
+    }),
+  );
+  const failures: unknown[] = [];
+  const kept = new KeptAnswers(1 << 20);
+  const limits = { prompt_characters: 1000, response_tokens: 100 };
+  const all = new Models([doubtful('first', asked), doubtful('other', asked, ['127.0.0.1:9'])]);
+  const models = new GovernedModels(servedWithin(all, { limits, kept, texts: null }), policies, {
+    ...{ count: () => {}, severalKeys: false, kept },
+    escalated: (_model, _to, error) => void failures.push(error),
+    voted: (_model, _replaced, error) => void failures.push(error),
+  });
+  const messages = [{ role: 'user', content: 'x' }];
+  const fields = parse(chatSchema, { model: 'first', messages, ...request });
+  const answer = await models.prepare(fields, { asked: { canRetract: true }, from: { principal: 'web' } });
+  await lastValueFrom(answer.start(new FlowGate()).pipe(toArray()));
+  const [, replacing] = asked;
+  return { ...replacing, failure: failures.find((each) => each !== null) };
+}
+
+interface Guards {
+  readonly defaults?: AskedGuard;
+  readonly locked?: readonly string[] | 'all';
+  readonly bounds?: object;
+  readonly unscored?: 'refuse' | 'pass';
+}
+
+interface Row {
+  readonly first: Guards;
+  /** Policies of the other model, and of the key. */
+  readonly other?: Guards;
+  readonly key?: Guards;
+  readonly request?: object;
+}
+
+const refuses = { bounds: { refusesUnscored: true } };
+
+/** What a policy promises about what the client gets. */
+const PROMISES: readonly (readonly [what: string, row: Row, held: object])[] = [
+  ['no text without a score', { first: { unscored: 'refuse' } }, refuses],
+  ['the same of a key', { first: {}, key: { unscored: 'refuse' } }, refuses],
+  ['the same by a lock', { first: { locked: ['action'] } }, refuses],
+  ['more than the other one', { first: { unscored: 'refuse' }, other: { unscored: 'pass' } }, refuses],
+  [
+    'that it is judged',
+    { first: { locked: ['enabled'] }, other: { defaults: { enabled: false } } },
+    { ...refuses, guard: expect.not.objectContaining({ enabled: false }) },
+  ],
+  [
+    'that it is judged, whatever the other locks',
+    { first: { unscored: 'refuse' }, other: { defaults: { enabled: false }, locked: ['enabled'] } },
+    { ...refuses, guard: expect.not.objectContaining({ enabled: false }) },
+  ],
+  [
+    'by which scores',
+    {
+      first: { defaults: { methods: ['nll'], method: 'nll' }, locked: ['methods', 'method'] },
+      other: { defaults: { methods: ['entropy'], method: 'entropy' } },
+    },
+    { guard: { methods: ['nll'], method: 'nll' } },
+  ],
+  [
+    'at which rate',
+    { first: { defaults: { rate: 0.3, per: 'token' }, locked: 'all' }, other: { defaults: { rate: 0.1 } } },
+    { guard: { rate: 0.3, per: 'token' } },
+  ],
+  [
+    'how it is computed',
+    {
+      first: { defaults: { scoring: { block: 8 } }, locked: ['scoring'] },
+      other: { defaults: { scoring: { block: 32, window: 64 } } },
+    },
+    { guard: { scoring: { block: 8 } } },
+  ],
+  [
+    'that no more is done than this',
+    {
+      first: { bounds: { min_rate: 0.05, max_rollbacks: 1, max_candidates: 2 } },
+      other: { defaults: { rate: 0.01, max_rollbacks: 9, candidates: 9 } },
+    },
+    { guard: { rate: 0.05, max_rollbacks: 1, candidates: 2 } },
+  ],
+  ['at most so many tokens', { first: {} }, { bounds: { maxTokens: 100 } }],
+];
+
+it.each(
+  PROMISES.flatMap((promise) => (['escalate', 'vote'] as const).map((way) => [way, ...promise] as const)),
+)('with %s, a policy keeps its promise: %s', async (way, _, row, held) => {
+  const { failure, model, ...asked } = await inPlace(way, row);
+  expect(failure).toBeUndefined();
+  expect(model).toBe(way === 'escalate' ? 'other' : 'first');
+  expect(asked).toMatchObject(held);
+});
+
+it('another model gets no field that the policy of the request keeps from servers', async () => {
+  const row = { first: { locked: ['rate'] as const }, request: { hide_logprobs: true } };
+  expect(await inPlace('escalate', row)).toMatchObject({
+    failure: { body: { code: 'policy_violation', param: 'hide_logprobs' } },
+  });
+  const open = await inPlace('escalate', { ...row, first: {} });
+  expect(open).toMatchObject({ model: 'other', failure: undefined });
+});
+
+it('what both models lock is as the one has it that answers', async () => {
+  const locked = (rate: number): Guards => ({ defaults: { rate }, locked: ['rate'] });
+  expect(await inPlace('escalate', { first: locked(0.3), other: locked(0.01) })).toMatchObject({
+    guard: { rate: 0.01 },
+  });
+  // Only how it is replaced is the business of the first alone.
+  const stop = { defaults: { action: 'stop', act_on: 'spike' } } as const;
+  expect(await inPlace('escalate', { first: { locked: ['action'] }, other: stop })).toMatchObject({
+    guard: { action: 'stop', act_on: 'spike' },
+  });
+});

@@ -60,7 +60,10 @@ const STREAMS: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
       ...([answer.text, answer.reasoningText, answer.finishReason, answer.toolCalls] as const),
     ]);
     if (failed) throw failed;
-    return plain({ text, reasoning, finish, calls });
+    const sent = JSON.stringify(asked.exchange.stream);
+    // It makes ids of its own for calls that have none.
+    const named = calls.map((call) => (sent.includes(call.toolCallId) ? call : { ...call, toolCallId: '' }));
+    return plain({ text, reasoning, finish, calls: named });
   },
   LangChain: async (asked) => {
     let all: AIMessageChunk | undefined;

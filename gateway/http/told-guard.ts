@@ -1,25 +1,29 @@
-import type { Unscored } from '../../src/stream/events.js';
+import type { Unscored, UpstreamEvent } from '../../src/stream/events.js';
 import type { SaidGuard } from '../models/served-model.js';
 
 /** The guard in force. Of what turns out to have no scores its warnings tell. */
 export class ToldGuard {
   readonly #guard: SaidGuard;
   readonly #unscored = new Set<Unscored>();
+  readonly #warnings = new Set<string>();
 
   constructor(guard: SaidGuard) {
     this.#guard = guard;
   }
 
   /** @returns whether that was not known */
-  learn(unscored: readonly Unscored[]): boolean {
-    const before = this.#unscored.size;
+  learn({ unscored, warnings = [] }: Pick<UpstreamEvent, 'unscored' | 'warnings'>): boolean {
+    const size = (): number => this.#unscored.size + this.#warnings.size;
+    const before = size();
     for (const kind of unscored) this.#unscored.add(kind);
-    return this.#guard.enabled && this.#unscored.size > before;
+    for (const warning of warnings) this.#warnings.add(warning);
+    return this.#guard.enabled && size() > before;
   }
 
   get inForce(): SaidGuard {
-    if (!this.#guard.enabled || this.#unscored.size === 0) return this.#guard;
-    const warning = `unscored: ${[...this.#unscored].join(', ')}`;
-    return { ...this.#guard, warnings: [...(this.#guard.warnings ?? []), warning] };
+    const kinds = [...this.#unscored].join(', ');
+    const learnt = [...this.#warnings, ...(kinds === '' ? [] : [`unscored: ${kinds}`])];
+    if (!this.#guard.enabled || learnt.length === 0) return this.#guard;
+    return { ...this.#guard, warnings: [...(this.#guard.warnings ?? []), ...learnt] };
   }
 }

@@ -68,7 +68,7 @@ export interface UpstreamRequest {
 
 /** A token as the server describes it: what a `token.delta` says of it, and its bytes. */
 export interface UpstreamToken
-  extends Pick<TokenEvent, 'id' | 'text' | 'logprob' | 'topLogprobs' | keyof PartOf> {
+  extends Pick<TokenEvent, 'id' | 'text' | 'name' | 'logprob' | 'topLogprobs' | keyof PartOf> {
   /** Bytes of a part of a character, which has no text of its own. */
   readonly bytes?: readonly number[];
 }

@@ -9,6 +9,9 @@ import { asList, asObject } from '../wire/json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
+const UNMATCHED =
+  "log-probabilities: the upstream's could not be matched with its text, or with some of it, which has none here";
+
 export interface StreamedResponseOptions {
   readonly lags: boolean;
   /** Whether chunks are passed on whole. */
@@ -31,6 +34,9 @@ export class StreamedResponse implements UpstreamResponse {
   #cancelled = false;
   /** Fields of chunks beside the text. */
   readonly #said = new Map<string, unknown>();
+  /** Whether it has told log-probabilities, and that of some text they were not known. */
+  #told = false;
+  #unmatched = false;
   #finishReason: UpstreamEnd['finishReason'] = 'stop';
   #usage: UpstreamEnd['usage'] = null;
 
@@ -95,6 +101,12 @@ export class StreamedResponse implements UpstreamResponse {
     }
     const aligned = this.#aligner.push(chunk);
     for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
+    this.#told ||= chunk.tokens?.some(({ logprob }) => logprob !== null) ?? false;
+    if (this.#told && !this.#unmatched && aligned.some(isUntold)) {
+      this.#unmatched = true;
+      const beside = { chunk: { choices: [] }, unscored: [], warnings: [UNMATCHED] };
+      pieces.push({ text: '', tokens: null, ids: null, beside });
+    }
     const said = chunk.beside && this.#news(chunk.beside);
     if (!said) return;
     const told = !aligned.some(({ hidden }) => hidden);
@@ -117,6 +129,8 @@ export class StreamedResponse implements UpstreamResponse {
     return ahead ?? this.#reader.read();
   }
 }
+
+const isUntold = ({ text, tokens }: UpstreamPiece): boolean => text !== '' && tokens === null;
 
 /** Tokens of what it says are told: they are scored, and those of the text have log-probabilities of their own. */
 function withTokens({ chunk, unscored }: Beside, { text }: Chunk): Beside {

@@ -1,7 +1,8 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
-import { type Chunk, entriesOf, usageOf } from './chunks.js';
+import { type Chunk, usageOf } from './chunks.js';
 import { asObject, asText, type Json, listOf, parseObject } from './json.js';
+import { entriesOf, withText } from './logprobs.js';
 import { ResponseTexts } from './response-texts.js';
 
 const NOTHING = {
@@ -23,7 +24,8 @@ export function responseReader(): (message: string) => Chunk {
     if (event.type === 'response.output_text.delta') {
       texts.add(event);
       const says = saysMore(event);
-      return { ...NOTHING, says, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
+      const text = asText(event.delta) ?? '';
+      return { ...NOTHING, says, text, tokens: withText(entriesOf(event.logprobs), text) };
     }
     const kind = unscoredOf(event);
     // Its tokens are not told.

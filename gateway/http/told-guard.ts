@@ -1,7 +1,7 @@
 import type { Unscored, UpstreamEvent } from '../../src/stream/events.js';
 import type { SaidGuard } from '../models/served-model.js';
 
-/** The guard in force. Of what turns out to have no scores its warnings tell. */
+/** The guard in force. Of what turns out to have no scores, and why, its warnings tell. */
 export class ToldGuard {
   readonly #guard: SaidGuard;
   readonly #unscored = new Set<Unscored>();
@@ -15,15 +15,15 @@ export class ToldGuard {
   learn({ unscored, warnings = [] }: Pick<UpstreamEvent, 'unscored' | 'warnings'>): boolean {
     const size = (): number => this.#unscored.size + this.#warnings.size;
     const before = size();
-    for (const kind of unscored) this.#unscored.add(kind);
+    if (this.#guard.enabled) for (const kind of unscored) this.#unscored.add(kind);
     for (const warning of warnings) this.#warnings.add(warning);
-    return this.#guard.enabled && size() > before;
+    return size() > before;
   }
 
   get inForce(): SaidGuard {
     const kinds = [...this.#unscored].join(', ');
     const learnt = [...this.#warnings, ...(kinds === '' ? [] : [`unscored: ${kinds}`])];
-    if (!this.#guard.enabled || learnt.length === 0) return this.#guard;
+    if (learnt.length === 0) return this.#guard;
     return { ...this.#guard, warnings: [...(this.#guard.warnings ?? []), ...learnt] };
   }
 }

@@ -1,11 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
 import { UpstreamError } from '../errors.js';
 import type { Call } from '../servers/dialect.js';
-import { type Chunk, readChunk, readGenerateLine, readVerbatim, readWhole } from './chunks.js';
+import {
+  type Chunk,
+  readChunk,
+  readGenerateLine,
+  readVerbatim,
+  readWhole,
+  readWholeVerbatim,
+} from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
-import { readResponseVerbatim, responseReader } from './response-events.js';
+import { readResponseVerbatim, readWholeResponse, responseReader } from './response-events.js';
 
 const DONE = '[DONE]';
 
@@ -14,13 +21,19 @@ const READERS = {
   chunk: () => readChunk,
   generate: () => readGenerateLine,
   verbatim: () => readVerbatim,
-  whole: () => readWhole,
   response: responseReader,
   'verbatim-response': () => readResponseVerbatim,
+  'whole-chunk': () => readWhole,
+  'whole-verbatim': () => readWholeVerbatim,
+  'whole-response': () => readWholeResponse,
+  'whole-verbatim-response': () => readWholeResponse,
 } as const;
 
 /** Formats whose last message says that it is the last; others have a mark of their own. */
-const ENDS = new Set<Call['format']>(['generate', 'whole', 'response', 'verbatim-response']);
+const ENDS: ReadonlySet<Call['format']> = new Set([
+  ...(['generate', 'response', 'verbatim-response'] as const),
+  ...(['whole-chunk', 'whole-verbatim', 'whole-response', 'whole-verbatim-response'] as const),
+]);
 
 /** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
 const BYTES_AT_ONCE = 128 << 10;
@@ -66,7 +79,7 @@ export class ChunkReader {
     this.#exchange = exchange;
     this.#call = call;
     this.#read = READERS[call.format]();
-    const passed = call.format === 'verbatim' || call.format === 'whole';
+    const passed = call.format === 'verbatim' || call.format === 'whole-verbatim';
     this.#joined = passed ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
     this.#messages = new Messages(call.framing, MAX_MESSAGE);

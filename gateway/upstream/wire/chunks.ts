@@ -54,13 +54,17 @@ export interface Chunk {
  * @throws UpstreamError for what is no chunk, and for an error object
  */
 export function readChunk(message: string): Chunk {
-  const chunk = checked(message);
+  return chunkOf(checked(message));
+}
+
+/** @param most entries of its log-probabilities */
+function chunkOf(chunk: Json, most?: number): Chunk {
   const choice = firstOf(chunk);
   const delta = asObject(choice?.delta);
   const { beside, parts } = besideText(chunk);
   const text = textOfParts(delta?.content) || asText(choice?.text) || '';
-  const tokens = withText(tokensOf(asObject(choice?.logprobs)), text, parts);
-  const ids = limited(asCounts(choice?.token_ids));
+  const tokens = withText(tokensOf(asObject(choice?.logprobs), most), text, parts);
+  const ids = limited(asCounts(choice?.token_ids), most);
   return {
     says: tokens !== null || (ids?.length ?? 0) > 0 || hasContents(chunk),
     text,
@@ -109,16 +113,34 @@ export function readVerbatim(message: string): Chunk {
 }
 
 /** Lists and objects of a whole answer: 75,000 tokens with five alternatives each. */
-const MAX_LISTS = 1 << 20;
+export const MAX_LISTS = 1 << 20;
 
 /**
  * The same of an answer that is one object.
  * @throws UpstreamError as {@link readChunk}
  */
+export const readWholeVerbatim = (message: string): Chunk => ended(verbatimOf(checked(message, MAX_LISTS)));
+
+/**
+ * Reads an answer that is one object as the only chunk of a stream.
+ * @throws UpstreamError as {@link readChunk}
+ */
 export function readWhole(message: string): Chunk {
-  const answer = verbatimOf(checked(message, MAX_LISTS));
-  return { ...answer, says: true, finishReason: answer.finishReason ?? 'stop' };
+  const answer = checked(message, MAX_LISTS);
+  if (!firstOf(answer))
+    throw new UpstreamError('upstream_error', 'the upstream sent an answer without a choice');
+  const choices = listOf(answer.choices).map((choice) => {
+    const { message: delta, ...fields } = asObject(choice) ?? {};
+    return delta === undefined ? fields : { ...fields, delta };
+  });
+  return ended(chunkOf({ ...answer, choices }, MAX_LISTS));
 }
+
+const ended = (chunk: Chunk): Chunk => ({
+  ...chunk,
+  says: true,
+  finishReason: chunk.finishReason ?? 'stop',
+});
 
 function verbatimOf(chunk: Json): Chunk {
   const choice = firstOf(chunk);

@@ -7,14 +7,15 @@ import { asCount, asCounts, asList, asNumber, asObject, asText, type Json, limit
 /** Reading the log-probabilities of a server's message, in the forms that servers have for them. */
 
 /** `logprobs` of a choice; `null` for none. */
-export function tokensOf(logprobs: Json | null): UpstreamToken[] | null {
+export function tokensOf(logprobs: Json | null, most?: number): UpstreamToken[] | null {
   if (!logprobs) return null;
-  return entriesOf(logprobs.content) ?? entriesOf(logprobs.refusal) ?? legacyTokens(logprobs);
+  const { content, refusal } = logprobs;
+  return entriesOf(content, most) ?? entriesOf(refusal, most) ?? legacyTokens(logprobs, most);
 }
 
 /** Entries of `logprobs.content`; `null` for none at all. */
-export function entriesOf(value: unknown): UpstreamToken[] | null {
-  const entries = limited(asList(value));
+export function entriesOf(value: unknown, most?: number): UpstreamToken[] | null {
+  const entries = limited(asList(value), most);
   if (!entries || entries.length === 0) return null;
   return entries.map((entry) => {
     const fields = asObject(entry) ?? {};
@@ -28,8 +29,11 @@ export function entriesOf(value: unknown): UpstreamToken[] | null {
 }
 
 /** `logprobs` of OpenAI's older completions: lists side by side. Some servers have ids in place of the texts. */
-function legacyTokens({ tokens, token_ids, token_logprobs, top_logprobs }: Json): UpstreamToken[] | null {
-  const logprobs = limited(asList(token_logprobs));
+function legacyTokens(
+  { tokens, token_ids, token_logprobs, top_logprobs }: Json,
+  most?: number,
+): UpstreamToken[] | null {
+  const logprobs = limited(asList(token_logprobs), most);
   const [texts, ids] = [listOf(tokens), listOf(token_ids)];
   if (!logprobs || logprobs.length === 0 || (texts.length > 0 && texts.length !== logprobs.length))
     return null;

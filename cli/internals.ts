@@ -31,6 +31,7 @@ export { finalAnswer } from '../src/guard/final-answer.js';
 export { DEFAULT_GUARD } from '../src/guard/guard.js';
 export { linearRegex } from '../src/guard/linear-regex.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
+export { reckoned } from '../src/numerics/least-logprob.js';
 export { hash32 } from '../src/numerics/noise.js';
 export { wilson } from '../src/numerics/proportion.js';
 export { type Calibration, withCalibration } from '../src/risk/calibration.js';

@@ -335,6 +335,7 @@ export const GENERATION_EVENTS = {
         'What of it has no scores, because its tokens are not known.',
         z.array(z.enum(['audio', 'choices', 'content', 'reasoning', 'refusal', 'tool_calls'])),
       ),
+      warnings: about('What else is to be known of the scores.', z.optional(z.array(z.string()))),
     }),
   ),
   'generation.escalated': about(

@@ -143,7 +143,8 @@ export class Completion {
     const { logprobs: asked } = this.#options;
     const learnt = this.#learn(event);
     const choices = Array.isArray(event.chunk.choices) ? event.chunk.choices : [];
-    if (choices.length === 0) return [];
+    if (choices.length === 0)
+      return learnt && event.warnings ? [this.#chunk({}, { guard: this.#guard.inForce, tokens: [] })] : [];
     return [
       {
         ...this.#header(this.#form.objects.chunk),
@@ -158,13 +159,13 @@ export class Completion {
   }
 
   /** @returns whether something has no scores of which that was not known */
-  #learn({ chunk, unscored }: UpstreamEvent): boolean {
+  #learn(event: UpstreamEvent): boolean {
     // An upstream that is flinch has its own `flinch`, which ours takes the place of.
-    const { choices: _, usage, flinch: __, ...fields } = chunk;
+    const { choices: _, usage, flinch: __, ...fields } = event.chunk;
     this.#fields.add(fields);
     this.#frame = null;
     this.#usage = usage ?? this.#usage;
-    return this.#guard.learn(unscored);
+    return this.#guard.learn(event);
   }
 
   #usageOf({ usage }: DoneEvent): object {

@@ -21,7 +21,8 @@ function openAiToken(
   vocabulary: Vocabulary,
   written?: string,
 ): OpenAiToken {
-  const { id, logprob, bytes } = token;
+  const { id, name, logprob, bytes } = token;
+  if (name) return { token: name, logprob, bytes: [...Buffer.from(name)] };
   const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
   const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
   return { token: text, logprob, bytes: [...given] };

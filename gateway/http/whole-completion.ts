@@ -146,8 +146,9 @@ export class WholeCompletion {
   }
 
   /** An upstream that is flinch has its own `flinch`, which ours takes the place of. */
-  #addPassed({ chunk: { flinch: _, choices, ...fields }, unscored }: UpstreamEvent): void {
-    this.#guard.learn(unscored);
+  #addPassed(event: UpstreamEvent): void {
+    this.#guard.learn(event);
+    const { flinch: _, choices, ...fields } = event.chunk;
     if (listOf(choices).some(hasParts)) this.#settleText();
     const { form, logprobs: asked } = this.#options;
     const told = listOf(choices).map((each): Json => {

@@ -36,6 +36,12 @@ export class UpstreamError extends ApiError {
     this.askedWaitS = retryAfterS;
     this.reason = reason;
   }
+
+  /** Fields of a line of the log. The refusal of a client's request may quote that. */
+  get logged(): object {
+    const { code, reason, message } = this;
+    return { code, reason, ...(code !== 'upstream_refused' && { problem: message }) };
+  }
 }
 
 const clientWait = (seconds: number | null): number => Math.min(60, Math.max(1, Math.ceil(seconds ?? 1)));

@@ -58,7 +58,7 @@ export function prepareByLogprobs(
   const prepared = { model, vocabulary: null, promptTokens: null };
   const guarded = logprobGuard(guardSchema.parse(request.guard), available, echoes ? ECHOED : undefined);
   const settings = withWarnings(guarded, lowered);
-  if (refusesUnscored && !settings.enabled) throw new UnscoredError(['tokens']);
+  if (refusesUnscored && !settings.enabled) throw generations.unstreamed ?? new UnscoredError(['tokens']);
   const methods = settings.enabled ? settings.methods : [];
   const all: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
@@ -70,11 +70,10 @@ export function prepareByLogprobs(
   const asked = requestAfter(all, after);
   // A guard without any method still has a verdict: unknown.
   if (request.guard.enabled === false && asItComes) {
-    const whole = options.asked.stream === false && !response;
     const lower = request.clamp && topLogprobs > 0;
     const name = prompt === undefined ? 'top_logprobs' : 'logprobs';
     const fields = lower ? { ...asked.fields, [name]: topLogprobs } : { ...asked.fields };
-    const verbatim = { ...asked, fields, verbatim: true, whole, topLogprobs: 0 };
+    const verbatim = { ...asked, fields, verbatim: true, topLogprobs: 0 };
     // With more than any server is known to return, each may refuse it.
     const least = Math.min(topLogprobs, capabilities.logprobs ?? 0);
     const suits = (server: UpstreamServer): boolean => tells(server, least);

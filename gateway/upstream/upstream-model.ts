@@ -106,6 +106,8 @@ export class UpstreamModel implements ServedModel {
       reachable,
       capabilities,
       error: lastError?.code ?? null,
+      // The refusal of a client's request may quote that.
+      ...(lastError && lastError.code !== 'upstream_refused' && { problem: lastError.message }),
     }));
     const scorer = this.#scorer?.state;
     const reachable = upstreams.some((upstream) => upstream.reachable);

@@ -3,6 +3,7 @@ import type { PartOf } from '../../src/steps/part.js';
 import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { Message } from '../requests/messages.js';
+import type { UpstreamError } from './errors.js';
 
 /** Capabilities of an upstream, which are probed and never guessed from a name. */
 export interface Capabilities {
@@ -36,8 +37,10 @@ export interface UpstreamRequest {
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */
   readonly verbatim?: boolean;
-  /** Whether a verbatim answer is asked for as one object, not in chunks. */
-  readonly whole?: boolean;
+  /** Whether the client wants it as one object, not in chunks: a stream is the gateway's own wish then. */
+  readonly wholeWanted?: boolean;
+  /** Why a stream was refused of it. */
+  readonly unstreamed?: UpstreamError;
   /** Whether of the answer only fields that are known are passed on. */
   readonly knownOnly?: boolean;
   /** The trace that it belongs to, which the server is told. */
@@ -68,7 +71,7 @@ export interface UpstreamRequest {
 
 /** A token as the server describes it: what a `token.delta` says of it, and its bytes. */
 export interface UpstreamToken
-  extends Pick<TokenEvent, 'id' | 'text' | 'logprob' | 'topLogprobs' | keyof PartOf> {
+  extends Pick<TokenEvent, 'id' | 'text' | 'name' | 'logprob' | 'topLogprobs' | keyof PartOf> {
   /** Bytes of a part of a character, which has no text of its own. */
   readonly bytes?: readonly number[];
 }

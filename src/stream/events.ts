@@ -9,6 +9,8 @@ export interface TopToken {
   readonly id: number | null;
   /** Present if there is no id. */
   readonly text?: string;
+  /** What an upstream calls it that tells no text of it, such as `token_id:4711`. */
+  readonly name?: string;
   readonly bytes?: readonly number[];
   readonly logprob: number;
 }
@@ -20,6 +22,8 @@ export interface TokenEvent extends PartOf {
   /** `null` where neither the server that writes nor a scorer says which token of the vocabulary it is. */
   readonly id: number | null;
   readonly text: string;
+  /** As of a {@link TopToken}: its text is that which came with it. */
+  readonly name?: string;
   /** Natural log, temperature 1; `null` if the writer does not report it. */
   readonly logprob: number | null;
   /** Most probable first. */
@@ -70,6 +74,8 @@ export interface UpstreamEvent {
   /** A chunk of OpenAI's API without what tokens tell: the text of its first choice, and the log-probabilities of that. */
   readonly chunk: Readonly<Record<string, unknown>>;
   readonly unscored: readonly Unscored[];
+  /** What else is to be known of the scores. */
+  readonly warnings?: readonly string[];
 }
 
 /** Why a response ends. An upstream may have reasons of its own. */

@@ -20,7 +20,6 @@ export function responsesDouble(other: Script): Script {
     if (request.path !== '/v1/responses') return other(request, reply);
     const asked = schema.parse(request.json);
     if (asked.model !== 'theirs') return reply.json(404, { error: { message: 'unknown model' } });
-    if (!asked.stream) return reply.json(400, { error: { message: 'this one streams', param: 'stream' } });
     new Answer(asked, reply).write();
   };
 }
@@ -51,7 +50,7 @@ class Answer {
   write(): void {
     const { tools } = this.#asked;
     const input = JSON.stringify(this.#asked.input);
-    this.#reply.head();
+    if (this.#asked.stream) this.#reply.head();
     this.#send({ type: 'response.created', response: this.#response('in_progress') });
     this.#send({ type: 'response.in_progress', response: this.#response('in_progress') });
     if (input.includes('think')) this.#reasoning();
@@ -71,11 +70,16 @@ class Answer {
   }
 
   #finish(type: string, response: object): void {
+    if (!this.#asked.stream) {
+      this.#reply.json(200, response);
+      return;
+    }
     this.#send({ type, response });
     this.#reply.end();
   }
 
   #send(event: { readonly type: string; readonly [field: string]: unknown }): void {
+    if (!this.#asked.stream) return;
     const numbered = { ...event, sequence_number: this.#sequence, x_event: { deep: [1, null] } };
     this.#sequence += 1;
     this.#reply.write(`event: ${event.type}\ndata: ${JSON.stringify(numbered)}\n\n`);

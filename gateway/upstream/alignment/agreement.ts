@@ -1,3 +1,4 @@
+import { reckoned } from '../../../src/numerics/least-logprob.js';
 import type { ScorerMismatchEvent } from '../../../src/stream/events.js';
 
 /** Tokens that are compared before anything is said. */
@@ -86,8 +87,9 @@ export class GenerationAgreement {
     this.#onMismatch = onMismatch;
   }
 
-  /** @param told by the server; `null` where it does not say */
-  compare(scored: number, told: number | null): void {
+  /** @param sent by the server; `null` where it does not say */
+  compare(scored: number, sent: number | null): void {
+    const told = reckoned(sent);
     if (told === null) return;
     const difference = Math.min(Math.abs(scored - told), MOST_PER_TOKEN);
     this.#own.add(difference);

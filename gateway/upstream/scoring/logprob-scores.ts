@@ -1,4 +1,5 @@
 import { sum } from 'simple-statistics';
+import { reckoned } from '../../../src/numerics/least-logprob.js';
 import type { TopToken } from '../../../src/stream/events.js';
 import { type Method, PROBABILITY_METHODS, type Scores } from '../../../src/uncertainty/method-names.js';
 import type { Capabilities, UpstreamToken } from '../upstream.js';
@@ -17,9 +18,15 @@ export const methodsOf = ({ logprobs }: Pick<Capabilities, 'logprobs'>): readonl
 export const alternativesFor = (methods: readonly Method[], of: keyof typeof MOST): number =>
   methods.includes('entropy') ? MOST[of] : methods.length > 0 ? LEAST.margin : 0;
 
-/** Formulas of `src/uncertainty/probability.ts`, on the server's values for the token. */
+/**
+ * Formulas of `src/uncertainty/probability.ts`, on the server's values for the token. An alternative that it calls
+ * impossible adds nothing; a token that it wrote all the same has no score.
+ */
 const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number | null>>> = {
-  nll: ({ logprob }) => (logprob === null ? null : -logprob),
+  nll: ({ logprob: told }) => {
+    const logprob = reckoned(told);
+    return logprob === null ? null : -logprob;
+  },
   entropy: entropyOf,
   margin: marginOf,
 };
@@ -27,15 +34,17 @@ const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number
 /** −Σ p log p over the most probable tokens alone; `null` where too few are told. */
 function entropyOf({ topLogprobs }: UpstreamToken): number | null {
   if (topLogprobs.length < LEAST.entropy) return null;
-  return sum(topLogprobs.slice(0, MOST.chat).map(({ logprob }) => -logprob * Math.exp(logprob)));
+  const known = topLogprobs.slice(0, MOST.chat).flatMap(({ logprob }) => reckoned(logprob) ?? []);
+  return known.length === 0 ? null : sum(known.map((logprob) => -logprob * Math.exp(logprob)));
 }
 
 /** 1 − (p(x) − the largest p(v), v ≠ x); `null` where no other token is told. */
 function marginOf(token: UpstreamToken): number | null {
-  const { logprob, topLogprobs: top } = token;
+  const { topLogprobs: top } = token;
+  const logprob = reckoned(token.logprob);
   if (logprob === null) return null;
   const own = indexIn(top, token, logprob);
-  const others = top.filter((_, i) => i !== own).map((other) => other.logprob);
+  const others = top.flatMap((other, i) => (i === own ? [] : (reckoned(other.logprob) ?? [])));
   return others.length === 0 ? null : 1 - (Math.exp(logprob) - Math.exp(Math.max(...others)));
 }
 

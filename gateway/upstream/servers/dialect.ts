@@ -13,6 +13,8 @@ export interface Dialect {
    * other.
    */
   readonly limit: 'max_tokens' | 'max_completion_tokens';
+  /** Why it refuses streams: then whole answers are asked for. */
+  readonly unstreamed: UpstreamError | null;
   /** Ways in the order in which they are tried. */
   readonly ways: readonly ResumeWay[];
   /**
@@ -32,8 +34,16 @@ export interface Call {
   readonly path: string;
   readonly body: object;
   readonly framing: 'sse' | 'lines' | 'whole';
-  readonly format: 'chunk' | 'generate' | 'verbatim' | 'whole' | 'response' | 'verbatim-response';
+  readonly format:
+    | ('chunk' | 'generate' | 'verbatim' | 'response' | 'verbatim-response')
+    | ('whole-chunk' | 'whole-verbatim' | 'whole-response' | 'whole-verbatim-response');
 }
+
+/** A request whose form is chosen. */
+type Asked = UpstreamRequest & {
+  /** Whether the answer is to come as one object. */
+  readonly whole: boolean;
+};
 
 type Begun = NonNullable<UpstreamRequest['begun']>;
 
@@ -58,7 +68,11 @@ export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, begun: 
 }
 
 /** @throws UpstreamError for a continuation that the server has no way for */
-export function callOf(model: string, request: UpstreamRequest, dialect: Dialect): Call {
+export function callOf(model: string, given: UpstreamRequest, dialect: Dialect): Call {
+  const unstreamed = given.unstreamed ?? dialect.unstreamed;
+  // What nobody scores is asked for as the client does: the refusal of a stream is the server's own.
+  const whole = given.verbatim ? (given.wholeWanted ?? false) : unstreamed !== null;
+  const request = { ...given, whole };
   const { begun, prompt: asked } = request;
   if (request.isResponse) return response(model, request, dialect);
   if (!begun && asked !== undefined) return completion(model, request, dialect, asked);
@@ -86,7 +100,7 @@ const CONTINUATION = {
   message: {},
 } as const;
 
-function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: object): Call {
+function chat(model: string, request: Asked, dialect: Dialect, extra: object): Call {
   const top = alternatives(request, dialect);
   const { fields = {}, maxTokens, messages } = request;
   const limit = LIMITS.find((name) => isGiven(fields[name])) ?? dialect.limit;
@@ -103,7 +117,7 @@ function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: 
 
 function completion(
   model: string,
-  request: UpstreamRequest,
+  request: Asked,
   dialect: Dialect,
   prompt: string | readonly number[],
 ): Call {
@@ -120,31 +134,31 @@ function completion(
   return { path: '/completions', body, ...formOf(request) };
 }
 
-function formOf({ verbatim, whole }: UpstreamRequest): Pick<Call, 'framing' | 'format'> {
-  if (whole) return { framing: 'whole', format: 'whole' };
-  return { framing: 'sse', format: verbatim ? 'verbatim' : 'chunk' };
+function formOf({ isResponse, verbatim, whole }: Asked): Pick<Call, 'framing' | 'format'> {
+  const format = isResponse ? (verbatim ? 'verbatim-response' : 'response') : verbatim ? 'verbatim' : 'chunk';
+  return whole ? { framing: 'whole', format: `whole-${format}` } : { framing: 'sse', format };
 }
 
 /** OpenAI's API reference, "Responses". */
-function response(model: string, request: UpstreamRequest, dialect: Dialect): Call {
-  const { fields = {}, maxTokens, verbatim } = request;
+function response(model: string, request: Asked, dialect: Dialect): Call {
+  const { fields = {}, maxTokens, whole } = request;
   const top = alternatives(request, dialect);
   const include = new Set([...listOf(fields.include), LOGPROBS]);
   const body = {
     ...fields,
     model,
-    stream: true,
+    ...(!whole && { stream: true }),
     ...given('max_output_tokens', maxTokens),
     ...(top !== null && { include: [...include], top_logprobs: top }),
   };
-  return { path: '/responses', body, framing: 'sse', format: verbatim ? 'verbatim-response' : 'response' };
+  return { path: '/responses', body, ...formOf(request) };
 }
 
 const withoutFieldsOfChats = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_CHATS.has(name)));
 
 /** https://github.com/ollama/ollama/blob/main/docs/api.md, "Generate a completion" and "Request (Raw Mode)". */
-function generate(model: string, request: UpstreamRequest, dialect: Dialect, prompt: string): Call {
+function generate(model: string, request: Asked, dialect: Dialect, prompt: string): Call {
   const { sampling, maxTokens, stop } = request;
   const top = alternatives(request, dialect);
   const body = {
@@ -181,11 +195,7 @@ const OF_CHATS: ReadonlySet<string> = new Set([
   ],
 ]);
 
-function common(
-  model: string,
-  { fields, sampling, stop, verbatim, whole }: UpstreamRequest,
-  dialect: Dialect,
-): object {
+function common(model: string, { fields, sampling, stop, verbatim, whole }: Asked, dialect: Dialect): object {
   const options = { ...asObject(fields?.stream_options), include_usage: true };
   return {
     model,
@@ -207,10 +217,7 @@ const IDS: Readonly<Record<Capabilities['tokenIds'], object>> = {
 };
 
 /** One at least: with `top_logprobs: 0` llama.cpp tells nothing at all. */
-function alternatives(
-  { topLogprobs, verbatim, untold }: UpstreamRequest,
-  { capabilities }: Dialect,
-): number | null {
+function alternatives({ topLogprobs, verbatim, untold }: Asked, { capabilities }: Dialect): number | null {
   if (verbatim || untold) return null;
   return capabilities.logprobs === null ? null : Math.max(1, Math.min(topLogprobs, capabilities.logprobs));
 }

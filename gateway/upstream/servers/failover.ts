@@ -168,9 +168,39 @@ export class Failover {
       if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') throw error;
       // A client may be wrong, but so may what is known of the server.
       if (await server.changed(capabilities)) return suits(server) ? server.open(request, signal) : null;
-      if (!isOwnFault(error, request)) throw error;
-      return server.open({ ...request, untold: true }, signal);
+      return this.#askForLess(server, request, error, signal);
     }
+  }
+
+  /**
+   * What was refused, without what only the gateway has asked for, and a server may have refused: the stream of an answer
+   * that the client wants whole, as vLLM does with `prompt_logprobs`; log-probabilities, as llama.cpp does with tools in
+   * a stream. Such an answer is better late, or unscored, than refused.
+   * @throws UpstreamError the last refusal
+   */
+  async #askForLess(
+    server: UpstreamServer,
+    request: UpstreamRequest,
+    refusal: UpstreamError,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
+    const { fields = {}, begun, verbatim, wholeWanted } = request;
+    if (verbatim || begun) throw refusal;
+    let last = refusal;
+    const whole = wholeWanted ? [{ ...request, unstreamed: refusal }] : [];
+    const untold = [request, ...whole].map((each) => ({ ...each, untold: true as const }));
+    for (const less of [...whole, ...untold]) {
+      const { untold = false } = less;
+      if (untold && (fields.logprobs || !/logprobs/i.test(last.message))) break;
+      try {
+        return await server.open(less, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof UpstreamError)) throw error;
+        if (error.code === 'upstream_refused') last = error;
+      }
+    }
+    throw last;
   }
 
   async #persist<T>(server: UpstreamServer, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -228,10 +258,10 @@ export class Failover {
     this.#tell(server, error);
   }
 
-  #tell(server: UpstreamServer, { code, reason }: UpstreamError): void {
-    this.#options.failed(code);
+  #tell(server: UpstreamServer, error: UpstreamError): void {
+    this.#options.failed(error.code);
     // The place in the configuration identifies the server: the log has no addresses.
-    this.#options.logger.warn({ upstream: this.servers.indexOf(server), code, reason }, 'upstream failed');
+    this.#options.logger.warn({ upstream: this.servers.indexOf(server), ...error.logged }, 'upstream failed');
   }
 }
 
@@ -245,10 +275,3 @@ function waitMs({ askedWaitS }: UpstreamError, attempt: number): number {
   const ms = askedWaitS === null ? FIRST_WAIT_MS * 2 ** attempt : askedWaitS * 1000;
   return Math.min(MAX_WAIT_MS, Math.max(FIRST_WAIT_MS, ms));
 }
-
-/**
- * Whether a server refuses the log-probabilities that only the gateway has asked for, as llama.cpp does with tools in a
- * stream. Such an answer is better unscored than refused.
- */
-const isOwnFault = ({ message }: UpstreamError, { fields = {}, begun, verbatim }: UpstreamRequest): boolean =>
-  !verbatim && !begun && !fields.logprobs && /logprobs/i.test(message);

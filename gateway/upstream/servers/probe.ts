@@ -90,7 +90,12 @@ function shown(asked: Dialect, chunks: readonly Chunk[]): Dialect {
 }
 
 /** Optional fields of a question. */
-type Asked = Pick<Dialect['capabilities'], 'tokenIds' | 'logprobs'> & Pick<Dialect, 'usage' | 'limit'>;
+type Asked = Pick<Dialect['capabilities'], 'tokenIds' | 'logprobs'> &
+  Pick<Dialect, 'usage' | 'limit' | 'unstreamed'>;
+
+const LEAST: Asked = {
+  ...{ usage: false, logprobs: null, tokenIds: 'none', limit: 'max_tokens', unstreamed: null },
+};
 
 interface Taken {
   readonly asked: Asked;
@@ -118,7 +123,7 @@ class Prober {
    * @throws UpstreamError
    */
   async firstAnswer(): Promise<{ readonly dialect: Dialect; readonly chunks: readonly Chunk[] }> {
-    const taken = await this.#mostTelling();
+    const taken = await this.#mostTelling().catch((error: unknown) => this.#unstreamed(error));
     const dialect = plain(taken.asked);
     let { chunks } = taken;
     for (const maxTokens of MORE_TOKENS) {
@@ -128,17 +133,44 @@ class Prober {
     return { dialect: shown(dialect, chunks), chunks };
   }
 
+  /**
+   * A server that answers nothing as a stream, and the same as a whole.
+   * @param error of the stream
+   * @throws UpstreamError
+   */
+  async #unstreamed(error: unknown): Promise<Taken> {
+    if (!(error instanceof UpstreamError) || NOT_THERE.includes(error.code)) throw error;
+    const whole = await this.#least({ ...LEAST, unstreamed: error }).catch((other: unknown) => {
+      throw other instanceof UpstreamError && other.code === 'upstream_refused' ? other : error;
+    });
+    // The stream may have failed in passing.
+    const again = callOf(this.#model, question({}), plain({ ...whole.asked, unstreamed: null }));
+    const streams = await this.#ask(again).then(
+      () => true,
+      () => false,
+    );
+    return streams ? this.#mostTelling() : this.#more(whole);
+  }
+
   async #mostTelling(): Promise<Taken> {
     const [logprobs] = TOPS;
-    const all: Asked = { usage: true, logprobs, tokenIds: 'return_token_ids', limit: 'max_tokens' };
+    const all: Asked = { ...LEAST, usage: true, logprobs, tokenIds: 'return_token_ids' };
     const most = (await this.#take(all)) ?? (await this.#take({ ...all, tokenIds: 'none' }));
-    if (most) return most;
-    const least: Asked = { usage: false, logprobs: null, tokenIds: 'none', limit: 'max_tokens' };
-    let best = (await this.#take(least)) ?? (await this.#take({ ...least, limit: 'max_completion_tokens' }));
-    if (!best) throw this.#refusal ?? new UpstreamError('upstream_error', 'the upstream cannot be probed');
+    return most ?? this.#more(await this.#least(LEAST));
+  }
+
+  async #least(least: Asked): Promise<Taken> {
+    const taken =
+      (await this.#take(least)) ?? (await this.#take({ ...least, limit: 'max_completion_tokens' }));
+    if (taken) return taken;
+    throw this.#refusal ?? new UpstreamError('upstream_error', 'the upstream cannot be probed');
+  }
+
+  async #more(least: Taken): Promise<Taken> {
+    let best = least;
     // Then one by one, so that the number of requests is their sum and not their product.
     const fields: readonly (readonly Partial<Asked>[])[] = [
-      [{ usage: true }],
+      best.asked.unstreamed ? [] : [{ usage: true }],
       TOPS.map((top) => ({ logprobs: top })),
       [{ tokenIds: 'return_token_ids' }],
     ];
@@ -259,11 +291,10 @@ function question(changes: Partial<UpstreamRequest>): UpstreamRequest {
   };
 }
 
-function plain({ usage, limit, ...capabilities }: Asked): Dialect {
+function plain({ usage, limit, unstreamed, ...capabilities }: Asked): Dialect {
   return {
     capabilities: { ...capabilities, resume: 'none' },
-    usage,
-    limit,
+    ...{ usage, limit, unstreamed },
     ways: [],
     continuation: 'fields',
     trims: false,
@@ -275,6 +306,13 @@ const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ text }) => te
 
 const promptTokensOf = (chunks: readonly Chunk[]): number | null =>
   chunks.findLast(({ usage }) => usage)?.usage?.promptTokens ?? null;
+
+/** Errors that are no answer, or no answer yet. */
+const NOT_THERE: readonly UpstreamErrorCode[] = [
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_overloaded',
+];
 
 /** The answers of a server to what it does not do: it does not take the fields, the address, or falls over them. */
 const NOT_DONE: readonly UpstreamErrorCode[] = ['upstream_refused', 'upstream_not_found', 'upstream_error'];

@@ -9,10 +9,15 @@ import { asList, asObject } from '../wire/json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
+const UNMATCHED =
+  "log-probabilities: the upstream's could not be matched with its text, or with some of it, which has none here";
+
 export interface StreamedResponseOptions {
   readonly lags: boolean;
   /** Whether chunks are passed on whole. */
   readonly verbatim: boolean;
+  /** What its events begin with. */
+  readonly warnings: readonly string[];
   /** White space that the answer may begin with again. */
   readonly seam: string;
   readonly failed: (error: unknown) => void;
@@ -31,6 +36,9 @@ export class StreamedResponse implements UpstreamResponse {
   #cancelled = false;
   /** Fields of chunks beside the text. */
   readonly #said = new Map<string, unknown>();
+  /** Whether it has told log-probabilities. */
+  #told = false;
+  readonly #warnings = new Set<string>();
   #finishReason: UpstreamEnd['finishReason'] = 'stop';
   #usage: UpstreamEnd['usage'] = null;
 
@@ -59,7 +67,7 @@ export class StreamedResponse implements UpstreamResponse {
 
   async read(): Promise<readonly UpstreamPiece[] | null> {
     try {
-      const pieces: UpstreamPiece[] = [];
+      const pieces: UpstreamPiece[] = this.#warned(this.#options.warnings);
       while (pieces.length === 0 && !this.#over) {
         const chunks = await this.#next();
         for (const chunk of chunks ?? []) this.#take(chunk, pieces);
@@ -95,11 +103,21 @@ export class StreamedResponse implements UpstreamResponse {
     }
     const aligned = this.#aligner.push(chunk);
     for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
+    this.#told ||= chunk.tokens?.some(({ logprob }) => logprob !== null) ?? false;
+    if (this.#told && aligned.some(isUntold)) pieces.push(...this.#warned([UNMATCHED]));
     const said = chunk.beside && this.#news(chunk.beside);
     if (!said) return;
     const told = !aligned.some(({ hidden }) => hidden);
     const beside = told ? withTokens(said, chunk) : said;
     pieces.push({ text: '', tokens: null, ids: null, beside });
+  }
+
+  /** Each warning once. */
+  #warned(warnings: readonly string[]): UpstreamPiece[] {
+    const news = warnings.filter((each) => !this.#warnings.has(each));
+    for (const each of news) this.#warnings.add(each);
+    const beside = { chunk: { choices: [] }, unscored: [], warnings: news };
+    return news.length === 0 ? [] : [{ text: '', tokens: null, ids: null, beside }];
   }
 
   /** Removes values that were sent before: many servers repeat some fields in every chunk. */
@@ -117,6 +135,8 @@ export class StreamedResponse implements UpstreamResponse {
     return ahead ?? this.#reader.read();
   }
 }
+
+const isUntold = ({ text, tokens }: UpstreamPiece): boolean => text !== '' && tokens === null;
 
 /** Tokens of what it says are told: they are scored, and those of the text have log-probabilities of their own. */
 function withTokens({ chunk, unscored }: Beside, { text }: Chunk): Beside {

@@ -46,6 +46,14 @@ export class UpstreamGenerations {
     this.#places = places;
   }
 
+  /** Why none of the servers streams. */
+  get unstreamed(): UpstreamError | null {
+    const all = this.#failover.servers.flatMap(({ capabilities, unstreamed }) =>
+      capabilities ? [unstreamed] : [],
+    );
+    return all.includes(null) ? null : (all[0] ?? null);
+  }
+
   get streams(): number {
     return this.#streams;
   }

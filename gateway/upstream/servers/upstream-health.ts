@@ -46,8 +46,7 @@ export class UpstreamHealth {
 
   #warn(upstream: number, error: unknown, message: string): void {
     if (error instanceof UpstreamError) {
-      const { code, reason } = error;
-      this.#logger.warn({ upstream, code, reason }, message);
+      this.#logger.warn({ upstream, ...error.logged }, message);
     } else {
       this.#logger.error({ err: error, upstream }, 'probe failed');
     }

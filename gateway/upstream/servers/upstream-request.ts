@@ -15,7 +15,7 @@ import type { UpstreamServer } from './upstream-server.js';
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
-  { asked: { prompt, response }, from: { trace } = {}, bounds }: PrepareOptions,
+  { asked: { prompt, response, stream }, from: { trace } = {}, bounds }: PrepareOptions,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
@@ -25,6 +25,7 @@ export function requestOf(
     messages,
     ...(prompt !== undefined && { prompt }),
     ...(response && { isResponse: true }),
+    ...(stream === false && { wholeWanted: true }),
     ...(trace && { trace }),
     ...(bounds?.refusesUnscored && { knownOnly: true }),
     fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),

@@ -81,6 +81,11 @@ export class UpstreamServer {
     this.#now = options.now ?? (() => performance.now());
   }
 
+  /** Why it refuses streams. */
+  get unstreamed(): UpstreamError | null {
+    return this.#dialect?.unstreamed ?? null;
+  }
+
   /** `null` until it has answered. */
   get capabilities(): Capabilities | null {
     return this.#dialect?.capabilities ?? null;
@@ -174,12 +179,14 @@ export class UpstreamServer {
    */
   async open(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const dialect = await this.#known();
+    const { verbatim = false, unstreamed = dialect.unstreamed } = request;
     const call = callOf(this.#options.model, request, dialect);
     try {
       const exchange = await this.#send(call, signal, traceHeaders(request.trace));
       const answer = new StreamedResponse(exchange, this.#reader(exchange, call), {
         lags: request.stop.length > 0,
-        verbatim: request.verbatim ?? false,
+        verbatim,
+        warnings: verbatim || !unstreamed ? [] : [atOnce(unstreamed)],
         seam: seamOf(dialect, request.begun),
         failed: (error) => {
           if (error instanceof UpstreamError) this.#lastError = error;
@@ -252,11 +259,15 @@ export class UpstreamServer {
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const refused = error.code === 'upstream_refused';
-      // The failure is not the client's, so the client does not see the reason.
+      // The failure is not the client's.
       const told = refused
-        ? new UpstreamError('upstream_error', 'the upstream refuses the simplest request', {
-            reason: error.reason ?? 'refused',
-          })
+        ? new UpstreamError(
+            'upstream_error',
+            error.message.replace(REFUSED, 'refuses the simplest request'),
+            {
+              reason: error.reason ?? 'refused',
+            },
+          )
         : error;
       this.#refusal = refused ? told : null;
       this.#postpone(told, refused ? 2 ** this.#failures++ : 1);
@@ -329,6 +340,11 @@ export class UpstreamServer {
     return error;
   }
 }
+
+const REFUSED = 'refused the request';
+
+const atOnce = ({ message }: UpstreamError): string =>
+  `the answer comes at once, after all of it was written, as no stream of it is to be had: ${message}`;
 
 /** A server need not have more than chats: that is no fault of it. */
 function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): unknown {

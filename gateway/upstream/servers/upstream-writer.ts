@@ -138,7 +138,7 @@ export class UpstreamWriter implements BranchWriter {
           if (piece?.beside) {
             const { chunk, unscored } = piece.beside;
             const all = [...new Set([...unscored, ...unknown, ...(told?.unscoredIn(chunk) ?? [])])];
-            subscriber.next({ type: 'upstream.delta', at: index, chunk, unscored: all });
+            subscriber.next({ ...piece.beside, type: 'upstream.delta', at: index, unscored: all });
             unknown.clear();
           }
         }

@@ -1,11 +1,18 @@
 import { TURNS } from '../../../src/stream/turns.js';
 import { UpstreamError } from '../errors.js';
 import type { Call } from '../servers/dialect.js';
-import { type Chunk, readChunks, readGenerateLine, readVerbatim, readWhole } from './chunks.js';
+import {
+  type Chunk,
+  readChunks,
+  readGenerateLine,
+  readVerbatim,
+  readWhole,
+  readWholeVerbatim,
+} from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
-import { readResponseVerbatim, responseReader } from './response-events.js';
+import { readResponseVerbatim, readWholeResponse, responseReader } from './response-events.js';
 
 const DONE = '[DONE]';
 
@@ -14,13 +21,19 @@ const READERS = {
   chunk: () => readChunks,
   generate: () => readGenerateLine,
   verbatim: () => readVerbatim,
-  whole: () => readWhole,
   response: responseReader,
   'verbatim-response': () => readResponseVerbatim,
+  'whole-chunk': () => readWhole,
+  'whole-verbatim': () => readWholeVerbatim,
+  'whole-response': () => readWholeResponse,
+  'whole-verbatim-response': () => readWholeResponse,
 } as const;
 
 /** Formats whose last message says that it is the last; others have a mark of their own. */
-const ENDS = new Set<Call['format']>(['generate', 'whole', 'response', 'verbatim-response']);
+const ENDS: ReadonlySet<Call['format']> = new Set([
+  ...(['generate', 'response', 'verbatim-response'] as const),
+  ...(['whole-chunk', 'whole-verbatim', 'whole-response', 'whole-verbatim-response'] as const),
+]);
 
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
@@ -66,7 +79,7 @@ export class ChunkReader {
     this.#exchange = exchange;
     this.#call = call;
     this.#read = READERS[call.format]();
-    const passed = call.format === 'verbatim' || call.format === 'whole';
+    const passed = call.format === 'verbatim' || call.format === 'whole-verbatim';
     this.#joined = passed ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
     this.#messages = new Messages(call.framing, MAX_MESSAGE);

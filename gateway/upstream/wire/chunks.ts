@@ -1,4 +1,4 @@
-import type { FinishReason, TopToken } from '../../../src/stream/events.js';
+import type { FinishReason } from '../../../src/stream/events.js';
 import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
@@ -8,7 +8,6 @@ import {
   asCount,
   asCounts,
   asList,
-  asNumber,
   asObject,
   asText,
   type Json,
@@ -17,6 +16,7 @@ import {
   parseObject,
   textOfParts,
 } from './json.js';
+import { entriesOf, tokensOf, withText } from './logprobs.js';
 
 /** One message of a server, whatever its dialect. */
 export interface Chunk {
@@ -62,17 +62,20 @@ export function readChunk(message: string): Chunk {
  * The same of a message whose content has parts of several types, in their order.
  * @throws UpstreamError as {@link readChunk}
  */
-export const readChunks = (message: string): readonly Chunk[] => inOrder(checked(message)).map(chunkOf);
+export const readChunks = (message: string): readonly Chunk[] =>
+  inOrder(checked(message)).map((each) => chunkOf(each));
 
-function chunkOf(chunk: Json): Chunk {
+/** @param most entries of its log-probabilities */
+function chunkOf(chunk: Json, most?: number): Chunk {
   const choice = firstOf(chunk);
   const delta = asObject(choice?.delta);
   const { beside, parts } = besideText(chunk);
-  const tokens = tokensOf(asObject(choice?.logprobs));
-  const ids = limited(asCounts(choice?.token_ids));
+  const text = textOfParts(delta?.content) || asText(choice?.text) || '';
+  const tokens = withText(tokensOf(asObject(choice?.logprobs), most), text, parts);
+  const ids = limited(asCounts(choice?.token_ids), most);
   return {
     says: tokens !== null || (ids?.length ?? 0) > 0 || hasContents(chunk),
-    text: textOfParts(delta?.content) || asText(choice?.text) || '',
+    text,
     parts,
     beside,
     tokens:
@@ -94,7 +97,7 @@ export function readGenerateLine(message: string): Chunk {
   const done = line.done === true;
   const thinking = asText(line.thinking) ?? '';
   const text = asText(line.response) ?? '';
-  const tokens = entriesOf(line.logprobs);
+  const tokens = withText(entriesOf(line.logprobs), text);
   return {
     says: done || `${text}${thinking}` !== '' || tokens !== null,
     text,
@@ -119,16 +122,34 @@ export function readVerbatim(message: string): Chunk {
 }
 
 /** Lists and objects of a whole answer: 75,000 tokens with five alternatives each. */
-const MAX_LISTS = 1 << 20;
+export const MAX_LISTS = 1 << 20;
 
 /**
  * The same of an answer that is one object.
  * @throws UpstreamError as {@link readChunk}
  */
+export const readWholeVerbatim = (message: string): Chunk => ended(verbatimOf(checked(message, MAX_LISTS)));
+
+/**
+ * Reads an answer that is one object as the only chunk of a stream.
+ * @throws UpstreamError as {@link readChunk}
+ */
 export function readWhole(message: string): Chunk {
-  const answer = verbatimOf(checked(message, MAX_LISTS));
-  return { ...answer, says: true, finishReason: answer.finishReason ?? 'stop' };
+  const answer = checked(message, MAX_LISTS);
+  if (!firstOf(answer))
+    throw new UpstreamError('upstream_error', 'the upstream sent an answer without a choice');
+  const choices = listOf(answer.choices).map((choice) => {
+    const { message: delta, ...fields } = asObject(choice) ?? {};
+    return delta === undefined ? fields : { ...fields, delta };
+  });
+  return ended(chunkOf({ ...answer, choices }, MAX_LISTS));
 }
+
+const ended = (chunk: Chunk): Chunk => ({
+  ...chunk,
+  says: true,
+  finishReason: chunk.finishReason ?? 'stop',
+});
 
 function verbatimOf(chunk: Json): Chunk {
   const choice = firstOf(chunk);
@@ -190,74 +211,6 @@ export function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usag
   const promptTokens = asCount(prompt);
   const completionTokens = asCount(completion);
   return promptTokens === null && completionTokens === null ? null : { promptTokens, completionTokens };
-}
-
-function tokensOf(logprobs: Json | null): UpstreamToken[] | null {
-  if (!logprobs) return null;
-  return entriesOf(logprobs.content) ?? entriesOf(logprobs.refusal) ?? legacyTokens(logprobs);
-}
-
-/** Entries of `logprobs.content`; `null` for none at all. */
-export function entriesOf(value: unknown): UpstreamToken[] | null {
-  const entries = limited(asList(value));
-  if (!entries || entries.length === 0) return null;
-  return entries.map((entry) => {
-    const fields = asObject(entry) ?? {};
-    const topLogprobs: TopToken[] = [];
-    for (const other of limited(asList(fields.top_logprobs)) ?? []) {
-      const token = topToken(asObject(other));
-      if (token) topLogprobs.push(token);
-    }
-    // vLLM puts the token itself first.
-    topLogprobs.sort(byLogprob);
-    const text = tokenText(fields.token);
-    const token = { id: asCount(fields.id), text, logprob: logprobOf(fields.logprob), topLogprobs };
-    const bytes = asCounts(fields.bytes);
-    return bytes ? { ...token, bytes } : token;
-  });
-}
-
-function topToken(fields: Json | null): TopToken | null {
-  const logprob = logprobOf(fields?.logprob);
-  const text = asText(fields?.token);
-  if (logprob === null || text === null) return null;
-  const token = { id: asCount(fields?.id), text, logprob };
-  const bytes = asCounts(fields?.bytes);
-  return bytes ? { ...token, bytes } : token;
-}
-
-/** `logprobs` of OpenAI's older completions: lists side by side. */
-function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamToken[] | null {
-  const texts = limited(asList(tokens));
-  const logprobs = asList(token_logprobs);
-  if (!texts || texts.length === 0 || texts.length !== logprobs?.length) return null;
-  const tops = listOf(top_logprobs);
-  return texts.map((text, i) => ({
-    id: null,
-    text: tokenText(text),
-    logprob: logprobOf(logprobs[i]),
-    topLogprobs: Object.entries(asObject(tops[i]) ?? {})
-      .flatMap(([text, value]) => topToken({ token: text, logprob: value }) ?? [])
-      .sort(byLogprob),
-  }));
-}
-
-/** Steps are looked for in a token at once. No vocabulary has one of this length. */
-const MAX_TOKEN_CHARACTERS = 65_536;
-
-/** @throws UpstreamError for one that is too long */
-function tokenText(value: unknown): string {
-  const text = asText(value) ?? '';
-  if (text.length <= MAX_TOKEN_CHARACTERS) return text;
-  throw new UpstreamError('upstream_error', 'the upstream sent a token that is too long');
-}
-
-const byLogprob = (a: TopToken, b: TopToken): number => b.logprob - a.logprob;
-
-/** Rounding may make it positive; what is above that is no log-probability. */
-function logprobOf(value: unknown): number | null {
-  const logprob = asNumber(value);
-  return logprob === null || logprob > 1e-3 ? null : Math.min(0, logprob);
 }
 
 const withId = (token: UpstreamToken, id: number | undefined): UpstreamToken =>

@@ -21,9 +21,9 @@ export const listOf = (value: unknown): readonly unknown[] => asList(value) ?? [
 export const MAX_ENTRIES = 4096;
 
 /** @throws UpstreamError for a list that is too long */
-export function limited<T extends readonly unknown[] | null>(list: T): T {
-  if (list === null || list.length <= MAX_ENTRIES) return list;
-  const message = `the upstream sent more than ${MAX_ENTRIES} tokens, choices or tool calls at once`;
+export function limited<T extends readonly unknown[] | null>(list: T, most = MAX_ENTRIES): T {
+  if (list === null || list.length <= most) return list;
+  const message = `the upstream sent more than ${most} tokens, choices or tool calls at once`;
   throw new UpstreamError('upstream_error', message);
 }
 

@@ -1,7 +1,8 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
-import { type Chunk, entriesOf, usageOf } from './chunks.js';
+import { type Chunk, MAX_LISTS, usageOf } from './chunks.js';
 import { asObject, asText, type Json, listOf, parseObject } from './json.js';
+import { entriesOf, withText } from './logprobs.js';
 import { ResponseTexts } from './response-texts.js';
 import { isMute } from './text-fields.js';
 
@@ -25,7 +26,8 @@ export function responseReader(): (message: string) => Chunk {
     if (event.type === 'response.output_text.delta') {
       texts.add(event);
       const says = saysMore(event);
-      return { ...NOTHING, says, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
+      const text = asText(event.delta) ?? '';
+      return { ...NOTHING, says, text, tokens: withText(entriesOf(event.logprobs), text) };
     }
     const kind = unscoredOf(event);
     // Its tokens are not told.
@@ -45,6 +47,33 @@ export function readResponseVerbatim(message: string): Chunk {
   return event ? { ...ending(event), beside: besideOf(event, []) } : NOTHING;
 }
 
+/**
+ * Reads a response that is one object as the events that it would have ended with.
+ * @throws UpstreamError as {@link responseReader}
+ */
+export function readWholeResponse(message: string): Chunk {
+  const response = parseObject(message, MAX_LISTS);
+  const type = response?.status === 'incomplete' ? 'response.incomplete' : 'response.completed';
+  if (!Array.isArray(response?.output))
+    throw new UpstreamError('upstream_error', 'the upstream sent an invalid response');
+  if (response.status === 'failed') throw failed();
+  const event = { type, response };
+  const contents = response.output.flatMap((item) => listOf(asObject(item)?.content));
+  const parts = contents.flatMap((part) => {
+    const object = asObject(part);
+    return object?.type === 'output_text' ? [object] : [];
+  });
+  const text = parts.map((part) => asText(part.text) ?? '').join('');
+  const tokens = withText(
+    entriesOf(
+      parts.flatMap(({ logprobs }) => listOf(logprobs)),
+      MAX_LISTS,
+    ),
+    text,
+  );
+  return { ...ending(event), says: true, text, tokens, beside: besideOf(event, kindsOfItems(event)) };
+}
+
 /** Chunk with the event in an object of its own: its fields are those of one event alone. */
 const besideOf = (event: Json, unscored: readonly Unscored[]) => ({
   chunk: { event, choices: [] },
@@ -58,10 +87,11 @@ function checked(message: string): Json | null {
   if (!event || asText(event.type) === null)
     throw new UpstreamError('upstream_error', 'the upstream sent an invalid event');
   // Its text stays here: it may hold addresses, or what others asked.
-  if (event.type === 'error' || event.type === 'response.failed')
-    throw new UpstreamError('upstream_error', 'the upstream failed during its answer');
+  if (event.type === 'error' || event.type === 'response.failed') throw failed();
   return event;
 }
+
+const failed = () => new UpstreamError('upstream_error', 'the upstream failed during its answer');
 
 function ending(event: Json): Chunk {
   const { type, response } = event;

@@ -6,6 +6,7 @@ import { VerbatimEncoding, wholeVerbatim } from '#gateway/http/verbatim.js';
 import { WholeCompletion } from '#gateway/http/whole-completion.js';
 import { UpstreamError } from '#gateway/upstream/errors.js';
 import { logprobBranch } from '#gateway/upstream/scoring/logprob-branch.js';
+import type { Call } from '#gateway/upstream/servers/dialect.js';
 import { StreamedResponse } from '#gateway/upstream/servers/streamed-response.js';
 import { chunksOf } from '#gateway/upstream/servers/verbatim.js';
 import { ChunkReader } from '#gateway/upstream/wire/chunk-reader.js';
@@ -43,12 +44,13 @@ const sse: Target = {
   },
 };
 
-function responseOf(input: Uint8Array, format: 'chunk' | 'verbatim' | 'whole' | 'response' | 'generate') {
+function responseOf(input: Uint8Array, format: Call['format']) {
   const exchange = exchangeOf(parts(input, 400));
-  const framing = format === 'generate' ? 'lines' : format === 'whole' ? 'whole' : 'sse';
+  const framing = format === 'generate' ? 'lines' : format.startsWith('whole') ? 'whole' : 'sse';
   const reader = new ChunkReader(exchange, { format, framing }, () => null);
-  const verbatim = format === 'verbatim' || format === 'whole';
-  return new StreamedResponse(exchange, reader, { lags: false, verbatim, seam: '', failed: () => {} });
+  const verbatim = format.includes('verbatim');
+  const options = { lags: false, verbatim, warnings: [], seam: '', failed: () => {} };
+  return new StreamedResponse(exchange, reader, options);
 }
 
 const { guard: plain } = prepared(() => {
@@ -94,7 +96,7 @@ const upstream: Target = {
       const { choices } = JSON.parse(whole.json().join(''));
       expect(choices[0]).toMatchObject({ index: 0 });
     }
-    for (const format of ['verbatim', 'whole'] as const) {
+    for (const format of ['verbatim', 'whole-verbatim'] as const) {
       const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
       const whole = wholeVerbatim({ ...named, guard: plain });
       await orFault(() =>

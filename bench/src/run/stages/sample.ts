@@ -1,3 +1,4 @@
+import { reckoned } from 'flinch/internals';
 import { mean } from 'simple-statistics';
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
@@ -38,8 +39,8 @@ export async function sampleResponses(run: Run): Promise<void> {
   );
 }
 
-/** @returns `null` if there are no tokens, or one is not told */
-function meanNll(logprobs: readonly (number | null)[]): number | null {
-  const known = logprobs.filter((logprob) => logprob !== null);
+/** @returns `null` if there are no tokens, or one is not told, or as one that cannot be */
+export function meanNll(logprobs: readonly (number | null)[]): number | null {
+  const known = logprobs.flatMap((logprob) => reckoned(logprob) ?? []);
   return known.length < logprobs.length || known.length === 0 ? null : -mean(known);
 }

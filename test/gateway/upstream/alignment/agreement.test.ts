@@ -44,12 +44,12 @@ describe('whether scorer and server agree', () => {
     expect(agreement.doubtful).toBe(true);
   });
 
-  it('a token tells little', () => {
+  it('a token tells little, and one that the server calls impossible nothing', () => {
     const agreement = new Agreement(() => {});
     const one = agreement.begin();
     for (let i = 0; i < 15; i++) one.compare(-1, -1);
-    one.compare(-1, -1000);
-    one.compare(-1, null);
+    one.compare(-1, -100);
+    for (const none of [null, -9999, -1e30]) one.compare(-1, none);
     expect(one.take()).toEqual([]);
     expect(agreement.state).toMatchObject({ tokens: 16, difference: 2 / 16 });
   });

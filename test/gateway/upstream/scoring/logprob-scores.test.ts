@@ -79,12 +79,16 @@ describe('scores by log-probabilities', () => {
     expect(entropy(4)).toEqual({ scores: {}, missing: ['entropy'] });
   });
 
-  it('entropy: a probability that is told as none adds nothing', () => {
-    const topLogprobs = [
-      top('a', 1),
-      ...['b', 'c', 'd', 'e'].map((text) => ({ ...top(text, 1), logprob: -9999 })),
-    ];
-    expect(logprobScores(token({ topLogprobs }), ['entropy']).scores.entropy).toBeCloseTo(0, 12);
+  // OpenAI, vLLM and SGLang; llama.cpp; others; what no softmax in float32 gives.
+  it.each([-9999, -3.4028234663852886e38, -1e30, -104])('%d is a probability of 0', (logprob) => {
+    const impossible = ['b', 'c', 'd', 'e'].map((text) => ({ ...top(text, 1), logprob }));
+    const scores = (topLogprobs: UpstreamToken['topLogprobs']) =>
+      logprobScores(token({ topLogprobs }), ['entropy', 'margin']);
+    expect(scores([top('a', 1), ...impossible])).toEqual({ scores: { entropy: 0 }, missing: ['margin'] });
+    expect(scores([top('a', 0.5), top('f', 0.3), ...impossible]).scores.margin).toBeCloseTo(0.8, 12);
+    expect(scores(impossible.concat(impossible)).missing).toEqual(['entropy', 'margin']);
+    const own = token({ logprob, topLogprobs: [top('b', 0.3), top('c', 0.1)] });
+    expect(logprobScores(own, METHODS)).toEqual({ scores: {}, missing: METHODS });
   });
 
   it.each([

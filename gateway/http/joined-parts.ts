@@ -1,3 +1,4 @@
+import { jsonText } from '../requests/exact-numbers.js';
 import { UpstreamError } from '../upstream/errors.js';
 import { asNumber, asObject, asText, type Json, MAX_ENTRIES } from '../upstream/wire/json.js';
 
@@ -16,7 +17,7 @@ export class WrittenJson {
   }
 }
 
-export const written = (value: unknown): WrittenJson => new WrittenJson([JSON.stringify(value)]);
+export const written = (value: unknown): WrittenJson => new WrittenJson([jsonText(value)]);
 
 /** Items that are written as one. */
 const ITEMS = 256;
@@ -71,7 +72,7 @@ export function jsonParts(value: unknown): string[] {
         write(each);
       }
       add(fields.length === 0 ? '{}' : '}');
-    } else add(JSON.stringify(value ?? null));
+    } else add(jsonText(value ?? null));
   };
   write(value);
   return [...parts, part];
@@ -113,7 +114,7 @@ class JoinedList {
     for (const item of items) {
       const object = asObject(item);
       if (object && typeof object.index === 'number') this.#join(object.index, object);
-      else this.#written.push(JSON.stringify(item));
+      else this.#written.push(jsonText(item));
     }
     return this;
   }

@@ -2,6 +2,8 @@ import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { SaidGuard } from '../models/served-model.js';
+import { withFields } from '../requests/exact-numbers.js';
+import { textOf } from '../upstream/wire/chunks.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
@@ -31,12 +33,11 @@ export class VerbatimEncoding implements Encoding {
     if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#place}/${offset}`)];
     if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
     const { id, model, guard, includeUsage } = this.#options;
-    const { usage, ...rest } = event.chunk;
-    const chunk = {
-      ...(usage === null && !includeUsage ? rest : event.chunk),
+    const chunk = withFields(textOf(event.chunk), {
       ...{ id, model },
+      ...(event.chunk.usage === null && !includeUsage && { usage: undefined }),
       ...(!this.#begun && { flinch: { guard, tokens: [] } }),
-    };
+    });
     this.#begun = true;
     return [sseEvent(chunk, `${this.#place}/${offset}`)];
   }
@@ -66,7 +67,7 @@ export function wholeVerbatim({
     opening: () => [],
     event: (event) =>
       event.type === 'upstream.delta'
-        ? [JSON.stringify({ ...event.chunk, id, model, flinch: { guard, tokens: [] } })]
+        ? [withFields(textOf(event.chunk), { id, model, flinch: { guard, tokens: [] } })]
         : [],
     cancelled: () => [],
     failed: () => [],

@@ -101,7 +101,8 @@ export const CUTS: Readonly<Record<string, (bytes: Buffer) => Buffer[]>> = {
 /** A server that answers as this one did. */
 export const serverOf = (exchange: Exchange, cut: (bytes: Buffer) => Buffer[]): Script =>
   answering(({ json: asked }, reply) => {
-    if (asked.stream !== true) return reply.json(200, exchange.whole ?? {});
+    if (asked.stream !== true)
+      return reply.json(200, exchange.whole ?? eventsOf(exchange).at(-1)?.response ?? {});
     reply.head(200, SSE);
     for (const piece of cut(bytesOf(exchange))) reply.write(piece);
     reply.end();

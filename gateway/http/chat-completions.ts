@@ -1,6 +1,7 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
+import { jsonText } from '../requests/exact-numbers.js';
 import { chatSchema, parse } from '../requests/generation-request.js';
 import { CHAT_FORM, type ChoiceForm } from './choice-form.js';
 import { Completion } from './completion.js';
@@ -67,7 +68,7 @@ class ChunkEncoding implements Encoding {
 
   event(event: GuardEvent, offset: number): string[] {
     const chunks = this.#completion.json(event);
-    if (offset === 0) chunks.unshift(JSON.stringify(this.#completion.opening()));
+    if (offset === 0) chunks.unshift(jsonText(this.#completion.opening()));
     if (event.type === 'generation.done') chunks.push('[DONE]');
     return chunks.map((chunk, i) => sseEvent(chunk, `${this.#place}/${offset + i}`));
   }

@@ -7,6 +7,7 @@ import type {
 } from '../../src/stream/events.js';
 import { eventFields, usageByModelFields, usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { SaidGuard } from '../models/served-model.js';
+import { jsonText } from '../requests/exact-numbers.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { ToldGuard } from './told-guard.js';
@@ -69,11 +70,7 @@ export class Completion {
 
   /** The chunks as JSON: what those of tokens have in common is written once. */
   json(event: GuardEvent): string[] {
-    return this.#said(
-      event,
-      (token, score) => this.#tokenJson(token, score),
-      (chunk) => JSON.stringify(chunk),
-    );
+    return this.#said(event, (token, score) => this.#tokenJson(token, score), jsonText);
   }
 
   #said<T>(
@@ -113,7 +110,7 @@ export class Completion {
 
   #tokenJson(event: TokenEvent, score?: ScoreEvent): string {
     if (event.part || this.#options.logprobs || this.#fields.varies)
-      return JSON.stringify(this.#tokenChunk(event, score));
+      return jsonText(this.#tokenChunk(event, score));
     this.#await(event, score);
     this.#frame ??= this.#framed();
     const { before, between } = this.#frame;
@@ -123,7 +120,7 @@ export class Completion {
 
   /** Splits a chunk without text and token. In chunks with both, no field of an upstream can follow them. */
   #framed() {
-    const chunk = JSON.stringify(this.#chunk({ delta: {} }, { tokens: [] }));
+    const chunk = jsonText(this.#chunk({ delta: {} }, { tokens: [] }));
     const at = chunk.lastIndexOf('"logprobs":null,"finish_reason":null');
     return { before: chunk.slice(0, at), between: chunk.slice(at, -']}}'.length) };
   }

@@ -1,3 +1,4 @@
+import { jsonText } from '../requests/exact-numbers.js';
 import { asNumber, asObject, asText, type Json, MAX_ENTRIES, tooMany } from '../upstream/wire/json.js';
 import { labelsOf, pieceOf } from '../upstream/wire/text-fields.js';
 import { JoinedText } from './joined-text.js';
@@ -51,7 +52,7 @@ export class JoinedList {
   add(items: readonly unknown[]): this {
     this.isContent ||= isContent(items);
     if (this.#items.length === 0 && items.every((item) => typeof item !== 'object' || item === null)) {
-      const all = items.map((item) => `${JSON.stringify(item)},`).join('');
+      const all = items.map((item) => `${jsonText(item)},`).join('');
       this.#plain = this.#plain?.add(all) ?? new JoinedText(all);
       return this;
     }
@@ -60,7 +61,7 @@ export class JoinedList {
     const news: string[] = [];
     for (const [i, item] of items.entries()) {
       const object = asObject(item);
-      const json = object && this.#join(object, i > 0) ? null : JSON.stringify(item);
+      const json = object && this.#join(object, i > 0) ? null : jsonText(item);
       if (json === null || (object && this.#said.has(json))) continue;
       this.#close();
       this.#write(json);

@@ -1,5 +1,6 @@
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
+import { jsonText } from '../requests/exact-numbers.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
 import type { Answer, GenerationApi } from './generations.js';
@@ -45,7 +46,7 @@ function streamed(request: ResponseRequest, prepared: Answered, { id, place }: A
 
 /** JSON of an event. The most frequent type has no fields that are JSON already. */
 const jsonOfEvent = (event: ResponseEvent): string =>
-  event.type === 'response.output_text.delta' ? JSON.stringify(event) : jsonOf(event);
+  event.type === 'response.output_text.delta' ? jsonText(event) : jsonOf(event);
 
 /** Encodes the response as in the last event of its stream. */
 function whole(request: ResponseRequest, prepared: Answered, { id, tell }: Answer): Encoding {

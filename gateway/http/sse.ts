@@ -4,6 +4,7 @@ import type { ApiError } from '../errors/api-error.js';
 import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { ReadGeneration, Sink } from '../generations/live-generation.js';
+import { jsonText } from '../requests/exact-numbers.js';
 
 /**
  * A comment, without an empty line after it: readers that remember the id of the last event, such as the one of
@@ -13,7 +14,7 @@ const HEARTBEAT = ': heartbeat\n';
 
 /** An event whose data is JSON, or a text as it is. */
 export function sseEvent(payload: unknown, id?: string): string {
-  const data = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const data = typeof payload === 'string' ? payload : jsonText(payload);
   return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
 }
 

@@ -2,6 +2,8 @@ import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { SaidGuard } from '../models/served-model.js';
+import { withFields } from '../requests/exact-numbers.js';
+import { textOf } from '../upstream/wire/chunks.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
@@ -31,13 +33,12 @@ export class VerbatimEncoding implements Encoding {
     if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#place}/${offset}`)];
     if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
     const { id, model, guard, includeUsage } = this.#options;
-    const told = withoutVerdict(event.chunk);
-    const { usage, ...rest } = told;
-    const chunk = {
-      ...(usage === null && !includeUsage ? rest : told),
+    const chunk = withFields(textOf(event.chunk), {
       ...{ id, model },
-      ...(!this.#begun && { flinch: { guard, tokens: [] } }),
-    };
+      ...(event.chunk.usage === null && !includeUsage && { usage: undefined }),
+      // A verdict of the upstream is none of ours.
+      flinch: this.#begun ? undefined : { guard, tokens: [] },
+    });
     this.#begun = true;
     return [sseEvent(chunk, `${this.#place}/${offset}`)];
   }
@@ -67,12 +68,9 @@ export function wholeVerbatim({
     opening: () => [],
     event: (event) =>
       event.type === 'upstream.delta'
-        ? [JSON.stringify({ ...withoutVerdict(event.chunk), id, model, flinch: { guard, tokens: [] } })]
+        ? [withFields(textOf(event.chunk), { id, model, flinch: { guard, tokens: [] } })]
         : [],
     cancelled: () => [],
     failed: () => [],
   };
 }
-
-/** An upstream's own `flinch`, which clients would take for ours. */
-const withoutVerdict = ({ flinch: _, ...chunk }: UpstreamEvent['chunk']): UpstreamEvent['chunk'] => chunk;

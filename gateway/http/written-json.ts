@@ -1,3 +1,4 @@
+import { jsonText } from '../requests/exact-numbers.js';
 import { asObject, type Json } from '../upstream/wire/json.js';
 
 /** A value that is JSON already, in parts: so little is left to be done at the end of a long answer. */
@@ -9,7 +10,7 @@ export class WrittenJson {
   }
 }
 
-export const written = (value: unknown): WrittenJson => new WrittenJson([JSON.stringify(value)]);
+export const written = (value: unknown): WrittenJson => new WrittenJson([jsonText(value)]);
 
 /** Items that are written as one. */
 const ITEMS = 256;
@@ -43,7 +44,7 @@ export class WrittenLists {
     for (const [name, items] of Object.entries(fields)) {
       const before = this.#fields.get(name);
       const list = before instanceof WrittenItems ? before : new WrittenItems();
-      if (Array.isArray(items)) for (const item of items) list.push(JSON.stringify(item));
+      if (Array.isArray(items)) for (const item of items) list.push(jsonText(item));
       if (list !== before) this.#fields.set(name, Array.isArray(items) ? list : items);
     }
   }
@@ -81,11 +82,11 @@ export function jsonParts(value: unknown): string[] {
     } else if (object) {
       const fields = Object.entries(object).filter(([, each]) => each !== undefined);
       for (const [i, [name, each]] of fields.entries()) {
-        add(`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+        add(`${i === 0 ? '{' : ','}${jsonText(name)}:`);
         write(each);
       }
       add(fields.length === 0 ? '{}' : '}');
-    } else add(JSON.stringify(value ?? null));
+    } else add(jsonText(value ?? null));
   };
   write(value);
   return [...parts, part];

@@ -131,7 +131,15 @@ export class Replacing {
       answers: 1 + candidates,
       agreement: config.agreement ?? null,
       prepare: (number: number) =>
-        model.prepare({ ...drawn, ...(typeof seed === 'number' && { seed: seed + number }) }, further),
+        model.prepare(
+          {
+            ...drawn,
+            ...(typeof seed === 'number' && {
+              seed: (Number.isSafeInteger(seed + number) ? seed : seed % 2 ** 31) + number,
+            }),
+          },
+          further,
+        ),
       said: saidBy(config),
       voted: (replaced: boolean, error: unknown) =>
         this.#options.voted(model.name, replaced, error, options.from),

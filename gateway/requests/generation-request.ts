@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { upTo } from '../../src/files/limited-list.js';
 import { fromZod } from '../errors/api-error.js';
+import { carryExact } from './exact-numbers.js';
 import { askedGuardSchema } from './guard-limits.js';
 import { messages, textMessages } from './messages.js';
 import { unsupported } from './unsupported.js';
@@ -64,7 +65,13 @@ export const commonFields = {
 export const completionFields = {
   ...commonFields,
   top_k: z.int().nullish().describe('Number of most probable tokens to sample from; 0 means all.'),
-  seed: z.int().nullish().describe('The same seed gives the same response.'),
+  // A server may take 64 bits.
+  seed: z
+    .number()
+    .refine(Number.isInteger, 'must be an integer')
+    .meta({ type: 'integer' })
+    .nullish()
+    .describe('The same seed gives the same response (at most 2^53 − 1 for a model that flinch runs).'),
   clamp: z
     .boolean()
     .nullish()
@@ -88,6 +95,7 @@ export const ownSampling = {
 export const ownCompletionSampling = {
   ...ownSampling,
   top_k: z.int().min(0).nullish(),
+  seed: z.int().nullish(),
   stop: stopStrings(4, 256).nullish(),
 };
 
@@ -254,5 +262,5 @@ export const textRequest = (request: GenerationFields): TextRequest => parse(tex
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
   if (!result.success) throw fromZod(result.error, schema);
-  return result.data;
+  return carryExact(result.data, value);
 }

@@ -35,6 +35,8 @@ export interface UpstreamRequest {
   readonly isResponse?: boolean;
   /** The client's request as it came, without what the gateway has to say itself. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** Those fields of it that have numbers with more digits than JavaScript keeps, with these. */
+  readonly exact?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */
   readonly verbatim?: boolean;
   /** Whether the client wants it as one object, not in chunks: a stream is the gateway's own wish then. */

@@ -3,6 +3,7 @@ import { eventFields, usageFields } from '../../src/stream/wire.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { Prepared } from '../models/served-model.js';
+import { jsonText } from '../requests/exact-numbers.js';
 
 export interface StreamEncodingOptions {
   readonly id: string;
@@ -47,6 +48,6 @@ export class StreamEncoding implements Encoding {
   }
 
   #frames({ type, ...fields }: { readonly type: string; readonly [field: string]: unknown }, offset: number) {
-    return [JSON.stringify({ type, response_id: this.#options.id, offset, ...fields })];
+    return [jsonText({ type, response_id: this.#options.id, offset, ...fields })];
   }
 }

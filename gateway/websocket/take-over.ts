@@ -5,6 +5,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { lostError } from '../generations/lost.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { Prepared } from '../models/served-model.js';
+import { exactOf, jsonText, withExactFields } from '../requests/exact-numbers.js';
 import { createSchema, type GenerationFields, parse } from '../requests/generation-request.js';
 import { parseJsonText } from '../requests/json-text.js';
 import { StreamEncoding } from './encoding.js';
@@ -17,7 +18,8 @@ export interface TakeOverOptions {
 }
 
 /** Data with which another gateway can go on with a generation: the message that asked for it. */
-export const recordOf = (request: GenerationFields): string => JSON.stringify(request);
+export const recordOf = (request: GenerationFields): string =>
+  jsonText(withExactFields(request, exactOf(request)));
 
 /**
  * Goes on with generations whose gateway is gone, by the message that asked for each and the events that were

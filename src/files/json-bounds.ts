@@ -53,7 +53,7 @@ export function excessOf(
 }
 
 /** End of the string that begins at `at`. */
-function endOfString(json: string, at: number): number {
+export function endOfString(json: string, at: number): number {
   let end = at;
   do end = json.indexOf('"', end + 1);
   while (end > 0 && isEscaped(json, end));

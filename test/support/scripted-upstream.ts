@@ -7,8 +7,10 @@ export interface ScriptedRequest {
   readonly path: string;
   /** Headers by names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The body as it came, */
+  readonly raw: string;
   readonly body: RequestBody;
-  /** The body as it came. */
+  /** and its value. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
@@ -163,10 +165,11 @@ function readRequests(socket: Socket, received: (request: ScriptedRequest) => Pr
       const from = end + 4;
       const to = from + Number(headers['content-length'] ?? 0);
       if (bytes.length < to) return;
-      const json = z.looseObject({}).parse(JSON.parse(bytes.subarray(from, to).toString() || '{}'));
+      const raw = bytes.subarray(from, to).toString();
+      const json = z.looseObject({}).parse(JSON.parse(raw || '{}'));
       const body = requestBody.parse(json);
       bytes = bytes.subarray(to);
-      received({ path: first.split(' ')[1] ?? '', headers, body, json }).catch((error: unknown) =>
+      received({ path: first.split(' ')[1] ?? '', headers, raw, body, json }).catch((error: unknown) =>
         socket.destroy(error instanceof Error ? error : undefined),
       );
     }

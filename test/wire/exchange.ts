@@ -109,7 +109,8 @@ export const serverOf = (exchanges: readonly Exchange[], cut = CUTS['in one piec
   answering(({ json: asked }, reply) => {
     const exchange = exchanges.find(({ name }) => name === asked.user);
     if (!exchange) return reply.json(400, { error: { message: `no exchange "${asked.user}"` } });
-    if (asked.stream !== true) return reply.json(200, exchange.whole ?? {});
+    if (asked.stream !== true)
+      return reply.json(200, exchange.whole ?? eventsOf(exchange).at(-1)?.response ?? {});
     reply.head(200, SSE);
     for (const piece of cut(bytesOf(exchange))) reply.write(piece);
     reply.end();

@@ -32,7 +32,7 @@ export interface Dialect {
 /** Request of a server, and the form of the answer. */
 export interface Call {
   readonly path: string;
-  readonly body: object;
+  readonly body: Readonly<Record<string, unknown>>;
   readonly framing: 'sse' | 'lines' | 'whole';
   readonly format:
     | ('chunk' | 'generate' | 'verbatim' | 'response' | 'verbatim-response')

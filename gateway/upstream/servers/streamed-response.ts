@@ -105,7 +105,7 @@ export class StreamedResponse implements UpstreamResponse {
     for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
     this.#told ||= chunk.tokens?.some(({ logprob }) => logprob !== null) ?? false;
     if (this.#told && aligned.some(isUntold)) pieces.push(...this.#warned([UNMATCHED]));
-    const said = chunk.beside && this.#news(chunk.beside);
+    const said = chunk.beside && this.#news(chunk.beside, chunk.exactly);
     if (!said) return;
     const told = !aligned.some(({ hidden }) => hidden);
     const beside = told ? withTokens(said, chunk) : said;
@@ -121,12 +121,17 @@ export class StreamedResponse implements UpstreamResponse {
   }
 
   /** Removes values that were sent before: many servers repeat some fields in every chunk. */
-  #news(beside: Beside): Beside | null {
-    const { choices, ...fields } = beside.chunk;
+  #news(plain: Beside, exactly: () => Beside | null = () => plain): Beside | null {
+    const { choices: told, ...fields } = plain.chunk;
     const news = Object.entries(fields).filter(([name, value]) => this.#said.get(name) !== value);
-    if (news.length === 0 && asList(choices)?.length === 0) return null;
+    if (news.length === 0 && asList(told)?.length === 0) return null;
     for (const [name, value] of news) this.#said.set(name, value);
-    return { ...beside, chunk: { ...Object.fromEntries(news), choices } };
+    const beside = exactly() ?? plain;
+    const { choices } = beside.chunk;
+    return {
+      ...beside,
+      chunk: { ...Object.fromEntries(news.map(([name]) => [name, beside.chunk[name]])), choices },
+    };
   }
 
   #next(): Promise<readonly Chunk[] | null> {

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors/api-error.js';
 import type { Settled } from '../../models/go-on.js';
 import type { PrepareOptions } from '../../models/served-model.js';
 import type { Prompt } from '../../requests/completion-request.js';
+import { exactOf } from '../../requests/exact-numbers.js';
 import { askedLength, type GenerationFields, stopsOf } from '../../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from '../upstream.js';
 import { asList, asObject, type Json, listOf } from '../wire/json.js';
@@ -29,6 +30,7 @@ export function requestOf(
     ...(trace && { trace }),
     ...(bounds?.refusesUnscored && { knownOnly: true }),
     fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
+    exact: exactOf(response ?? request),
     sampling: {
       ...(isGiven(temperature) && { temperature }),
       ...(isGiven(top_p) && { topP: top_p }),

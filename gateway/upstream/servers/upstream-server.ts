@@ -1,5 +1,6 @@
 import type { UpstreamModelConfig } from '../../config/config.js';
 import type { ForwardedRequest } from '../../models/served-model.js';
+import { exactOf, jsonText, withExactFields } from '../../requests/exact-numbers.js';
 import { traceHeaders } from '../../tracing/trace-context.js';
 import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
 import type { Capabilities, UpstreamRequest, UpstreamResponse } from '../upstream.js';
@@ -180,13 +181,14 @@ export class UpstreamServer {
   async open(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const dialect = await this.#known();
     const { verbatim = false, unstreamed = dialect.unstreamed } = request;
-    const call = callOf(this.#options.model, request, dialect);
+    const asked = callOf(this.#options.model, request, dialect);
+    const call = { ...asked, body: withExactFields(asked.body, request.exact ?? {}) };
     try {
       const exchange = await this.#send(call, signal, traceHeaders(request.trace));
       const answer = new StreamedResponse(exchange, this.#reader(exchange, call), {
         lags: request.stop.length > 0,
         verbatim,
-        warnings: verbatim || !unstreamed ? [] : [atOnce(unstreamed)],
+        warnings: verbatim || !unstreamed ? [] : [atOnce(unstreamed, request)],
         seam: seamOf(dialect, request.begun),
         failed: (error) => {
           if (error instanceof UpstreamError) this.#lastError = error;
@@ -210,7 +212,7 @@ export class UpstreamServer {
     const bytes =
       body instanceof Uint8Array
         ? body
-        : Buffer.from(JSON.stringify({ ...body, model: this.#options.model }));
+        : Buffer.from(jsonText(withExactFields({ ...body, model: this.#options.model }, exactOf(body))));
     try {
       const exchange = await this.#http.forward(request, bytes, signal);
       if (exchange.status < 200 || exchange.status > 599) {
@@ -343,8 +345,11 @@ export class UpstreamServer {
 
 const REFUSED = 'refused the request';
 
-const atOnce = ({ message }: UpstreamError): string =>
-  `the answer comes at once, after all of it was written, as no stream of it is to be had: ${message}`;
+/** Under a lock, without words of a server that may quote the request. */
+const atOnce = ({ message, reason }: UpstreamError, { knownOnly, unstreamed }: UpstreamRequest): string =>
+  `the answer comes at once, after all of it was written, as no stream of it is to be had: ${
+    knownOnly && unstreamed ? reason : message
+  }`;
 
 /** A server need not have more than chats: that is no fault of it. */
 function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): unknown {

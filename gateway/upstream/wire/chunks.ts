@@ -10,6 +10,7 @@ import {
   asList,
   asObject,
   asText,
+  exactly,
   type Json,
   limited,
   listOf,
@@ -27,6 +28,8 @@ export interface Chunk {
   readonly parts: readonly WrittenPart[];
   /** Data that is passed on as it came. */
   readonly beside: NonNullable<UpstreamPiece['beside']> | null;
+  /** The same with all digits of its numbers; absent where it has them. */
+  readonly exactly?: () => Chunk['beside'];
   /** Tokens, as far as the chunk describes any; their texts need not be those of `text`. */
   readonly tokens: readonly UpstreamToken[] | null;
   readonly ids: readonly number[] | null;
@@ -54,16 +57,16 @@ export interface Chunk {
  *
  * @throws UpstreamError for what is no chunk, and for an error object
  */
-export function readChunk(message: string): Chunk {
-  return chunkOf(checked(message));
+export function readChunks(message: string): readonly Chunk[] {
+  const object = checked(message);
+  return inOrder(object).map((each, i) => {
+    const chunk = chunkOf(each);
+    // Most chunks pass nothing on but text.
+    if (!chunk.beside) return chunk;
+    const exact = (): Json => inOrder(exactly(message, object))[i] ?? each;
+    return { ...chunk, exactly: () => besideText(exact()).beside };
+  });
 }
-
-/**
- * The same of a message whose content has parts of several types, in their order.
- * @throws UpstreamError as {@link readChunk}
- */
-export const readChunks = (message: string): readonly Chunk[] =>
-  inOrder(checked(message)).map((each) => chunkOf(each));
 
 /** @param most entries of its log-probabilities */
 function chunkOf(chunk: Json, most?: number): Chunk {
@@ -90,7 +93,7 @@ function chunkOf(chunk: Json, most?: number): Chunk {
 
 /**
  * Reads a line of Ollama's `/api/generate` (docs/api.md, "Generate a completion").
- * @throws UpstreamError as {@link readChunk}
+ * @throws UpstreamError as {@link readChunks}
  */
 export function readGenerateLine(message: string): Chunk {
   const line = checked(message);
@@ -112,13 +115,19 @@ export function readGenerateLine(message: string): Chunk {
   };
 }
 
+/** Chunks that are passed on as they came, as text. */
+const TEXTS = new WeakMap<object, string>();
+
+/** The text of a chunk that is passed on as it came. */
+export const textOf = (chunk: object): string => TEXTS.get(chunk) ?? JSON.stringify(chunk);
+
 /**
  * Reads of a chunk no more than whether it is the last.
- * @throws UpstreamError as {@link readChunk}
+ * @throws UpstreamError as {@link readChunks}
  */
 export function readVerbatim(message: string): Chunk {
   const chunk = checked(message);
-  return { ...verbatimOf(chunk), ...(isHeartbeat(chunk) && { beside: null }) };
+  return { ...verbatimOf(chunk, message), ...(isHeartbeat(chunk) && { beside: null }) };
 }
 
 /** Lists and objects of a whole answer: 75,000 tokens with five alternatives each. */
@@ -126,16 +135,17 @@ export const MAX_LISTS = 1 << 20;
 
 /**
  * The same of an answer that is one object.
- * @throws UpstreamError as {@link readChunk}
+ * @throws UpstreamError as {@link readChunks}
  */
-export const readWholeVerbatim = (message: string): Chunk => ended(verbatimOf(checked(message, MAX_LISTS)));
+export const readWholeVerbatim = (message: string): Chunk =>
+  ended(verbatimOf(checked(message, MAX_LISTS), message));
 
 /**
  * Reads an answer that is one object as the only chunk of a stream.
- * @throws UpstreamError as {@link readChunk}
+ * @throws UpstreamError as {@link readChunks}
  */
 export function readWhole(message: string): Chunk {
-  const answer = checked(message, MAX_LISTS);
+  const answer = exactly(message, checked(message, MAX_LISTS));
   if (!firstOf(answer))
     throw new UpstreamError('upstream_error', 'the upstream sent an answer without a choice');
   const choices = listOf(answer.choices).map((choice) => {
@@ -151,7 +161,8 @@ const ended = (chunk: Chunk): Chunk => ({
   finishReason: chunk.finishReason ?? 'stop',
 });
 
-function verbatimOf(chunk: Json): Chunk {
+function verbatimOf(chunk: Json, message: string): Chunk {
+  TEXTS.set(chunk, message);
   const choice = firstOf(chunk);
   return {
     says: hasContents(chunk),
@@ -172,7 +183,7 @@ function usageIn(chunk: Json, choice: Json | null): UpstreamEnd['usage'] {
 function firstOf(chunk: Json): Json | null {
   for (const each of listOf(chunk.choices)) {
     const choice = asObject(each);
-    if ((choice?.index ?? 0) === 0) return choice;
+    if (asCount(choice?.index ?? 0) === 0) return choice;
   }
   return null;
 }

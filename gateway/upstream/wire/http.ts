@@ -6,6 +6,7 @@ import { urlToHttpOptions } from 'node:url';
 import type { UpstreamModelConfig } from '../../config/config.js';
 import { ApiError } from '../../errors/api-error.js';
 import type { ForwardedRequest } from '../../models/served-model.js';
+import { jsonText } from '../../requests/exact-numbers.js';
 import { UpstreamError } from '../errors.js';
 import { Exchange } from './exchange.js';
 
@@ -214,7 +215,7 @@ function limitConnecting(request: ClientRequest, ms: number): void {
 /** @throws ApiError 400 for what is nested too deeply: it can be read all the same */
 function serialized(body: object): string {
   try {
-    return JSON.stringify(body);
+    return jsonText(body);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new ApiError('invalid_value', 'the request is nested too deeply');

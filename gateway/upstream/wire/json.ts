@@ -1,3 +1,4 @@
+import { ExactNumber, withExactNumbers } from '../../requests/exact-numbers.js';
 import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
 
@@ -8,7 +9,7 @@ export type Json = Readonly<Record<string, unknown>>;
 export const asObject = (value: unknown): Json | null => (isObject(value) ? value : null);
 
 const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 export const asList = (value: unknown): readonly unknown[] | null => (Array.isArray(value) ? value : null);
 
@@ -33,8 +34,10 @@ export const tooMany = (what: string) =>
 
 export const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-export const asNumber = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;
+export function asNumber(value: unknown): number | null {
+  const number = value instanceof ExactNumber ? value.value : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
 
 /** Ids of tokens, bytes, or other counts; `null` unless all are. */
 export function asCounts(value: unknown): readonly number[] | null {
@@ -47,7 +50,14 @@ const isCounts = (list: readonly unknown[]): list is readonly number[] => list.e
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-export const asCount = (value: unknown): number | null => (isCount(value) ? value : null);
+export function asCount(value: unknown): number | null {
+  const number = asNumber(value);
+  return isCount(number) ? number : null;
+}
+
+/** The same object with all digits of its numbers, which the text has. */
+export const exactly = (text: string, object: Json): Json =>
+  asObject(withExactNumbers(text, object)) ?? object;
 
 /** @returns `null` for a text that is no JSON, or has too much of something, too */
 export function parseObject(text: string, maxLists?: number): Json | null {

@@ -1,7 +1,7 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
 import { type Chunk, MAX_LISTS, usageOf } from './chunks.js';
-import { asObject, asText, type Json, listOf, parseObject } from './json.js';
+import { asObject, asText, exactly, type Json, listOf, parseObject } from './json.js';
 import { entriesOf, withText } from './logprobs.js';
 import { ResponseTexts } from './response-texts.js';
 import { isMute } from './text-fields.js';
@@ -21,14 +21,16 @@ const NOTHING = {
 export function responseReader(): (message: string) => Chunk {
   const texts = new ResponseTexts();
   return (message) => {
-    const event = checked(message);
-    if (!event) return NOTHING;
-    if (event.type === 'response.output_text.delta') {
+    const plain = checked(message);
+    if (!plain) return NOTHING;
+    if (plain.type === 'response.output_text.delta') {
+      const event = plain;
       texts.add(event);
       const says = saysMore(event);
       const text = asText(event.delta) ?? '';
       return { ...NOTHING, says, text, tokens: withText(entriesOf(event.logprobs), text) };
     }
+    const event = exactly(message, plain);
     const kind = unscoredOf(event);
     // Its tokens are not told.
     const parts = kind === null ? [] : [{ kind, text: '' }];
@@ -43,8 +45,10 @@ export function responseReader(): (message: string) => Chunk {
  * @throws UpstreamError as {@link responseReader}
  */
 export function readResponseVerbatim(message: string): Chunk {
-  const event = checked(message);
-  return event ? { ...ending(event), beside: besideOf(event, []) } : NOTHING;
+  const plain = checked(message);
+  if (!plain) return NOTHING;
+  const event = exactly(message, plain);
+  return { ...ending(event), beside: besideOf(event, []) };
 }
 
 /**
@@ -52,7 +56,8 @@ export function readResponseVerbatim(message: string): Chunk {
  * @throws UpstreamError as {@link responseReader}
  */
 export function readWholeResponse(message: string): Chunk {
-  const response = parseObject(message, MAX_LISTS);
+  const parsed = parseObject(message, MAX_LISTS);
+  const response = parsed && exactly(message, parsed);
   const type = response?.status === 'incomplete' ? 'response.incomplete' : 'response.completed';
   if (!Array.isArray(response?.output))
     throw new UpstreamError('upstream_error', 'the upstream sent an invalid response');

@@ -1,5 +1,5 @@
 import type { Unscored } from '../../../src/stream/events.js';
-import { asObject, asText, type Json, listOf } from './json.js';
+import { asList, asNumber, asObject, asText, type Json, listOf } from './json.js';
 
 /** What a string of a delta is: a label, or text. Servers invent names, so that no list has all of them. */
 
@@ -26,7 +26,7 @@ export const isSaid = (value: unknown): boolean =>
 
 /** Whether a value can hold no text. */
 export const isMute = (value: unknown): boolean =>
-  value === null || (typeof value !== 'object' && typeof value !== 'string');
+  asText(value) === null && asList(value) === null && asObject(value) === null;
 
 /** The strings that are labels, by their names. */
 export const labelsOf = (object: Json): Map<string, string> =>
@@ -87,7 +87,7 @@ export function kindOf(name: string, value: unknown): Unscored | null {
 function kindWithin(object: Json): Unscored | null {
   const entries = Object.entries(object);
   const texts = entries.filter(([name, value]) => asText(value) && !isLabel(name));
-  const whole = texts.length > 1 || entries.some(([, value]) => typeof value === 'number');
+  const whole = texts.length > 1 || entries.some(([, value]) => asNumber(value) !== null);
   return whole && typeof object.index !== 'number' ? null : firstKind(entries);
 }
 
@@ -102,6 +102,6 @@ function firstKind(entries: readonly (readonly [string, unknown])[]): Unscored |
 const hasText = (name: string, value: unknown): boolean =>
   typeof value === 'string'
     ? value !== '' && !isLabel(name)
-    : typeof value === 'object' &&
-      value !== null &&
-      Object.entries(value).some(([own, each]) => hasText(Array.isArray(value) ? name : own, each));
+    : Object.entries(asObject(value) ?? asList(value) ?? []).some(([own, each]) =>
+        hasText(Array.isArray(value) ? name : own, each),
+      );

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readChunk, readGenerateLine } from '#gateway/upstream/wire/chunks.js';
+import { readChunks, readGenerateLine } from '#gateway/upstream/wire/chunks.js';
 
-const read = (choice: object) => readChunk(JSON.stringify({ choices: [{ index: 0, ...choice }] }));
+const first = (message: string) => readChunks(message)[0]!;
+const read = (choice: object) => first(JSON.stringify({ choices: [{ index: 0, ...choice }] }));
 const logprobs = [{ token: 'No', logprob: -1, top_logprobs: [] }];
 
 describe('the content of a chunk', () => {
@@ -59,7 +60,7 @@ describe('the content of a chunk', () => {
       tier: { a: 1 },
       choices: [{ index: 0, delta, more: 2 }],
     };
-    const { text, parts, beside } = readChunk(JSON.stringify(message));
+    const { text, parts, beside } = first(JSON.stringify(message));
     expect({ text, parts }).toEqual({ text: 'Hi', parts: [] });
     expect(beside).toEqual({
       chunk: { tier: { a: 1 }, choices: [{ index: 0, more: 2, delta: { mood: { of: ['day'] } } }] },
@@ -82,8 +83,8 @@ describe('the content of a chunk', () => {
     const choice = (index: number, content: string) => ({ index, delta: { content } });
     const message = JSON.stringify({ choices: [choice(1, 'Other'), choice(0, 'Mine')] });
     const beside = { chunk: { choices: [choice(1, 'Other')] }, unscored: ['choices'] };
-    expect(readChunk(message)).toMatchObject({ text: 'Mine', parts: [], beside });
-    expect(readChunk(JSON.stringify({ choices: [choice(1, 'Other')] }))).toMatchObject({ text: '', beside });
+    expect(first(message)).toMatchObject({ text: 'Mine', parts: [], beside });
+    expect(first(JSON.stringify({ choices: [choice(1, 'Other')] }))).toMatchObject({ text: '', beside });
   });
 
   it('Mistral has a reason of its own for the length of the context', () => {

@@ -289,6 +289,8 @@ interface UpstreamDeltaEvent {
   chunk: Record<string, unknown>;
   /** What of it has no scores, because its tokens are not known. */
   unscored: ('audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls')[];
+  /** What else is to be known of the scores. */
+  warnings?: string[] | undefined;
 }
 
 /** With `action: "escalate"`: the answer is flagged, and another model was asked. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */

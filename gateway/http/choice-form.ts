@@ -3,6 +3,8 @@ import type { AssembledChoice } from './assemble.js';
 
 /** A token with its log-probability, as OpenAI's chats have it. */
 export interface OpenAiToken {
+  /** In its vocabulary, if the server that wrote it says so. */
+  readonly id?: number;
   readonly token: string;
   readonly logprob: number | null;
   readonly bytes: readonly number[];

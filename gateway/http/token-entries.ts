@@ -22,8 +22,11 @@ function openAiToken(
   written?: string,
 ): OpenAiToken {
   const { id, name, logprob, bytes } = token;
-  if (name) return { token: name, logprob, bytes: [...Buffer.from(name)] };
+  // Of the written token, vLLM tells the bytes of its text.
+  if (name) return { token: name, logprob, bytes: [...Buffer.from(written ?? name)] };
+  // Without a vocabulary, ids are the server's: llama.cpp has them in its entries.
+  const server = vocabulary === null && id !== null ? { id } : {};
   const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
   const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
-  return { token: text, logprob, bytes: [...given] };
+  return { ...server, token: text, logprob, bytes: [...given] };
 }

@@ -10,12 +10,16 @@ const FORMATS = [
 ] as const;
 
 /** Chunks of a body, however its bytes come. */
-async function read(pieces: Iterable<Buffer>, format: (typeof FORMATS)[number][1][number]): Promise<Chunk[]> {
+async function read(
+  pieces: Iterable<Buffer>,
+  format: (typeof FORMATS)[number][1][number],
+): Promise<object[]> {
   const exchange = exchangeOf(pieces[Symbol.iterator]());
   const reader = new ChunkReader(exchange, { format, framing: 'sse' }, () => null);
   const chunks: Chunk[] = [];
   for (let more = await reader.read(); more; more = await reader.read()) chunks.push(...more);
-  return chunks;
+  // What is passed on, with all digits of its numbers.
+  return chunks.map((chunk) => ({ ...chunk, ...(chunk.exactly && { exactly: chunk.exactly() }) }));
 }
 
 for (const [exchanges, formats] of FORMATS) {

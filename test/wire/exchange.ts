@@ -66,7 +66,7 @@ export const eventsOf = (exchange: Exchange): Json[] =>
     )
     .filter((data) => data.startsWith('{'))
     .map((data) => json.parse(JSON.parse(data)))
-    .filter(({ choices }) => choices !== undefined);
+    .filter(({ choices }) => exchange.api === 'responses' || choices !== undefined);
 
 export const bytesOf = ({ stream, api }: Exchange): Buffer => {
   const event = (data: Json): string =>

@@ -29,10 +29,11 @@ describe('the content of a chunk', () => {
       { type: 'text', text: 'lo' },
     ];
     expect(read({ delta: { content: texts } })).toMatchObject({ text: 'Hello', parts: [] });
-    expect(read({ delta: { content: [thinking, ...texts] } })).toMatchObject({
-      text: 'Hello',
-      parts: [{ kind: 'reasoning', text: 'Hm' }],
-    });
+    const delta = { content: [thinking, ...texts] };
+    expect(readChunks(JSON.stringify({ choices: [{ index: 0, delta }] }))).toMatchObject([
+      { text: '', parts: [{ kind: 'reasoning', text: 'Hm' }] },
+      { text: 'Hello', parts: [] },
+    ]);
   });
 
   it.each([

@@ -147,7 +147,8 @@ function response(model: string, request: Asked, dialect: Dialect): Call {
   const body = {
     ...fields,
     model,
-    ...(!whole && { stream: true }),
+    // Said also where it is not wanted: transformers' `serve` streams a response unless it is told not to.
+    stream: !whole,
     ...given('max_output_tokens', maxTokens),
     ...(top !== null && { include: [...include], top_logprobs: top }),
   };
@@ -199,7 +200,8 @@ function common(model: string, { fields, sampling, stop, verbatim, whole }: Aske
   const options = { ...asObject(fields?.stream_options), include_usage: true };
   return {
     model,
-    ...(!whole && { stream: true, ...(dialect.usage && { stream_options: options }) }),
+    stream: !whole,
+    ...(!whole && dialect.usage && { stream_options: options }),
     ...given('temperature', sampling.temperature),
     ...given('top_p', sampling.topP),
     ...given('top_k', sampling.topK),

@@ -3,7 +3,7 @@ import type { AssembledChoice } from './assemble.js';
 
 /** A token with its log-probability, as OpenAI's chats have it. */
 export interface OpenAiToken {
-  /** In its vocabulary, if the server that wrote it says so. */
+  /** In the model's vocabulary, where it is known. */
   readonly id?: number;
   readonly token: string;
   readonly logprob: number | null;

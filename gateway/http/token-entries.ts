@@ -22,11 +22,9 @@ function openAiToken(
   written?: string,
 ): OpenAiToken {
   const { id, name, logprob, bytes } = token;
-  // Of the written token, vLLM tells the bytes of its text.
-  if (name) return { token: name, logprob, bytes: [...Buffer.from(written ?? name)] };
-  // Without a vocabulary, ids are the server's: llama.cpp has them in its entries.
-  const server = vocabulary === null && id !== null ? { id } : {};
+  if (name) return { token: name, logprob, bytes: [...(bytes ?? Buffer.from(name))] };
   const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
   const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
-  return { ...server, token: text, logprob, bytes: [...given] };
+  // llama.cpp has ids in its entries.
+  return { ...(id !== null && { id }), token: text, logprob, bytes: [...given] };
 }

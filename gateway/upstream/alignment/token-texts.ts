@@ -11,8 +11,9 @@ export class TokenTexts {
 
   /** The token with the text that it adds to those before it. */
   next(token: UpstreamToken): UpstreamToken {
-    const { text, bytes } = token;
-    if (!bytes) return token;
+    const { text, name, bytes } = token;
+    // Some servers tell the bytes of the name.
+    if (!bytes || name !== undefined) return token;
     const whole = !text.includes('\uFFFD') && Buffer.byteLength(text) === bytes.length;
     if (whole && this.#partial === 0) return token;
     const decoded = this.#decoder.decode(Uint8Array.from(bytes), { stream: true });

@@ -131,7 +131,8 @@ export const withTop =
     if (event.type !== 'token.delta') return event;
     const told: typeof event & UpstreamToken = event;
     const top = told.topLogprobs.slice(0, topLogprobs);
-    if (!told.bytes) return top.length < told.topLogprobs.length ? { ...told, topLogprobs: top } : event;
+    if (!told.bytes || told.name !== undefined)
+      return top.length < told.topLogprobs.length ? { ...told, topLogprobs: top } : event;
     const { bytes: _, ...token } = told;
     return { ...token, topLogprobs: top };
   };

@@ -57,10 +57,11 @@ function tokenOf({ token, id: given, token_id, bytes: told }: Json): Token {
   const text = tokenText(token);
   const named = text === null ? null : BY_ID.exec(text);
   const id = asCount(given) ?? asCount(token_id) ?? (text === null ? asCount(token) : null);
-  if (named) return { id: id ?? asCount(Number(named[1])), text: '', name: named[0] };
-  if (text === null) return { id, text: '', name: id === null ? '' : String(id) };
   const bytes = asCounts(told);
-  return bytes ? { id, text, bytes } : { id, text };
+  const own = bytes ? { bytes } : {};
+  if (named) return { id: id ?? asCount(Number(named[1])), text: '', name: named[0], ...own };
+  if (text === null) return { id, text: '', name: id === null ? '' : String(id) };
+  return { id, text, ...own };
 }
 
 function topToken(fields: Json): TopToken | null {

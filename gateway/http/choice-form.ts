@@ -3,8 +3,6 @@ import type { AssembledChoice } from './assemble.js';
 
 /** A token with its log-probability, as OpenAI's chats have it. */
 export interface OpenAiToken {
-  /** In the model's vocabulary, where it is known. */
-  readonly id?: number;
   readonly token: string;
   readonly logprob: number | null;
   readonly bytes: readonly number[];

@@ -25,6 +25,5 @@ function openAiToken(
   if (name) return { token: name, logprob, bytes: [...(bytes ?? Buffer.from(name))] };
   const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
   const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
-  // llama.cpp has ids in its entries.
-  return { ...(id !== null && { id }), token: text, logprob, bytes: [...given] };
+  return { token: text, logprob, bytes: [...given] };
 }

@@ -18,9 +18,9 @@ export const told = (value: unknown): unknown => {
 const says = (value: unknown): boolean =>
   value !== null && value !== '' && !(typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Times of a server, what its cache had, and ids of calls differ each time that it is asked. */
+/** Times of a server, what its cache had, and ids of calls differ each time that it is asked; ids of tokens are left out. */
 const varies = (name: string, value: unknown): boolean =>
-  ['timings', 'cached_tokens'].includes(name) || (/id$/i.test(name) && typeof value === 'string');
+  ['timings', 'cached_tokens'].includes(name) || (/id$/i.test(name) && typeof value !== 'object');
 
 /** Streams that a client does not read as they were meant, and reads as such through flinch. */
 export const MENDED: ReadonlySet<string> = new Set([

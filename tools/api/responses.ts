@@ -5,8 +5,6 @@ import { METHODS } from '../../src/uncertainty/method-names.js';
 /** Responses of the HTTP API: the OpenAPI file is made from these schemas, and tests check answers against them. */
 
 const openAiToken = z.object({
-  // OpenAI's have none, llama.cpp's have.
-  id: z.optional(z.int()),
   token: z.string(),
   // OpenAI's cannot be null, but an upstream may leave out values.
   logprob: z.nullable(z.number()),

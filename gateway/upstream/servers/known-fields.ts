@@ -57,11 +57,13 @@ const OF_PART: ReadonlySet<string> = new Set(['type', 'text', 'logprobs']);
  * nothing scores.
  */
 export function knownFields(event: UpstreamEvent): UpstreamEvent {
-  const { event: named, choices, ...fields } = only(event.chunk, OF_CHUNK);
+  const { event: named, choices, ...fields } = withNames(event.chunk, OF_CHUNK);
   const known = listOf(choices).flatMap((each) => {
-    const choice = only(asObject(each) ?? {}, OF_CHOICE);
+    const choice = withNames(asObject(each) ?? {}, OF_CHOICE);
     const delta = asObject(choice.delta);
-    return (choice.index ?? 0) === 0 ? [{ ...choice, ...(delta && { delta: only(delta, OF_DELTA) }) }] : [];
+    return (choice.index ?? 0) === 0
+      ? [{ ...choice, ...(delta && { delta: withNames(delta, OF_DELTA) }) }]
+      : [];
   });
   const told = responseEvent(asObject(named));
   return { ...event, chunk: { ...fields, ...(told && { event: told }), choices: known } };
@@ -70,7 +72,7 @@ export function knownFields(event: UpstreamEvent): UpstreamEvent {
 /** `null` for one that is of no text. */
 function responseEvent(event: Json | null): Json | null {
   if (!event || !EVENTS.has(event.type)) return null;
-  const { item, part, response, ...fields } = only(event, OF_EVENT);
+  const { item, part, response, ...fields } = withNames(event, OF_EVENT);
   const [message, text, whole] = [messageOf(item), partOf(part), asObject(response)];
   if ((item !== undefined && !message) || (part !== undefined && !text)) return null;
   return {
@@ -79,7 +81,7 @@ function responseEvent(event: Json | null): Json | null {
     ...(text && { part: text }),
     ...(whole && {
       response: {
-        ...only(whole, OF_RESPONSE),
+        ...withNames(whole, OF_RESPONSE),
         output: listOf(whole.output).flatMap((each) => messageOf(each) ?? []),
       },
     }),
@@ -90,15 +92,15 @@ function messageOf(value: unknown): Json | null {
   const item = asObject(value);
   if (item?.type !== 'message') return null;
   return {
-    ...only(item, OF_MESSAGE),
+    ...withNames(item, OF_MESSAGE),
     content: listOf(item.content).flatMap((each) => partOf(each) ?? []),
   };
 }
 
 function partOf(value: unknown): Json | null {
   const part = asObject(value);
-  return part?.type === 'output_text' ? { ...only(part, OF_PART), annotations: [] } : null;
+  return part?.type === 'output_text' ? { ...withNames(part, OF_PART), annotations: [] } : null;
 }
 
-const only = (object: Json, known: ReadonlySet<string>): Json =>
+const withNames = (object: Json, known: ReadonlySet<string>): Json =>
   Object.fromEntries(Object.entries(object).filter(([name]) => known.has(name)));

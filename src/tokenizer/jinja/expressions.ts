@@ -59,7 +59,7 @@ export class ExpressionParser {
     return this.current.type === type && (values.length === 0 || values.includes(this.current.value));
   }
 
-  protected skip(type: Token['type'], ...values: readonly string[]): boolean {
+  protected accept(type: Token['type'], ...values: readonly string[]): boolean {
     const isHere = this.is(type, ...values);
     if (isHere) this.#at++;
     return isHere;
@@ -99,7 +99,7 @@ export class ExpressionParser {
     let isTuple = false;
     while (!(this.is('end') || this.is('close') || this.is('operator', ')') || ends())) {
       items.push(hasCondition ? this.expression() : this.#or());
-      if (!this.skip('operator', ',')) break;
+      if (!this.accept('operator', ',')) break;
       isTuple = true;
     }
     const [only] = items;
@@ -111,9 +111,9 @@ export class ExpressionParser {
   protected expression(): Expression {
     return this.nested(() => {
       let value = this.#or();
-      while (this.skip('name', 'if')) {
+      while (this.accept('name', 'if')) {
         const [yes, condition] = [value, this.#or()];
-        const no = this.skip('name', 'else')
+        const no = this.accept('name', 'else')
           ? this.expression()
           : () => new Undefined('the condition is false, and there is no else');
         value = (scope) => (isTrue(condition(scope)) ? yes(scope) : no(scope));
@@ -129,7 +129,7 @@ export class ExpressionParser {
   #logical(word: 'or' | 'and', operand: () => Expression): Expression {
     const first = operand();
     const rest: Expression[] = [];
-    while (this.skip('name', word)) rest.push(operand());
+    while (this.accept('name', word)) rest.push(operand());
     if (rest.length === 0) return first;
     return (scope) => {
       let value = first(scope);
@@ -139,7 +139,7 @@ export class ExpressionParser {
   }
 
   #not(): Expression {
-    if (!this.skip('name', 'not')) return this.#comparison();
+    if (!this.accept('name', 'not')) return this.#comparison();
     const value = this.nested(() => this.#not());
     return (scope) => !isTrue(value(scope));
   }
@@ -164,7 +164,7 @@ export class ExpressionParser {
   }
 
   #comparator(): ((a: Value, b: Value) => boolean) | undefined {
-    if (this.skip('name', 'in')) return COMPARISONS.in;
+    if (this.accept('name', 'in')) return COMPARISONS.in;
     const follows = this.#tokens[this.#at + 1];
     if (this.is('name', 'not') && follows?.type === 'name' && follows.value === 'in') {
       this.#at += 2;
@@ -193,7 +193,7 @@ export class ExpressionParser {
   #joined(): Expression {
     const product = (): Expression => this.#arithmetic(['*', '/', '//', '%']);
     const parts = [product()];
-    while (this.skip('operator', '~')) parts.push(product());
+    while (this.accept('operator', '~')) parts.push(product());
     const [only] = parts;
     if (parts.length === 1 && only) return only;
     return (scope) => scope.run.checked(joinTexts(parts.map((part) => pythonText(part(scope)))));
@@ -268,10 +268,10 @@ export class ExpressionParser {
 
   #items<T>(end: string, read: () => T): T[] {
     const items: T[] = [];
-    while (!this.skip('operator', end)) {
+    while (!this.accept('operator', end)) {
       if (items.length > 0) {
         this.expect('operator', ',');
-        if (this.skip('operator', end)) break;
+        if (this.accept('operator', end)) break;
       }
       items.push(read());
     }
@@ -282,7 +282,7 @@ export class ExpressionParser {
     let value = start;
     while (this.is('operator', '.', '[', '(')) {
       if (this.is('operator', '(')) value = this.#called(value);
-      else value = this.skip('operator', '.') ? this.#attribute(value) : this.#subscript(value);
+      else value = this.accept('operator', '.') ? this.#attribute(value) : this.#subscript(value);
     }
     return value;
   }
@@ -290,7 +290,7 @@ export class ExpressionParser {
   /** A name with attributes. */
   protected dottedName(): Expression {
     let value = this.#named(this.expect('name').value);
-    while (this.skip('operator', '.')) value = this.#attribute(value);
+    while (this.accept('operator', '.')) value = this.#attribute(value);
     return value;
   }
 
@@ -308,15 +308,15 @@ export class ExpressionParser {
     const part = (): Expression => (this.is('operator', ':', ']', ',') ? nothing : this.expression());
     if (this.is('operator', ']')) throw this.fault('an expression is missing between "[" and "]"');
     const start = part();
-    if (this.skip('operator', ':')) {
+    if (this.accept('operator', ':')) {
       const stop = part();
-      const step = this.skip('operator', ':') ? part() : nothing;
+      const step = this.accept('operator', ':') ? part() : nothing;
       if (this.is('operator', ',')) throw new Refused('a tuple of slices');
       this.expect('operator', ']');
       return (scope) => scope.run.checked(sliced(object(scope), start(scope), stop(scope), step(scope)));
     }
     const keys = [start];
-    while (this.skip('operator', ',')) keys.push(this.expression());
+    while (this.accept('operator', ',')) keys.push(this.expression());
     this.expect('operator', ']');
     if (keys.length === 1) return (scope) => ACCESS.item(object(scope), start(scope));
     return (scope) => ACCESS.item(object(scope), new Tuple(keys.map((key) => key(scope))));
@@ -335,10 +335,10 @@ export class ExpressionParser {
     this.expect('operator', '(');
     while (!this.is('operator', ')')) {
       const follows = this.#tokens[this.#at + 1];
-      if (this.skip('operator', '*')) {
+      if (this.accept('operator', '*')) {
         if (spread || spreadNames) throw this.fault('"*" is not allowed here');
         spread = this.expression();
-      } else if (this.skip('operator', '**')) {
+      } else if (this.accept('operator', '**')) {
         if (spreadNames) throw this.fault('"**" is not allowed here');
         spreadNames = this.expression();
       } else if (this.is('name') && follows?.type === 'operator' && follows.value === '=') {
@@ -352,7 +352,7 @@ export class ExpressionParser {
           throw this.fault('an argument without a name behind others');
         positional.push(this.expression());
       }
-      if (!this.skip('operator', ',')) break;
+      if (!this.accept('operator', ',')) break;
     }
     this.expect('operator', ')');
     return (scope) => {
@@ -368,10 +368,10 @@ export class ExpressionParser {
     let value = start;
     for (;;) {
       if (this.is('operator', '(')) value = this.#called(value);
-      else if (this.skip('operator', '|')) {
+      else if (this.accept('operator', '|')) {
         const [filter, operand] = [this.filter(), value];
         value = (scope) => filter(operand(scope), scope);
-      } else if (this.skip('name', 'is')) value = this.#test(value);
+      } else if (this.accept('name', 'is')) value = this.#test(value);
       else return value;
     }
   }
@@ -384,7 +384,7 @@ export class ExpressionParser {
   }
 
   #test(value: Expression): Expression {
-    const isNegated = this.skip('name', 'not');
+    const isNegated = this.accept('name', 'not');
     const name = this.#dotted();
     const given = this.#testArguments();
     return (scope) => scope.run.test(name, value(scope), given(scope)) !== isNegated;
@@ -403,7 +403,7 @@ export class ExpressionParser {
 
   #dotted(): string {
     let name = this.expect('name').value;
-    while (this.skip('operator', '.')) name += `.${this.expect('name').value}`;
+    while (this.accept('operator', '.')) name += `.${this.expect('name').value}`;
     return name;
   }
 
@@ -415,7 +415,7 @@ export class ExpressionParser {
       if (targets.length > 0) isTuple = true;
       if (isTuple && ends()) break;
       targets.push(this.#oneTarget(hasAttributes));
-    } while (this.skip('operator', ','));
+    } while (this.accept('operator', ','));
     const [only] = targets;
     if (!isTuple && only) return only;
     return (scope, value) => {
@@ -430,13 +430,13 @@ export class ExpressionParser {
   }
 
   #oneTarget(hasAttributes: boolean): (scope: Scope, value: Value) => void {
-    if (this.skip('operator', '(')) {
+    if (this.accept('operator', '(')) {
       const target = this.nested(() => this.target(() => this.is('operator', ')'), hasAttributes));
       this.expect('operator', ')');
       return target;
     }
     const name = this.targetName();
-    if (!hasAttributes || !this.skip('operator', '.')) return (scope, value) => scope.set(name, value);
+    if (!hasAttributes || !this.accept('operator', '.')) return (scope, value) => scope.set(name, value);
     const attribute = this.expect('name').value;
     return (scope, value) => {
       const space = scope.get(name);

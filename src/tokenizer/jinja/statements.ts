@@ -52,7 +52,7 @@ class StatementParser extends ExpressionParser {
 
   /** The body of a tag, up to its end, which is read. */
   #body(...ends: readonly string[]): Statement {
-    this.skip('operator', ':');
+    this.accept('operator', ':');
     this.expect('close');
     return this.#block(ends);
   }
@@ -114,8 +114,8 @@ class StatementParser extends ExpressionParser {
     do {
       const condition = this.sequence(undefined, false);
       branches.push([condition, this.#body('elif', 'else', 'endif')]);
-    } while (this.skip('name', 'elif'));
-    if (this.skip('name', 'else')) otherwise = this.#bodyUntil('endif');
+    } while (this.accept('name', 'elif'));
+    if (this.accept('name', 'else')) otherwise = this.#bodyUntil('endif');
     else this.next();
     return (scope, output) => {
       for (const [condition, body] of branches) if (isTrue(condition(scope))) return body(scope, output);
@@ -127,12 +127,12 @@ class StatementParser extends ExpressionParser {
     const target = this.target(() => this.is('name', 'in'), false);
     this.expect('name', 'in');
     const values = this.sequence(() => this.is('name', 'recursive'), false);
-    const condition = this.skip('name', 'if') ? this.expression() : undefined;
-    const isRecursive = this.skip('name', 'recursive');
+    const condition = this.accept('name', 'if') ? this.expression() : undefined;
+    const isRecursive = this.accept('name', 'recursive');
     this.#loops++;
     const body = this.#body('endfor', 'else');
     this.#loops--;
-    const otherwise = this.skip('name', 'else') ? this.#bodyUntil('endfor') : undefined;
+    const otherwise = this.accept('name', 'else') ? this.#bodyUntil('endfor') : undefined;
     if (otherwise === undefined) this.next();
 
     const chosen = (scope: Scope, items: Value): Value => {
@@ -179,14 +179,14 @@ class StatementParser extends ExpressionParser {
 
   #set(): Statement {
     const target = this.target(() => this.is('operator', '='), true);
-    if (this.skip('operator', '=')) {
+    if (this.accept('operator', '=')) {
       const value = this.sequence();
       return (scope) => {
         target(scope, value(scope));
         return undefined;
       };
     }
-    const filters = this.skip('operator', '|') ? this.#filters() : [];
+    const filters = this.accept('operator', '|') ? this.#filters() : [];
     const body = this.#outsideLoops(() => this.#bodyUntil('endset'));
     return (scope) => {
       target(scope, filtered(filters, textOf(body, scope), scope));
@@ -196,7 +196,7 @@ class StatementParser extends ExpressionParser {
 
   #filters(): ReturnType<ExpressionParser['filter']>[] {
     const filters = [this.filter()];
-    while (this.skip('operator', '|')) filters.push(this.filter());
+    while (this.accept('operator', '|')) filters.push(this.filter());
     return filters;
   }
 
@@ -262,11 +262,11 @@ class StatementParser extends ExpressionParser {
     while (!this.is('operator', ')')) {
       const name = this.targetName();
       if (parameters.some((parameter) => parameter.name === name)) throw this.fault(`"${name}" is repeated`);
-      const standard = this.skip('operator', '=') ? this.expression() : undefined;
+      const standard = this.accept('operator', '=') ? this.expression() : undefined;
       if (standard === undefined && parameters.at(-1)?.standard)
         throw this.fault(`"${name}" needs a default`);
       parameters.push({ name, standard });
-      if (!this.skip('operator', ',')) break;
+      if (!this.accept('operator', ',')) break;
     }
     this.expect('operator', ')');
     return parameters;

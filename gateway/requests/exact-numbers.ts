@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { replaceExact } from '../../src/files/exact-json.js';
 import { endOfString } from '../../src/files/json-bounds.js';
 
 /** Stands before the text of a number that is written as a string for a moment; nobody else knows it. */
 const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g');
-
-/** RFC 8259, section 6. */
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** Whole numbers that a double holds, as most are. */
-const SHORT = /^(?:0|-?[1-9]\d{0,14})$/;
 
 let isWriting = false;
 
@@ -53,29 +49,9 @@ export function jsonText(value: unknown): string {
  * @param plain the same as `JSON.parse` has it
  */
 export function withExactNumbers<T>(json: string, plain: T): T | ReturnType<typeof JSON.parse> {
-  const parts: string[] = [];
-  let written = 0;
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(json, at);
-    else if (code === MINUS || isDigit(code)) {
-      const from = at;
-      while (isOfNumber(json.charCodeAt(at + 1))) at += 1;
-      const text = json.slice(from, at + 1);
-      if (SHORT.test(text) || String(Number(text)) === text || !NUMBER.test(text)) continue;
-      parts.push(json.slice(written, from), `"${MARK}${text}"`);
-      written = at + 1;
-    }
-  }
-  return written === 0 ? plain : revived(JSON.parse(parts.join('') + json.slice(written)));
+  const marked = replaceExact(json, (number) => `"${MARK}${number}"`);
+  return marked === json ? plain : revived(JSON.parse(marked));
 }
-
-const QUOTE = 0x22;
-const MINUS = 0x2d;
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-/** Digits, and any of `+-.eE`. */
-const isOfNumber = (code: number): boolean =>
-  isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || (code | 0x20) === 0x65;
 
 /** Changes it in place. A field may be called `__proto__`. */
 function revived(value: unknown): unknown {
@@ -169,5 +145,6 @@ export function withFields(json: string, fields: Fields): string {
   return `{${members.filter((member) => member !== '').join(',')}}`.replaceAll(/[\r\n]/g, ' ');
 }
 
+const QUOTE = 0x22;
 const COMMA = 0x2c;
 const nameOf = (json: string): unknown => (json.includes('\\') ? JSON.parse(json) : json.slice(1, -1));

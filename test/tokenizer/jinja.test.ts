@@ -101,9 +101,10 @@ describe('a step takes no more memory or time than a template may', () => {
     [`{{ ${'['.repeat(5000)}${']'.repeat(5000)} }}`],
     ['{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}'],
   ])('%s', (template) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     expect(() => render(template)).toThrow();
-    expect(performance.now() - start).toBeLessThan(2000);
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1000).toBeLessThan(2000);
   });
 
   it('within the time', () => {

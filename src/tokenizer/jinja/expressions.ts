@@ -1,31 +1,19 @@
 import { ACCESS } from './attributes.js';
-import { Refused, TypeFault } from './faults.js';
-import { type Token, unescaped } from './lexer.js';
+import { addNames, called } from './calls.js';
+import { Refused } from './faults.js';
+import { unescaped } from './lexer.js';
 import { joinTexts } from './limits.js';
-import { Loop } from './loop.js';
 import { binary, unary } from './numbers.js';
 import { pythonText } from './repr.js';
 import type { Expression, Scope } from './runtime.js';
 import { sliced } from './slice.js';
 import { COMPARISONS } from './tests.js';
-import {
-  type Arguments,
-  Dict,
-  Func,
-  isTrue,
-  iterate,
-  Namespace,
-  Tuple,
-  typeName,
-  Undefined,
-  type Value,
-} from './values.js';
+import { TokenReader } from './token-reader.js';
+import { type Arguments, Dict, isTrue, iterate, Tuple, Undefined, type Value } from './values.js';
 
 type GivenArguments = (scope: Scope) => Arguments;
 
-/** Parentheses within parentheses, blocks within blocks. */
-const MOST_NESTED = 100;
-const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
+export const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ...(['true', 'True'] as const).map((name) => [name, true] as const),
   ...(['false', 'False'] as const).map((name) => [name, false] as const),
   ...(['none', 'None'] as const).map((name) => [name, null] as const),
@@ -34,60 +22,9 @@ const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
 const REFUSED_NAMES = ['self', 'super', 'lipsum', 'cycler', 'joiner'];
 
 /** Reads expressions, as functions that make their values. The grammar is that of Jinja's own parser. */
-export class ExpressionParser {
-  readonly #tokens: readonly Token[];
-  #at = 0;
-  #depth = 0;
+export class ExpressionParser extends TokenReader {
   /** Names that were read. */
   protected names = new Set<string>();
-
-  constructor(tokens: readonly Token[]) {
-    this.#tokens = tokens;
-  }
-
-  protected get current(): Token {
-    return this.#tokens[this.#at] ?? { type: 'eof', value: '', line: 0 };
-  }
-
-  protected next(): Token {
-    const token = this.current;
-    this.#at++;
-    return token;
-  }
-
-  protected is(type: Token['type'], ...values: readonly string[]): boolean {
-    return this.current.type === type && (values.length === 0 || values.includes(this.current.value));
-  }
-
-  protected accept(type: Token['type'], ...values: readonly string[]): boolean {
-    const isHere = this.is(type, ...values);
-    if (isHere) this.#at++;
-    return isHere;
-  }
-
-  protected expect(type: Token['type'], ...values: readonly string[]): Token {
-    if (!this.is(type, ...values))
-      throw this.fault(`${values.join(' or ') || type} is missing before ${this.#here()}`);
-    return this.next();
-  }
-
-  protected fault(problem: string): SyntaxError {
-    return new SyntaxError(`line ${this.current.line}: ${problem}`);
-  }
-
-  #here(): string {
-    const { type, value } = this.current;
-    return value === ''
-      ? ({ close: '"%}"', end: '"}}"', eof: 'the end' }[String(type)] ?? type)
-      : JSON.stringify(value);
-  }
-
-  protected nested<T>(read: () => T): T {
-    if (++this.#depth > MOST_NESTED) throw this.fault(`more than ${MOST_NESTED} levels within each other`);
-    const value = read();
-    this.#depth--;
-    return value;
-  }
 
   /** An expression, or a tuple without parentheses. */
   protected sequence(
@@ -104,7 +41,7 @@ export class ExpressionParser {
     }
     const [only] = items;
     if (!isTuple && only) return only;
-    if (!isTuple && !isEmptyAllowed) throw this.fault(`an expression is missing before ${this.#here()}`);
+    if (!isTuple && !isEmptyAllowed) throw this.fault(`an expression is missing before ${this.here()}`);
     return (scope) => new Tuple(items.map((item) => item(scope)));
   }
 
@@ -165,9 +102,10 @@ export class ExpressionParser {
 
   #comparator(): ((a: Value, b: Value) => boolean) | undefined {
     if (this.accept('name', 'in')) return COMPARISONS.in;
-    const follows = this.#tokens[this.#at + 1];
-    if (this.is('name', 'not') && follows?.type === 'name' && follows.value === 'in') {
-      this.#at += 2;
+    const { following } = this;
+    if (this.is('name', 'not') && following?.type === 'name' && following.value === 'in') {
+      this.next();
+      this.next();
       return COMPARISONS['not in'];
     }
     return this.is('operator', '==', '!=', '<', '<=', '>', '>=') ? COMPARISONS[this.next().value] : undefined;
@@ -234,8 +172,8 @@ export class ExpressionParser {
     }
     if (type === 'operator' && value === '[') return this.#list();
     if (type === 'operator' && value === '{') return this.#dict();
-    this.#at--;
-    throw this.fault(`unexpected ${this.#here()}`);
+    this.back();
+    throw this.fault(`unexpected ${this.here()}`);
   }
 
   #named(name: string): Expression {
@@ -334,14 +272,14 @@ export class ExpressionParser {
     let spreadNames: Expression | undefined;
     this.expect('operator', '(');
     while (!this.is('operator', ')')) {
-      const follows = this.#tokens[this.#at + 1];
+      const { following } = this;
       if (this.accept('operator', '*')) {
         if (spread || spreadNames) throw this.fault('"*" is not allowed here');
         spread = this.expression();
       } else if (this.accept('operator', '**')) {
         if (spreadNames) throw this.fault('"**" is not allowed here');
         spreadNames = this.expression();
-      } else if (this.is('name') && follows?.type === 'operator' && follows.value === '=') {
+      } else if (this.is('name') && following?.type === 'operator' && following.value === '=') {
         if (spreadNames) throw this.fault('an argument behind "**"');
         const name = this.next().value;
         if (named.some(([other]) => other === name)) throw this.fault(`the argument "${name}" is repeated`);
@@ -406,66 +344,6 @@ export class ExpressionParser {
     while (this.accept('operator', '.')) name += `.${this.expect('name').value}`;
     return name;
   }
-
-  /** What is assigned to: names, attributes of namespaces, and tuples of these. */
-  protected target(ends: () => boolean, hasAttributes: boolean): (scope: Scope, value: Value) => void {
-    const targets: ((scope: Scope, value: Value) => void)[] = [];
-    let isTuple = false;
-    do {
-      if (targets.length > 0) isTuple = true;
-      if (isTuple && ends()) break;
-      targets.push(this.#oneTarget(hasAttributes));
-    } while (this.accept('operator', ','));
-    const [only] = targets;
-    if (!isTuple && only) return only;
-    return (scope, value) => {
-      const values = [...iterate(value)];
-      if (values.length !== targets.length) {
-        throw new TypeFault(`${targets.length} values are needed, not ${values.length}`);
-      }
-      targets.forEach((target, i) => {
-        target(scope, values[i] ?? null);
-      });
-    };
-  }
-
-  #oneTarget(hasAttributes: boolean): (scope: Scope, value: Value) => void {
-    if (this.accept('operator', '(')) {
-      const target = this.nested(() => this.target(() => this.is('operator', ')'), hasAttributes));
-      this.expect('operator', ')');
-      return target;
-    }
-    const name = this.targetName();
-    if (!hasAttributes || !this.accept('operator', '.')) return (scope, value) => scope.set(name, value);
-    const attribute = this.expect('name').value;
-    return (scope, value) => {
-      const space = scope.get(name);
-      if (!(space instanceof Namespace)) throw new TypeFault('an attribute can be set of a namespace only');
-      space.set(attribute, value);
-    };
-  }
-
-  protected targetName(): string {
-    const name = this.expect('name').value;
-    if (CONSTANTS.has(name)) throw this.fault(`"${name}" cannot be set`);
-    return name;
-  }
 }
 
 const NO_ARGUMENTS: GivenArguments = () => ({ positional: [], named: new Map() });
-
-function addNames(names: Map<string, Value>, more: Value): void {
-  if (!(more instanceof Dict)) throw new TypeFault(`"**" needs a dict, not '${typeName(more)}'`);
-  for (const [name, value] of more.entries) {
-    if (typeof name !== 'string') throw new TypeFault('names of arguments must be str');
-    if (names.has(name)) throw new TypeFault(`the argument "${name}" is repeated`);
-    names.set(name, value);
-  }
-}
-
-export function called(callee: Value, given: Arguments, scope: Scope): Value {
-  if (callee instanceof Undefined) callee.fail();
-  if (callee instanceof Func) return scope.run.checked(callee.call(given));
-  if (callee instanceof Loop) return scope.run.checked(callee.call(given));
-  throw new TypeFault(`'${typeName(callee)}' object is not callable`);
-}

@@ -1,6 +1,7 @@
 import { TextLimitError } from '../../files/errors.js';
 import { TypeFault } from './faults.js';
-import { applyFilter, isFilter, type Runtime } from './filters.js';
+import { applyFilter, isFilter } from './filters.js';
+import type { Runtime } from './list-filters.js';
 import { isTest, testOf } from './tests.js';
 import {
   type Arguments,

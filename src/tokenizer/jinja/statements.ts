@@ -1,10 +1,11 @@
-import { called, ExpressionParser } from './expressions.js';
+import { called } from './calls.js';
 import { located, Refused } from './faults.js';
 import { tokenize } from './lexer.js';
 import { Loop } from './loop.js';
 import { type MacroCode, macroOf } from './macro.js';
 import { pythonText } from './repr.js';
 import { type Expression, Output, type Scope, type Statement } from './runtime.js';
+import { TargetParser } from './targets.js';
 import { isTrue, iterate, Lazy, type Value } from './values.js';
 
 const REFUSED_TAGS = ['autoescape', 'block', 'extends', 'from', 'import', 'include', 'print'];
@@ -14,7 +15,7 @@ export function parseTemplate(source: string): Statement {
   return new StatementParser(tokenize(source)).template();
 }
 
-class StatementParser extends ExpressionParser {
+class StatementParser extends TargetParser {
   #loops = 0;
 
   template(): Statement {
@@ -194,7 +195,7 @@ class StatementParser extends ExpressionParser {
     };
   }
 
-  #filters(): ReturnType<ExpressionParser['filter']>[] {
+  #filters(): ReturnType<TargetParser['filter']>[] {
     const filters = [this.filter()];
     while (this.accept('operator', '|')) filters.push(this.filter());
     return filters;
@@ -300,5 +301,5 @@ function textOf(body: Statement, scope: Scope): string {
   return output.text;
 }
 
-const filtered = (filters: ReturnType<ExpressionParser['filter']>[], text: string, scope: Scope): Value =>
+const filtered = (filters: ReturnType<TargetParser['filter']>[], text: string, scope: Scope): Value =>
   filters.reduce<Value>((value, filter) => filter(value, scope), text);

@@ -67,7 +67,7 @@ describe('completions of a prompt by an upstream', () => {
     expect(asked()).toEqual([
       {
         ...{ prompt: PROMPT, max_tokens: 30, logprobs: 1 },
-        model: 'theirs',
+        ...{ model: 'theirs', stream: false },
       },
     ]);
     expect(body).toMatchObject({

@@ -98,7 +98,7 @@ describe('responses of an upstream', () => {
       },
     ]);
     await client.responses.create({ model: 'm', ...request, guard: { enabled: false } } as typeof request);
-    expect(asked().at(-1)).toEqual({ ...request, model: 'theirs' });
+    expect(asked().at(-1)).toEqual({ ...request, model: 'theirs', stream: false });
   });
 
   it.each([

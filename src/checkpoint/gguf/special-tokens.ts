@@ -5,17 +5,13 @@ import { closingToken } from '../../tokenizer/template-tokens.js';
 export const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6] as const;
 const TYPES = ['UNDEFINED', 'NORMAL', 'UNKNOWN', 'CONTROL', 'USER_DEFINED', 'UNUSED', 'BYTE'];
 
-/** Ends that config.json states where they are CONTROL. Its bytes identify a model: a name more, and calibrations are of another. */
+/**
+ * Ends that config.json states where they are CONTROL. Its bytes identify a model, so a name more here would part models
+ * from their calibrations.
+ */
 export const STATED_ENDS: ReadonlySet<string> = new Set([
-  ...[
-    '<|eot_id|>',
-    '<|eom_id|>',
-    '<|im_end|>',
-    '<|end|>',
-    '<end_of_turn>',
-    '<|endoftext|>',
-    '<|end_of_text|>',
-  ],
+  ...['<|eot_id|>', '<|eom_id|>', '<|im_end|>', '<|end|>'],
+  ...['<end_of_turn>', '<|endoftext|>', '<|end_of_text|>'],
 ]);
 
 /**
@@ -24,18 +20,8 @@ export const STATED_ENDS: ReadonlySet<string> = new Set([
  */
 const ENDS: ReadonlySet<string> = new Set([
   ...STATED_ENDS,
-  ...[
-    '<|return|>',
-    '<|call|>',
-    '<|flush|>',
-    '<|calls|>',
-    '</s>',
-    '<eos>',
-    '<EOT>',
-    '_<EOT>',
-    '[EOT]',
-    '[EOS]',
-  ],
+  ...['<|return|>', '<|call|>', '<|flush|>', '<|calls|>', '</s>', '<eos>'],
+  ...['<EOT>', '_<EOT>', '[EOT]', '[EOS]'],
   ...['<end_of_utterance>', '<turn|>', '<|tool_response>', '<｜end▁of▁sentence｜>', '[e~['],
   ...['<|fim_pad|>', '<fim-pad>', '<fim_pad>', '<PAD>', '[PAD]', '<|file_sep|>'],
   ...['<|fim_repo|>', '<|repo_name|>', '<fim-repo>', '<REPO>', '<reponame>'],

@@ -158,7 +158,8 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
   const asked = scoringOf(options, methods, options.seed);
   const { device, precision } = options;
   const engine = await Engine.open(options.model, {
-    ...{ device, ...reportOpening() },
+    device,
+    ...reportOpening(),
     ...(precision && { precision }),
   });
   try {

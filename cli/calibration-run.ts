@@ -80,8 +80,13 @@ export class CalibrationRun {
     const { methods } = scoring;
     const model = await fingerprint(engine.checkpoint);
     const log = await CalibrationLog.open(file, {
-      ...{ model, ...calibrationSettings(scoring, methods), methods, ...samplingOf(plan) },
-      ...{ maxTokens, answers, stepRule: STEP_RULE_VERSION },
+      model,
+      ...calibrationSettings(scoring, methods),
+      methods,
+      ...samplingOf(plan),
+      maxTokens,
+      answers,
+      stepRule: STEP_RULE_VERSION,
     });
     return new CalibrationRun(plan, { model, log, requests: requestsOf(engine, prompts, plan) });
   }

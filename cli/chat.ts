@@ -155,7 +155,9 @@ async function chat(question: string | undefined, given: GivenOptions): Promise<
   scoringFor(withColor(given)); // options that do not fit together are found before the model is opened
   const { device, precision, calibration } = given;
   const engine = await Engine.open(given.model, {
-    ...{ device, ...reportOpening(), calibrationFile: calibration },
+    device,
+    ...reportOpening(),
+    calibrationFile: calibration,
     ...(precision && { precision }),
   });
   try {

@@ -164,8 +164,12 @@ function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
     const { openState } = await loadState(config);
     if (!state || !openState) return [];
     const opened = openState(state, {
-      ...{ logger: pino({ level: 'silent' }), now: Date.now, usage: new OwnUsage() },
-      ...{ config: { streams, access }, observe: () => {}, tookOver: () => {} },
+      logger: pino({ level: 'silent' }),
+      now: Date.now,
+      usage: new OwnUsage(),
+      config: { streams, access },
+      observe: () => {},
+      tookOver: () => {},
     });
     try {
       for (let waited = 0; !opened.up && waited < REDIS_PATIENCE_MS; waited += 50) await setTimeout(50);

@@ -12,7 +12,11 @@ export interface Finding {
 }
 
 export const ok = (check: string, found: string, of?: string): Finding => ({
-  ...{ check, ...(of !== undefined && { of }), status: 'ok', found, remedy: null },
+  check,
+  ...(of !== undefined && { of }),
+  status: 'ok',
+  found,
+  remedy: null,
 });
 
 /** @param remedy command, or lines of the configuration */

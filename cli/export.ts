@@ -50,7 +50,8 @@ async function exportTriton(
   await writableFolder('<model>', join(checkpoint.dir, SERVER_SCORES_FILE));
   const { writeTritonRepository } = await tritonPackage('`flinch export triton`');
   const written = await writeTritonRepository(checkpoint, {
-    ...{ output, name },
+    output,
+    name,
     threads: availableParallelism(),
   });
   say(`${output}: ${written.models.join(', ')}; weights are ${written.weights}\n`);

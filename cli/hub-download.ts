@@ -22,7 +22,9 @@ export async function downloadModel(
   const bar = byteBar('{bar} {value}/{total}, {eta_formatted} left');
   try {
     const pulled = await pull(model, {
-      ...{ ...chosen, settings: hubSettings(process.env), signal: interrupted.signal },
+      ...chosen,
+      settings: hubSettings(process.env),
+      signal: interrupted.signal,
       onStart: ({ files, bytes, folder }) => {
         const what = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`;
         remark(`downloading ${model.id} (${what}) into ${folder}`);

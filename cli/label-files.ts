@@ -20,8 +20,18 @@ export interface RecordedAnswer {
 }
 
 const WORDS: Readonly<Record<string, boolean>> = {
-  ...{ right: true, correct: true, true: true, pass: true, yes: true, '1': true },
-  ...{ wrong: false, incorrect: false, false: false, fail: false, no: false, '0': false },
+  right: true,
+  correct: true,
+  true: true,
+  pass: true,
+  yes: true,
+  '1': true,
+  wrong: false,
+  incorrect: false,
+  false: false,
+  fail: false,
+  no: false,
+  '0': false,
 };
 
 /** Whether a label says that an answer is right. */

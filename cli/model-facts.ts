@@ -71,13 +71,15 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     weightBytes,
     types: plainTypes(all),
     ...packedTypes(all),
-    ...{ gguf, quantized },
+    gguf,
+    quantized,
     files: {
       calibration: await calibrationPlace(checkpoint),
       embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
-      ...{ eosTokenIds, warnings },
+      eosTokenIds,
+      warnings,
       chatTemplate: chatTemplate.source !== null,
     },
   };
@@ -91,14 +93,20 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
   const weights = [...tensors.values()];
   const { endIds: eosTokenIds, warnings } = model.texts;
   return {
-    ...{ name, dir: file, config, gguf: facts, quantized: null },
+    name,
+    dir: file,
+    config,
+    gguf: facts,
+    quantized: null,
     parameters: weights.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes: weights.reduce((bytes, { byteLength }) => bytes + byteLength, 0),
     types: plainTypes(weights),
     ...packedTypes(weights),
     files: {
       calibration: await calibrationPlace({ dir: plan.folder, gguf: facts, tensors }),
-      ...{ embeddingRms: null, eosTokenIds, warnings },
+      embeddingRms: null,
+      eosTokenIds,
+      warnings,
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
       chatTemplate: chatTemplate.source !== null,
@@ -141,7 +149,8 @@ async function readConfigAlone(file: string): Promise<ModelFacts> {
     weightBytes: parameters * (type === 'fp32' ? 4 : 2),
     types: [type],
     ...packedTypes([]),
-    ...{ gguf: null, quantized: null },
+    gguf: null,
+    quantized: null,
     files: null,
   };
 }

@@ -29,7 +29,9 @@ export interface ChangedSide {
  */
 export async function readChanged(flags: ServeFlags, running: Config, signal: AbortSignal): Promise<Changed> {
   const link = new ChildLink<Message>({
-    ...{ entry: ENTRY, env: process.env, stallMs: undefined },
+    entry: ENTRY,
+    env: process.env,
+    stallMs: undefined,
     receive: (message) => channel.receive(message),
     ended: ({ reason }) => channel.close(new Error(`reading the configuration ended: ${reason}`)),
   });

@@ -206,7 +206,10 @@ async function serve(options: ServeOptions): Promise<void> {
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
       });
     signals?.reload({
-      ...{ gateway, config, logger, metrics },
+      gateway,
+      config,
+      logger,
+      metrics,
       read: (running, signal) => readChanged(options, running, signal),
     });
     await shutDown(gateway, ends.next, (fields, text) => logger.info(fields, text));

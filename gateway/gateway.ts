@@ -184,7 +184,10 @@ export function assembleGateway(
   const usage = commons?.usage ?? new OwnUsage();
   const state = config.state
     ? (openState ?? withoutPackage)(config.state, {
-        ...{ logger, now, usage, config },
+        logger,
+        now,
+        usage,
+        config,
         observe: (...command) => metrics.redisCommand(...command),
         tookOver: (wentOn) => metrics.tookOver(wentOn),
       })
@@ -202,7 +205,8 @@ export function assembleGateway(
   const policies = new Policies(sources ?? config);
   for (const i of config.webhooks.keys()) metrics.watchWebhook(i);
   const webhooks = openWebhooks(config.webhooks, {
-    ...{ env, logger },
+    env,
+    logger,
     counted: (...message) => metrics.webhook(...message),
   });
   const watchPolicies = ({ names, escalating }: Policies): void => {

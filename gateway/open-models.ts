@@ -122,7 +122,9 @@ export async function openEngine(
   const { device, max_streams: most, memory, calibration } = config;
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
-    ...{ device, onConversion: logConversion(name, logger), calibrationFile: calibration },
+    device,
+    onConversion: logConversion(name, logger),
+    calibrationFile: calibration,
     onWarning: (warning) => logger.warn({ model: name }, warning),
     // Places bound the responses of clients; one more is measured at the start (measureWriting).
     maxStreams: most + 1,

@@ -96,13 +96,22 @@ export class LiveGenerations {
       if (history) {
         for (const frame of lost?.frames ?? []) history.push(frame, true);
         publication = await this.#publish({
-          ...{ id, owner, requestId, record, history },
-          ...{ model: prepared.model, fence: lost?.fence, takenOver: () => generation.discard() },
+          id,
+          owner,
+          requestId,
+          record,
+          history,
+          model: prepared.model,
+          fence: lost?.fence,
+          takenOver: () => generation.discard(),
         });
       }
       if (this.#drained) throw shuttingDown();
       const generation = new LiveGeneration({
-        ...{ id, owner, requestId, prepared },
+        id,
+        owner,
+        requestId,
+        prepared,
         encoding: encode(prepared, publication !== null),
         history: publication && history,
         retentionMs: 1000 * resume_s,

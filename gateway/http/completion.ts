@@ -146,7 +146,8 @@ export class Completion {
       {
         ...this.#header(this.#form.objects.chunk),
         choices: choices.map(({ logprobs, ...choice }) => ({
-          ...{ logprobs: asked ? (logprobs ?? null) : null, finish_reason: null },
+          logprobs: asked ? (logprobs ?? null) : null,
+          finish_reason: null,
           ...this.#form.passed(choice),
         })),
         ...(this.#options.includeUsage && { usage: null }),

@@ -101,7 +101,8 @@ export class ResponseEvents {
       this.#next({ type: 'response.created', response: this.#response, ...this.#takeLate() }),
       this.#next({ type: 'response.in_progress', response: this.#response }),
       this.#next({
-        ...{ type: 'response.output_item.added', output_index: 0 },
+        type: 'response.output_item.added',
+        output_index: 0,
         item: { ...MESSAGE, id: item_id, status: 'in_progress', content: [] },
       }),
       this.#next({ type: 'response.content_part.added', ...this.#position, part: textPart('', []) }),
@@ -199,7 +200,9 @@ export class ResponseEvents {
       this.#closing(
         { type: reason ? 'response.incomplete' : 'response.completed' },
         {
-          ...{ status, incomplete_details: reason ? { reason } : null, usage },
+          status,
+          incomplete_details: reason ? { reason } : null,
+          usage,
           output: this.#output,
         },
       ),
@@ -233,7 +236,8 @@ export class ResponseEvents {
     const told = !verbatim && Object.hasOwn(response, 'top_logprobs');
     return {
       ...response,
-      ...{ model, flinch: { guard, tokens: [] } },
+      model,
+      flinch: { guard, tokens: [] },
       ...(told && { top_logprobs: this.#topLogprobs ?? 0 }),
     };
   }
@@ -275,7 +279,10 @@ const tooManyWaiting = () =>
 const MESSAGE = { type: 'message', role: 'assistant' } as const;
 
 const textPart = (text: string, logprobs: readonly unknown[]) => ({
-  ...{ type: 'output_text', annotations: [], logprobs, text },
+  type: 'output_text',
+  annotations: [],
+  logprobs,
+  text,
 });
 
 /** Why a response is incomplete. */
@@ -287,13 +294,30 @@ const INCOMPLETE: Readonly<Record<string, string>> = {
 function openingResponse(id: string, request: ResponseRequest, { model, guard }: Answered): Json {
   const { instructions, max_output_tokens, metadata, temperature, top_p, top_logprobs } = request;
   return {
-    ...{ id, object: 'response', created_at: Math.floor(Date.now() / 1000), status: 'in_progress' },
-    ...{ background: false, error: null, incomplete_details: null, instructions: instructions ?? null },
-    ...{ max_output_tokens: max_output_tokens ?? null, metadata: metadata ?? {}, model, output: [] },
-    ...{ parallel_tool_calls: request.parallel_tool_calls ?? true, previous_response_id: null },
-    ...{ reasoning: { effort: null, summary: null }, store: false, temperature: temperature ?? null },
-    ...{ text: { format: { type: 'text' } }, tool_choice: 'auto', tools: [] },
-    ...{ top_logprobs: top_logprobs ?? 0, top_p: top_p ?? null, truncation: 'disabled', usage: null },
+    id,
+    object: 'response',
+    created_at: Math.floor(Date.now() / 1000),
+    status: 'in_progress',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: instructions ?? null,
+    max_output_tokens: max_output_tokens ?? null,
+    metadata: metadata ?? {},
+    model,
+    output: [],
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null },
+    store: false,
+    temperature: temperature ?? null,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_logprobs: top_logprobs ?? 0,
+    top_p: top_p ?? null,
+    truncation: 'disabled',
+    usage: null,
     flinch: { guard, tokens: [] },
   };
 }
@@ -302,7 +326,11 @@ function responseUsage({ usage }: DoneEvent): Json {
   const { cachedTokens = 0, ...counted } = usage;
   const { prompt_tokens: input, completion_tokens: output, total_tokens, ...more } = usageFields(counted);
   return {
-    ...{ input_tokens: input, input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 } },
-    ...{ output_tokens: output, output_tokens_details: { reasoning_tokens: 0 }, total_tokens, ...more },
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens,
+    ...more,
   };
 }

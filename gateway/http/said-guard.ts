@@ -20,7 +20,13 @@ function said(guard: GuardInForce, set: readonly AskedGuard[]): SaidGuard {
   );
   return {
     ...among(fields, set),
-    ...{ enabled, methods, method, per, rate, delivery, action },
+    enabled,
+    methods,
+    method,
+    per,
+    rate,
+    delivery,
+    action,
     ...(lag && { lag, ...(lag === 'skip' && { lag_tokens: guard.lag_tokens }) }),
     ...(calibrated !== undefined && { calibrated }),
     ...(warnings && { warnings }),

@@ -34,7 +34,8 @@ export class VerbatimEncoding implements Encoding {
     if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
     const { id, model, guard, includeUsage } = this.#options;
     const chunk = withFields(textOf(event.chunk), {
-      ...{ id, model },
+      id,
+      model,
       ...(event.chunk.usage === null && !includeUsage && { usage: undefined }),
       // A verdict of the upstream is none of ours.
       flinch: this.#begun ? undefined : { guard, tokens: [] },

@@ -86,7 +86,10 @@ export class WholeCompletion {
     const [first, ...others] = this.#choices();
     return jsonParts({
       ...this.#assembly.fields,
-      ...{ id, object: form.objects.whole, created: this.#created, model },
+      id,
+      object: form.objects.whole,
+      created: this.#created,
+      model,
       choices: [
         {
           ...form.whole(first, this.#text),

@@ -124,7 +124,9 @@ export class EngineModel implements ServedModel {
             after,
             (judge) => engineBranch(engine, own, { scoring, ...judge }),
             {
-              ...{ ...judging, seed: asked.sampling.seed, refusesUnscored },
+              ...judging,
+              seed: asked.sampling.seed,
+              refusesUnscored,
               ...(written && { written }),
             },
             gate,
@@ -143,7 +145,9 @@ function requestAfter(request: CompleteRequest, after: Settled | undefined): Com
   const { promptIds, maxTokens } = request;
   return {
     ...request,
-    ...{ promptIds: [...promptIds, ...continues], continues, maxTokens: maxTokens - continues.length },
+    promptIds: [...promptIds, ...continues],
+    continues,
+    maxTokens: maxTokens - continues.length,
   };
 }
 

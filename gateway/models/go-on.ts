@@ -115,7 +115,8 @@ function usageAfter(length: number, { usage }: DoneEvent): DoneEvent['usage'] {
   const { cachedTokens, completionTokens } = usage;
   const promptTokens = before(usage.promptTokens, length);
   return {
-    ...{ promptTokens, completionTokens: completionTokens === null ? null : completionTokens + length },
+    promptTokens,
+    completionTokens: completionTokens === null ? null : completionTokens + length,
     ...(cachedTokens !== undefined && { cachedTokens: Math.min(cachedTokens, promptTokens ?? 0) }),
   };
 }

@@ -50,7 +50,8 @@ export const completionSchema = z
     max_tokens: z.int().nullish().describe('Maximum length of the response, in tokens (default: 16).'),
     logprobs,
     // Fields of a chat.
-    ...{ messages: unsupported(), top_logprobs: unsupported() },
+    messages: unsupported(),
+    top_logprobs: unsupported(),
     stream: z.boolean().nullish(),
     stream_options: streamOptions,
     resumable,
@@ -68,9 +69,12 @@ const ownSchema = z.strictObject({
   max_tokens: z.int().min(1).nullish(),
   logprobs: z.int().min(0).max(5).nullish(),
   ...ownCompletionSampling,
-  ...{ stream: transport, stream_options: transport, resumable: transport },
+  stream: transport,
+  stream_options: transport,
+  resumable: transport,
   // Set by us.
-  ...{ messages: transport, top_logprobs: transport },
+  messages: transport,
+  top_logprobs: transport,
   // Accepted and ignored.
   user: z.string().nullish(),
 

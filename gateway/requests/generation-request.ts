@@ -222,8 +222,12 @@ export const textSchema = z.strictObject({
   top_logprobs: ownTopLogprobs,
 
   // Read by those that carry the request.
-  ...{ type: transport, request_id: transport, resumable: transport },
-  ...{ stream: transport, stream_options: transport, logprobs: transport },
+  type: transport,
+  request_id: transport,
+  resumable: transport,
+  stream: transport,
+  stream_options: transport,
+  logprobs: transport,
 
   // Accepted and ignored.
   user: z.string().nullish(),

@@ -44,7 +44,10 @@ const theirs = z.unknown().optional().describe("As in OpenAI's API; an upstream 
 
 export const messagePart = z.looseObject({
   type: z.string(),
-  ...{ text: theirs, image_url: theirs, input_audio: theirs, file: theirs },
+  text: theirs,
+  image_url: theirs,
+  input_audio: theirs,
+  file: theirs,
 });
 export const message = z.looseObject({
   role: z.string(),
@@ -56,7 +59,9 @@ export const message = z.looseObject({
       }),
     )
     .nullish(),
-  ...{ name: theirs, tool_calls: theirs, tool_call_id: theirs },
+  name: theirs,
+  tool_calls: theirs,
+  tool_call_id: theirs,
 });
 
 /** The conversation so far, whatever a server takes as such. */

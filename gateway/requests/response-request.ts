@@ -71,7 +71,9 @@ const ownMessage = z.strictObject({
   type: z.literal('message', { error: 'must be message' }).optional(),
   role: z.enum(['system', 'developer', 'user', 'assistant']),
   content: z.union([z.string(), z.array(text)], { error: 'must be a string or a list of text parts' }),
-  ...{ id: z.string().nullish(), status: z.string().nullish(), phase: z.string().nullish() },
+  id: z.string().nullish(),
+  status: z.string().nullish(),
+  phase: z.string().nullish(),
 });
 
 const ownSchema = z.strictObject({
@@ -118,7 +120,11 @@ export function checkOwnResponse(request: ResponseRequest): void {
 export function chatOf(request: ResponseRequest): GenerationFields {
   const { model, temperature, top_p, guard, max_output_tokens, top_logprobs } = request;
   return {
-    ...{ model, temperature, top_p, guard, top_logprobs },
+    model,
+    temperature,
+    top_p,
+    guard,
+    top_logprobs,
     max_completion_tokens: max_output_tokens,
     messages: messagesOf(request),
   };

@@ -79,7 +79,8 @@ export function prepareByLogprobs(
     const suits = (server: UpstreamServer): boolean => tells(server, least);
     return {
       ...prepared,
-      ...{ guard: settings, verbatim: true },
+      guard: settings,
+      verbatim: true,
       start: (gate) =>
         generations.start({ asked: verbatim, suits, topLogprobs, client }, ({ ask }) =>
           from(ask()).pipe(switchMap(({ answer }) => chunksOf(answer, gate))),
@@ -128,7 +129,11 @@ export function prepareByLogprobs(
   checkScoring(scoring);
   checkGuard(guard, scoring);
   const judging = {
-    ...{ scoring, guard, risks, seed, refusesUnscored },
+    scoring,
+    guard,
+    risks,
+    seed,
+    refusesUnscored,
     ...(written && { written }),
   };
   return {

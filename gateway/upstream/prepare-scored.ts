@@ -30,7 +30,10 @@ export function prepareScored(
   const { guard, promptIds, prompt, vocabulary, start } = scored;
   const asked = requestAfter(whole, after, prompt);
   const begun = {
-    ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
+    text: '',
+    promptIds: promptIds ?? [],
+    ids: [],
+    raw: asked.prompt !== undefined,
     ...(prompt !== null && { prompt }),
   };
   const resumes = retracts(guard.action) && !asked.isResponse;

@@ -158,7 +158,10 @@ export class UpstreamModel implements ServedModel {
       );
     }
     return prepareByLogprobs(request, options, {
-      ...{ model: this.name, generations: this.#generations, capabilities, topLogprobs },
+      model: this.name,
+      generations: this.#generations,
+      capabilities,
+      topLogprobs,
       risks: () => this.#estimates.of(client, '').ofOneAnswer(!further),
     });
   }

@@ -30,7 +30,8 @@ export function openWebhooks(
   const receivers = config.map((webhook, i) => {
     const key = keyOf(webhook, env, `webhooks[${i}]`);
     const delivery = new Delivery({
-      ...{ key, poster: poster(webhook.url) },
+      key,
+      poster: poster(webhook.url),
       outcome: (event, outcome, why) => {
         counted(i, event, outcome);
         // The webhook is named by its index: the log has no addresses.

@@ -35,7 +35,12 @@ export function takeOver({ models, live, logger }: TakeOverOptions): TakeOver {
     const { request_id: requestId } = request;
     const { name, client } = principal;
     const generation = await live.open({
-      ...{ id, principal, resumable: true, requestId, record, lost },
+      id,
+      principal,
+      resumable: true,
+      requestId,
+      record,
+      lost,
       logger: logger.child({ principal: name }),
       over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
       prepare: async () => {

@@ -89,8 +89,13 @@ class Fold {
       return [token, ...(score ? [score] : []), ...(step ? [step] : [])];
     });
     return {
-      ...{ tokens: this.#tokens.slice(0, length), events, told, written: this.#written },
-      ...{ steps: this.#steps.length, flagged: this.#flagged, interventions: this.#interventions },
+      tokens: this.#tokens.slice(0, length),
+      events,
+      told,
+      written: this.#written,
+      steps: this.#steps.length,
+      flagged: this.#flagged,
+      interventions: this.#interventions,
     };
   }
 }

@@ -54,7 +54,9 @@ export async function startWorkers({ config, logger, metrics }: WorkersOptions):
   try {
     const { url } = await pool.start();
     return {
-      ...{ url, engines, close },
+      url,
+      engines,
+      close,
       reload: (changed) => pool.reload(changed),
       drain: () => pool.drain(),
     };

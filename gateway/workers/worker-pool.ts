@@ -51,7 +51,10 @@ export class WorkerPool {
     this.#options = options;
     this.#reloaded = withHashes(config);
     this.#slots = Array.from({ length: config.workers }, (_, i) => ({
-      ...{ id: i + 1, process: null, restarts: 0, waitMs: FIRST_WAIT_MS },
+      id: i + 1,
+      process: null,
+      restarts: 0,
+      waitMs: FIRST_WAIT_MS,
     }));
     this.#stops = [...shared.engines].map(([model, engine]) =>
       engine.onChange(() => {
@@ -180,7 +183,9 @@ export class WorkerPool {
       streams.reduce((sum, [name, count]) => (name === model ? sum + count : sum), 0);
     return {
       workers: this.#slots.map(({ id, process, restarts }) => ({
-        ...{ id, pid: process?.pid ?? null, restarts },
+        id,
+        pid: process?.pid ?? null,
+        restarts,
         ready: Boolean(process?.opened),
       })),
       streams: Object.fromEntries(models.map((model) => [model, sumOf(model)])),

@@ -79,7 +79,10 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
   const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });
   const access = remoteAccess(primary);
   const opened = await openModels(modelConfigs, {
-    ...{ logger, env, metrics, engine },
+    logger,
+    env,
+    metrics,
+    engine,
     shared: {
       host: (model) => engines.host(model, states[model]!),
       places: (model, most) => ({
@@ -89,7 +92,10 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
     },
   });
   const gateway = await startGateway({
-    ...{ models: opened.models, policies: reloaded, logger, metrics },
+    models: opened.models,
+    policies: reloaded,
+    logger,
+    metrics,
     config: {
       ...rest,
       access: reloaded.access,
@@ -103,7 +109,8 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
     },
   });
   return {
-    ...{ gateway, metrics },
+    gateway,
+    metrics,
     relays: new RelayedGenerations(primary, gateway.live),
     streams: () =>
       Object.fromEntries(opened.models.all.map((model) => [model.name, Number(model.status().streams ?? 0)])),

@@ -12,17 +12,24 @@ export const messageSchema = z.discriminatedUnion('type', [
    */
   z.strictObject({
     type: z.literal('read'),
-    ...{ id: z.string(), owner: z.string(), reader, offset: z.int().min(0), first: z.boolean() },
+    id: z.string(),
+    owner: z.string(),
+    reader,
+    offset: z.int().min(0),
+    first: z.boolean(),
   }),
   /** Sent to the same: the generation is read no more, is not wanted any more, or is to end. */
   z.strictObject({
     type: z.literal('act'),
-    ...{ id: z.string(), reader, action: z.enum(['detach', 'discard', 'cancel']) },
+    id: z.string(),
+    reader,
+    action: z.enum(['detach', 'discard', 'cancel']),
   }),
   /** Sent to its reader: another gateway reads it now, or it cannot be read any more. */
   z.strictObject({
     type: z.literal('lost'),
-    ...{ number: z.int(), code: z.enum(['taken_over', 'not_recovered']) },
+    number: z.int(),
+    code: z.enum(['taken_over', 'not_recovered']),
   }),
   /** Sent to the gateway that has it: its client, which never learned its id, has asked again. */
   z.strictObject({ type: z.literal('forget'), owner: z.string(), requestId: z.string() }),

@@ -16,7 +16,10 @@ export const openState: OpenState = (
   const gateway = randomBytes(9).toString('base64url');
   const usage = new RedisUsage({ redis, gateway, own, open });
   const generations = new RedisGenerations({
-    ...{ redis, logger, tookOver, resumeMs: 1000 * streams.resume_s },
+    redis,
+    logger,
+    tookOver,
+    resumeMs: 1000 * streams.resume_s,
     history: { events: streams.history_events, bytes: streams.history_bytes },
   });
   const renew = (): void => {
@@ -25,7 +28,8 @@ export const openState: OpenState = (
   };
   const timer = setInterval(() => redis.up && renew(), RENEWAL_MS).unref();
   return {
-    ...{ usage, generations },
+    usage,
+    generations,
     tickets: new RedisTickets({ redis, seconds: access.ticket_s, now }),
     get up() {
       return redis.up;

@@ -233,7 +233,11 @@ export class RedisGenerations implements SharedGenerations {
   ): LogReader {
     const key = keys.events(id);
     return new LogReader({
-      ...{ id, model, offset, written: next, historyLimits: this.#options.history },
+      id,
+      model,
+      offset,
+      written: next,
+      historyLimits: this.#options.history,
       follow: (from, received) => this.#feed.follow(key, `${from}-0`, received),
       stop: () => this.#feed.leave(key),
       acknowledge: () => {

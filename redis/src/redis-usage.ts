@@ -87,8 +87,11 @@ export class RedisUsage implements KeyUsage {
     const rate =
       this.#rates.get(points) ??
       new RateLimiterRedis({
-        ...{ storeClient, useRedisPackage: true, keyPrefix: 'flinch:rate' },
-        ...{ points, duration: MINUTE_S },
+        storeClient,
+        useRedisPackage: true,
+        keyPrefix: 'flinch:rate',
+        points,
+        duration: MINUTE_S,
       });
     this.#rates.set(points, rate);
     return consume(rate, client, units);

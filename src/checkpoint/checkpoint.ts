@@ -115,8 +115,13 @@ async function openFolder(source: string, options: UnpackOptions): Promise<Check
   const tokenizer = await openTokenizer(source, config);
   const chatTemplate = await openChatTemplate(source);
   const parts = {
-    ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
-    ...{ tokenizer, chatTemplate },
+    name: snapshotName(source) ?? basename(source),
+    dir: source,
+    gguf: null,
+    config,
+    generation,
+    tokenizer,
+    chatTemplate,
     eosTokenIds: endIdsOf(generation.eosTokenIds ?? config.eosTokenIds, { tokenizer, chatTemplate }),
     warnings: tokenFaults(chatTemplate, (token) => tokenizer.idOf(token) !== undefined),
   };

@@ -81,7 +81,11 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
   const { norms, normOffset, qkNorm, activation, fused } = traits;
   return {
     family,
-    ...{ norms, normOffset, qkNorm, activation, fused },
+    norms,
+    normOffset,
+    qkNorm,
+    activation,
+    fused,
     hiddenSize: raw.hidden_size,
     intermediateSize: raw.intermediate_size,
     layers: raw.num_hidden_layers,

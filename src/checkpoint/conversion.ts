@@ -104,7 +104,12 @@ export function planConversion(
 }
 
 const WIDTHS: Readonly<Record<PlannedTensor['dtype'], number>> = {
-  ...{ F32: 4, I32: 4, F16: 2, BF16: 2, U8: 1, I8: 1 },
+  F32: 4,
+  I32: 4,
+  F16: 2,
+  BF16: 2,
+  U8: 1,
+  I8: 1,
 };
 
 /** The tensors that a weight becomes; the whole of one that is not packed is its only part. */

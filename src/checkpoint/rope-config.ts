@@ -195,7 +195,11 @@ export function ropesOf(
       if (betaFast <= betaSlow)
         refuse(`${field}.beta_fast`, `${betaFast} is not above beta_slow, ${betaSlow}`);
       return {
-        ...{ type, factor, betaFast, betaSlow, originalMaxPositions },
+        type,
+        factor,
+        betaFast,
+        betaSlow,
+        originalMaxPositions,
         truncate: block.truncate ?? true,
         attentionFactor: block.attention_factor ?? inferred,
       };

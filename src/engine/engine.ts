@@ -134,8 +134,14 @@ export class Engine {
       const scores = role === 'score' && scoreServers && recorded;
       const servers = scores ? { ...scoreServers, recorded, requestMs: 1000 * stallSeconds } : null;
       return {
-        ...{ type: 'open', role, source, integers, servers },
-        ...{ threads, contextLength: this.contextLength, prefixCacheBytes },
+        type: 'open',
+        role,
+        source,
+        integers,
+        servers,
+        threads,
+        contextLength: this.contextLength,
+        prefixCacheBytes,
       };
     };
     const devices = devicesFor({ device, ...(precision && { precision }) });
@@ -300,7 +306,12 @@ export class Engine {
   /** State of each process: its id and device while it runs, and its waiting work. */
   status() {
     const of = ({ pid, restarts, device, waiting, servers }: ProcessStatus, precision: Precision) => ({
-      ...{ pid, restarts, device, precision, waiting, servers },
+      pid,
+      restarts,
+      device,
+      precision,
+      waiting,
+      servers,
     });
     const { decode, score } = this.host;
     return { streams: this.#streams, decode: of(decode, this.precision), score: of(score, 'fp32') };

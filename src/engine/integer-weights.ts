@@ -14,8 +14,13 @@ const LARGEST = 127;
 const BLOCK = 32;
 /** Symmetric, with one scale for each block of 32 inputs of an output. */
 const ROUNDED: PackedFormat = {
-  ...{ bits: 8, zero: ZERO, block: BLOCK, group: 1, type: 'fp32' },
-  ...{ scales: 'units', offsets: null },
+  bits: 8,
+  zero: ZERO,
+  block: BLOCK,
+  group: 1,
+  type: 'fp32',
+  scales: 'units',
+  offsets: null,
 };
 
 /** The matrices of products that are stored in integers already. */

@@ -114,7 +114,11 @@ export class Products {
     const integers = g.external(external(weight, 'integers', 'uint8', [out, blocks, (block * bits) / 8]));
     const scales = numbers(g, weight, 'scale');
     const product = g.op('MatMulNBits', [x, integers, scales], {
-      ...{ K: inner, N: out, bits, block_size: block, accuracy_level: LEVELS[activations] },
+      K: inner,
+      N: out,
+      bits,
+      block_size: block,
+      accuracy_level: LEVELS[activations],
     });
     // The operator takes the middle of the range for 0.
     const moved = 2 ** (bits - 1) - zero;

@@ -151,6 +151,9 @@ export function spikePolicyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose
 }
 
 const rollback = ({ candidates, temperature }: Guard, choose: Choose, from: number): Rollback => ({
-  ...{ action: 'rollback', from, candidates, choose },
+  action: 'rollback',
+  from,
+  candidates,
+  choose,
   ...(temperature !== undefined && { temperature }),
 });

@@ -44,7 +44,11 @@ export function guardedGeneration(
   return guardedBranch(
     (judging) => engineBranch(engine, request, { scoring, ...judging }),
     {
-      ...{ scoring, guard, risks, seed, refusesUnscored },
+      scoring,
+      guard,
+      risks,
+      seed,
+      refusesUnscored,
       ...(policy && { policy }),
       ...(spikePolicy && { spikePolicy }),
       ...(written && { written }),

@@ -209,7 +209,9 @@ export class Interventions {
     candidate: number,
   ): Promise<Attempt> {
     const followed = await this.#fork(branch, {
-      ...{ keep: from, step, from: start },
+      keep: from,
+      step,
+      from: start,
       seed: this.#seed(candidate),
       ...(temperature !== undefined && { temperature }),
     });

@@ -113,7 +113,9 @@ async function fetchAll(
     const path = cache.blob(file.hash.value);
     await download({
       ...retrying,
-      ...{ url: addressOf(settings, model, commit, file.path), headers: headersOf(settings.token), path },
+      url: addressOf(settings, model, commit, file.path),
+      headers: headersOf(settings.token),
+      path,
       signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
       mostBytes: file.bytes,
       verify: (part) => check(part, file),

@@ -40,7 +40,9 @@ export function weightsAsInputs({ inputs, outputs, nodes, initializers }: Finish
   }
   return {
     graph: {
-      ...{ inputs: [...inputs, ...given], outputs, nodes: kept },
+      inputs: [...inputs, ...given],
+      outputs,
+      nodes: kept,
       initializers: initializers.filter((initializer) => !('external' in initializer)),
     },
     weights: stored.map(({ external }) => external),

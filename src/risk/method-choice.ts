@@ -43,7 +43,8 @@ export function chooseMethod(answers: readonly RatedAnswer[], methods: readonly 
   return {
     right: answers.filter(({ right }) => right).length,
     wrong: answers.filter(({ right }) => !right).length,
-    ...{ rows, lead },
+    rows,
+    lead,
     chosen: !isClear && !isCheap(best!) && isCheap(second!) ? second! : best!,
   };
 }

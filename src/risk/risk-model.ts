@@ -57,7 +57,8 @@ export async function riskModel(
 }
 
 const ratedBy = (by: RatedBy['with'], warnings: readonly string[]): RatedBy => ({
-  ...{ risks: by(new RunningRisk()), with: by },
+  risks: by(new RunningRisk()),
+  with: by,
   warnings,
 });
 

@@ -36,8 +36,12 @@ export function writtenScores(methods: readonly Method[]): OperatorFunction<Writ
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {
   // If they are not reported, no method needs them.
   const token = {
-    ...{ logprob: logprob ?? Number.NaN, ...(statistics ?? byTokenStatistic(() => 0)) },
-    ...{ top: [], adversary: null, noise: [], tokur: [] },
+    logprob: logprob ?? Number.NaN,
+    ...(statistics ?? byTokenStatistic(() => 0)),
+    top: [],
+    adversary: null,
+    noise: [],
+    tokur: [],
   };
   const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token, 'perturb')]));
   checkFinite(token, scores, index);

@@ -47,8 +47,14 @@ const DIRECTIVES: Readonly<Record<string, (date: Date) => Part>> = {
 
 /** Directives that stand for others. */
 const FORMATS: Readonly<Record<string, string>> = {
-  ...{ F: '%Y-%m-%d', T: '%H:%M:%S', R: '%H:%M', r: '%I:%M:%S %p', D: '%m/%d/%y' },
-  ...{ c: '%a %b %e %H:%M:%S %Y', x: '%m/%d/%y', X: '%H:%M:%S' },
+  F: '%Y-%m-%d',
+  T: '%H:%M:%S',
+  R: '%H:%M',
+  r: '%I:%M:%S %p',
+  D: '%m/%d/%y',
+  c: '%a %b %e %H:%M:%S %Y',
+  x: '%m/%d/%y',
+  X: '%H:%M:%S',
 };
 
 /**

@@ -177,10 +177,20 @@ describe('traits of families', () => {
 
   it('Gemma 2 scales embeddings, bounds scores and logits, and slides in every other layer', () => {
     expect(parse({ ...GEMMA2, sliding_window: 8, head_dim: 8 })).toMatchObject({
-      ...{ norms: 'around', normOffset: 1, activation: 'gelu_pytorch_tanh', tieWordEmbeddings: true },
-      ...{ embeddingScale: Math.sqrt(32), attentionScale: 1 / 16, attentionCap: 50, logitCap: 30 },
-      ...{ slidingWindow: [8, null, 8], ropes: [rope(10_000)], layerRopes: [0, 0, 0] },
-      ...{ bosTokenId: 2, eosTokenIds: [1], qkNorm: null },
+      norms: 'around',
+      normOffset: 1,
+      activation: 'gelu_pytorch_tanh',
+      tieWordEmbeddings: true,
+      embeddingScale: Math.sqrt(32),
+      attentionScale: 1 / 16,
+      attentionCap: 50,
+      logitCap: 30,
+      slidingWindow: [8, null, 8],
+      ropes: [rope(10_000)],
+      layerRopes: [0, 0, 0],
+      bosTokenId: 2,
+      eosTokenIds: [1],
+      qkNorm: null,
     });
     const uncapped = { ...GEMMA2, attn_logit_softcapping: null, final_logit_softcapping: null };
     expect(parse(uncapped)).toMatchObject({ attentionCap: null, logitCap: null });
@@ -190,8 +200,11 @@ describe('traits of families', () => {
     [
       'as published',
       {
-        ...{ rope_theta: 1e6, rope_local_base_freq: 1e4, rope_scaling: { rope_type: 'linear', factor: 8 } },
-        ...{ sliding_window_pattern: 2, query_pre_attn_scalar: 4 },
+        rope_theta: 1e6,
+        rope_local_base_freq: 1e4,
+        rope_scaling: { rope_type: 'linear', factor: 8 },
+        sliding_window_pattern: 2,
+        query_pre_attn_scalar: 4,
       },
     ],
     [
@@ -207,8 +220,12 @@ describe('traits of families', () => {
     ],
   ])('Gemma 3 rotates layers with a window more slowly: %s', (_, keys) => {
     expect(parse({ ...GEMMA3, head_dim: 8, sliding_window: 8, ...keys })).toMatchObject({
-      ...{ qkNorm: 'head', attentionCap: null, logitCap: null, attentionScale: 0.5 },
-      ...{ ropes: [rope(1e6, { type: 'linear', factor: 8 }), rope(1e4)], layerRopes: [1, 0, 1] },
+      qkNorm: 'head',
+      attentionCap: null,
+      logitCap: null,
+      attentionScale: 0.5,
+      ropes: [rope(1e6, { type: 'linear', factor: 8 }), rope(1e4)],
+      layerRopes: [1, 0, 1],
     });
   });
 
@@ -219,7 +236,9 @@ describe('traits of families', () => {
 
   const phi4 = {
     ...PHI3,
-    ...{ max_position_embeddings: 131_072, original_max_position_embeddings: 4096, sliding_window: null },
+    max_position_embeddings: 131_072,
+    original_max_position_embeddings: 4096,
+    sliding_window: null,
     partial_rotary_factor: 0.75,
     rope_scaling: { type: 'longrope', short_factor: [1, 2, 3], long_factor: [4, 5, 6] },
   };
@@ -230,7 +249,8 @@ describe('traits of families', () => {
     const attentionFactor = Math.sqrt(1 + Math.log(32) / Math.log(4096));
     expect(config.ropes).toEqual([
       {
-        ...{ theta: 10_000, dimensions: 6 },
+        theta: 10_000,
+        dimensions: 6,
         scaling: { type: 'longrope', shortFactors: [1, 2, 3], originalMaxPositions: 4096, attentionFactor },
       },
     ]);
@@ -252,13 +272,21 @@ describe('traits of families', () => {
   it('infers the factors of YaRN', () => {
     const scaling = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32_768 };
     const yarn = {
-      ...{ type: 'yarn', factor: 4, betaFast: 32, betaSlow: 1, truncate: true, originalMaxPositions: 32_768 },
+      type: 'yarn',
+      factor: 4,
+      betaFast: 32,
+      betaSlow: 1,
+      truncate: true,
+      originalMaxPositions: 32_768,
       attentionFactor: 0.1 * Math.log(4) + 1,
     };
     expect(parse({ ...LLAMA, rope_scaling: scaling }).ropes).toEqual([rope(10_000, yarn)]);
     const told = { ...scaling, attention_factor: 1.5, beta_fast: 8, beta_slow: 2, truncate: false };
     expect(parse({ ...LLAMA, rope_scaling: told }).ropes[0]?.scaling).toMatchObject({
-      ...{ attentionFactor: 1.5, betaFast: 8, betaSlow: 2, truncate: false },
+      attentionFactor: 1.5,
+      betaFast: 8,
+      betaSlow: 2,
+      truncate: false,
     });
     const mscale = { ...scaling, mscale: 1, mscale_all_dim: 0.5 };
     const grown = (by: number) => 0.1 * by * Math.log(4) + 1;

@@ -320,7 +320,8 @@ describe('the largest real models are read', () => {
       Array.from({ length: 5e4 }, (_, i) => [`${name}${i}`, `${name}.safetensors`]),
     );
     const dir = await folder({
-      ...{ 'a.safetensors': shard('a'), 'b.safetensors': shard('b') },
+      'a.safetensors': shard('a'),
+      'b.safetensors': shard('b'),
       'model.safetensors.index.json': { weight_map: Object.fromEntries(all) },
     });
     expect((await readSafetensors(dir)).size).toBe(1e5);

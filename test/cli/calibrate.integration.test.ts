@@ -231,7 +231,8 @@ describe('flinch calibrate', () => {
     running.child.kill('SIGINT');
     const [log] = logs();
     expect(await running.finished).toMatchObject({
-      ...{ code: 130, stdout: '' },
+      code: 130,
+      stdout: '',
       stderr: expect.stringContaining(
         `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
       ),

@@ -118,11 +118,14 @@ describe('flinch doctor', () => {
     });
     const [tight] = of('memory');
     expect(tight).toMatchObject({
-      ...{ of: 'large', status: 'problem', found: expect.stringContaining('more than fits') },
+      of: 'large',
+      status: 'problem',
+      found: expect.stringContaining('more than fits'),
       remedy: expect.stringContaining(`flinch inspect ${shellWord(REASONER)} --length 512`),
     });
     expect(of('calibration').at(-1)).toMatchObject({
-      ...{ of: 'uncalibrated', status: 'problem' },
+      of: 'uncalibrated',
+      status: 'problem',
       remedy: `flinch calibrate --model ${shellWord(REASONER)} --output /no/calibration.json`,
     });
   });
@@ -148,19 +151,23 @@ describe('flinch doctor', () => {
     const { of } = await withConfig({ models });
     const named = (name: string) => of('upstream').find((finding) => finding.of === name);
     expect(named('good')).toMatchObject({
-      ...{ status: 'ok', remedy: null },
+      status: 'ok',
+      remedy: null,
       found: `${good.url}: answers; log-probabilities with 2 alternatives; ids of tokens as vLLM tells them; goes on with a text by its tokens`,
     });
     expect(named('locked')).toMatchObject({
-      ...{ status: 'problem', found: expect.stringContaining('upstream_unauthorized') },
+      status: 'problem',
+      found: expect.stringContaining('upstream_unauthorized'),
       remedy: 'models.locked.upstreams[0].key_env: the variable with the key of this server',
     });
     expect(named('gone')).toMatchObject({
-      ...{ status: 'problem', found: expect.stringContaining('ECONNREFUSED') },
+      status: 'problem',
+      found: expect.stringContaining('ECONNREFUSED'),
       remedy: expect.stringContaining('curl http://127.0.0.1:9/v1/models'),
     });
     expect(named('silent')).toMatchObject({
-      ...{ status: 'warning', found: expect.stringContaining('no log-probabilities') },
+      status: 'warning',
+      found: expect.stringContaining('no log-probabilities'),
       remedy: expect.stringContaining('models.silent.scorer: '),
     });
   });

@@ -23,7 +23,9 @@ const spanOf = (span: string, attributes: object) => ({
 const SPANS = JSON.stringify({
   data: [
     spanOf('77489a9a90348214', {
-      ...{ 'gen_ai.response.id': 'chatcmpl-1', 'flinch.verdict': 'flagged', 'flinch.risk': 0.9 },
+      'gen_ai.response.id': 'chatcmpl-1',
+      'flinch.verdict': 'flagged',
+      'flinch.risk': 0.9,
       'llm.model_name': 'reasoner',
     }),
     spanOf('7375ce0047689999', { 'gen_ai.response.id': 'chatcmpl-2', 'flinch.verdict': 'unscored' }),

@@ -71,8 +71,10 @@ describe('flinch pull', () => {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...{ model: 'model', messages: [{ role: 'user', content: 'What is 12 + 30?' }] },
-        ...{ max_tokens: 8, temperature: 0 },
+        model: 'model',
+        messages: [{ role: 'user', content: 'What is 12 + 30?' }],
+        max_tokens: 8,
+        temperature: 0,
       }),
     });
     const { choices, flinch: scored } = answered.parse(await response.json());

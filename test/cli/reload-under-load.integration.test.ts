@@ -38,7 +38,9 @@ const FIELDS = {
 function config(turn: Turn, workers: number): string {
   const { rate, per, max_rollbacks } = FIELDS[turn];
   const keyOf = (name: string, key: string) => ({
-    ...{ name, requests_per_minute: 1_000_000, generations: 1000 },
+    name,
+    requests_per_minute: 1_000_000,
+    generations: 1000,
     sha256: createHash('sha256').update(key).digest('hex'),
     guard: { name: `${name}-${turn}`, defaults: { max_rollbacks } },
   });

@@ -78,7 +78,10 @@ it('an answer for a calibration gives way to any other', async () => {
   const open = async () => ({ scoring, run: await openRun(engine, scoring, file) });
   const calibrations = new IdleCalibrations();
   offerCalibrations([{ name: 'reasoner', engine, counts: { collected: 0, planned: 200 }, open }], {
-    ...{ logger: silent, signal: ending.signal, calibrations, metrics: new Metrics() },
+    logger: silent,
+    signal: ending.signal,
+    calibrations,
+    metrics: new Metrics(),
   });
   expect(calibrations.of('reasoner')).toEqual({ running: false, collected: 0, planned: 200 });
   calibrations.start('reasoner');

@@ -115,8 +115,14 @@ describe('an answer, event by event', () => {
 
   it('is that of another model where that answers in place of a flagged one', () => {
     const verdict = {
-      ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
-      ...{ unscored_tokens: 0, calibrated: true, reason: null },
+      flagged: true,
+      risk: 0.99,
+      rate: 0.02,
+      flagged_steps: 1,
+      steps: 1,
+      unscored_tokens: 0,
+      calibrated: true,
+      reason: null,
     };
     const escalated = {
       type: 'generation.escalated',
@@ -136,8 +142,14 @@ describe('an answer, event by event', () => {
 
   it('begins anew where a vote returns another answer', () => {
     const verdict = {
-      ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
-      ...{ unscored_tokens: 0, calibrated: true, reason: null },
+      flagged: true,
+      risk: 0.99,
+      rate: 0.02,
+      flagged_steps: 1,
+      steps: 1,
+      unscored_tokens: 0,
+      calibrated: true,
+      reason: null,
     };
     const vote = { answers: 3, agreed: 2, replaced: true, failed: null, verdict };
     const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];

@@ -2,12 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { CompletionRecord, type FlinchVerdict } from '#client/protocol.js';
 
 const guard = {
-  ...{ enabled: true, methods: ['nll'], method: 'nll', rate: 0.02, delivery: 'immediate' },
+  enabled: true,
+  methods: ['nll'],
+  method: 'nll',
+  rate: 0.02,
+  delivery: 'immediate',
   action: 'annotate',
 };
 const verdict = {
-  ...{ flagged: false, risk: 0.3, rate: 0.02, flagged_steps: 0, steps: 1, unscored_tokens: 0 },
-  ...{ calibrated: true, reason: null },
+  flagged: false,
+  risk: 0.3,
+  rate: 0.02,
+  flagged_steps: 0,
+  steps: 1,
+  unscored_tokens: 0,
+  calibrated: true,
+  reason: null,
 };
 const token = { index: 0, id: 5, text: 'One.', logprob: -0.1 };
 const scored = { ...token, scores: { nll: 0.1 }, risk: { nll: 0.4 } };
@@ -46,8 +56,15 @@ describe('CompletionRecord', () => {
     for (const chunk of chunks) streamed.addChunk(chunk);
     const whole = new CompletionRecord();
     const known = {
-      ...{ guard, tokens: [scored], steps: [stepDone], flagged: [stepFlagged] },
-      ...{ rollbacks: [done], mismatches: [mismatch], escalations: [], votes: [], verdict },
+      guard,
+      tokens: [scored],
+      steps: [stepDone],
+      flagged: [stepFlagged],
+      rollbacks: [done],
+      mismatches: [mismatch],
+      escalations: [],
+      votes: [],
+      verdict,
     };
     whole.addWhole({ choices: [], flinch: known });
     expect(streamed.metadata).toEqual(known);

@@ -59,7 +59,10 @@ describe('generation', () => {
     const { temperature = 0, topK, topP } = engine.checkpoint.generation;
     expect(sampling).toMatchObject({ temperature, topK: topK ?? 0, topP: topP ?? 1 });
     expect(rest).toEqual({
-      ...{ promptIds, client: 'c', stop: [], topLogprobs: 0 },
+      promptIds,
+      client: 'c',
+      stop: [],
+      topLogprobs: 0,
       endIds: engine.checkpoint.eosTokenIds,
       maxTokens: engine.contextLength - promptIds.length,
     });

@@ -33,8 +33,13 @@ describe('the passes that are one run', () => {
   /** Qwen2.5-Coder-1.5B. */
   const large = {
     ...config,
-    ...{ layers: 28, hiddenSize: 1536, intermediateSize: 8960, vocabSize: 151_936 },
-    ...{ heads: 12, kvHeads: 2, headDim: 128 },
+    layers: 28,
+    hiddenSize: 1536,
+    intermediateSize: 8960,
+    vocabSize: 151_936,
+    heads: 12,
+    kvHeads: 2,
+    headDim: 128,
   };
   const fits = (rows: number, threads: number, scored = 6): boolean =>
     fitsOneRun({ config: large, threads }, { rows, keys: 600, scored });

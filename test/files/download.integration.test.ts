@@ -36,7 +36,12 @@ const verifyAs = (body: Buffer) => async (file: string) => {
 };
 const get = (options: Partial<DownloadOptions> = {}): Promise<void> =>
   download({
-    ...{ url, path, verify: verifyAs(server.body), mostBytes: BODY.length, retries: 3, retryDelayMs: 1 },
+    url,
+    path,
+    verify: verifyAs(server.body),
+    mostBytes: BODY.length,
+    retries: 3,
+    retryDelayMs: 1,
     ...options,
   });
 

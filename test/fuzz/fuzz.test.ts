@@ -80,7 +80,9 @@ async function fuzz({ name, run, mostMs = 2000 }: Target): Promise<void> {
     : { numRuns: runs(1000), interruptAfterTimeLimit: TEST_MS };
   const examples = corpus.map((input): [Uint8Array] => [input]);
   await fc.assert(fc.asyncProperty(fc.oneof(...corpus.flatMap(changed), fc.uint8Array()), attempt), {
-    ...{ ...most, seed, examples },
+    ...most,
+    seed,
+    examples,
   });
   if (FUZZ_MINUTES) console.log(`${name}: ${inputs} inputs, seed ${seed}, no finding`);
 }

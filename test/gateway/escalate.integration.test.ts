@@ -24,7 +24,10 @@ const upstreams: { close(): Promise<void> }[] = [];
 function failing(model: ServedModel, name: string, events: number): ServedModel {
   const lost = new ApiError('upstream_unreachable', 'the connection was cut');
   return {
-    ...{ name, status: () => model.status(), inside: model.inside, about: model.about },
+    name,
+    status: () => model.status(),
+    inside: model.inside,
+    about: model.about,
     prepare: async (request, options) => {
       const prepared = await model.prepare({ ...request, model: model.name }, options);
       const start: typeof prepared.start = (gate) =>

@@ -144,7 +144,10 @@ describe.runIf(platform() === 'linux')('the event loop of the gateway', () => {
   const asked = async (path: string, body: unknown): Promise<unknown> => (await send(path, body)).text();
   const chat = (model: string, content: string, more: object = {}) =>
     asked('/v1/chat/completions', {
-      ...{ model, stream: true, max_tokens: 4, messages: [{ role: 'user', content }] },
+      model,
+      stream: true,
+      max_tokens: 4,
+      messages: [{ role: 'user', content }],
       ...more,
     });
 

@@ -13,8 +13,15 @@ function lines(log: (logger: ReturnType<typeof pino>) => void, level: 0 | 1 = 0)
 }
 
 const asked = {
-  ...{ request_id: 'r', method: 'POST', route: '/v1/chat/completions', status: 200, ms: 123 },
-  ...{ model: 'reasoner', principal: 'anonymous', response_id: 'chatcmpl-1', complete: true },
+  request_id: 'r',
+  method: 'POST',
+  route: '/v1/chat/completions',
+  status: 200,
+  ms: 123,
+  model: 'reasoner',
+  principal: 'anonymous',
+  response_id: 'chatcmpl-1',
+  complete: true,
 };
 
 describe('a line of the log for people', () => {

@@ -93,7 +93,10 @@ describe('a gateway that is reloaded', () => {
     const large = renamed(model, 'large');
     const rates: (number | undefined)[] = [];
     const listening: ServedModel = {
-      ...{ name: 'large', status: () => large.status(), inside: large.inside, about: large.about },
+      name: 'large',
+      status: () => large.status(),
+      inside: large.inside,
+      about: large.about,
       prepare: (request, options) => {
         rates.push(request.guard.rate);
         return large.prepare(request, options);
@@ -101,7 +104,10 @@ describe('a gateway that is reloaded', () => {
     };
     let reload = (): void => {};
     const reloading: ServedModel = {
-      ...{ name: 'small', status: () => model.status(), inside: model.inside, about: model.about },
+      name: 'small',
+      status: () => model.status(),
+      inside: model.inside,
+      about: model.about,
       prepare: async (request, options) => {
         const prepared = await model.prepare(request, options);
         return {

@@ -9,7 +9,8 @@ import { doneEvent, tokenEvent } from '../support/events.js';
 it('a long step that was held back is passed on in several turns of the event loop', async () => {
   const call = Array.from({ length: 2000 }, (_, i) => tokenEvent(i, { part: 'tool_calls', call: 0 }));
   const writer = {
-    ...{ promptTokens: 1, written: 0 },
+    promptTokens: 1,
+    written: 0,
     tokens: () => from([...call, doneEvent('stop', call.length)]),
     fits: () => true,
     fork: () => Promise.reject(new Error('not asked for')),
@@ -18,7 +19,8 @@ it('a long step that was held back is passed on in several turns of the event lo
   const guarded = guardedBranch(async (judge) => branchOf(writer, logprobScorer(['nll']), judge), {
     scoring: { ...DEFAULT_SCORING, methods: ['nll'] },
     guard: { ...DEFAULT_GUARD, method: 'nll', delivery: 'held' },
-    ...{ risks: new RunningRisk(), seed: 1 },
+    risks: new RunningRisk(),
+    seed: 1,
   });
   let [tokens, turn, most] = [0, 0, 0];
   const done = await lastValueFrom(

@@ -39,7 +39,9 @@ const said = ({ choices, usage }: OpenAI.ChatCompletion) => ({
   usage: usage && [usage.prompt_tokens, usage.completion_tokens],
   choices: choices.map(({ finish_reason, message: { role, content, tool_calls } }) => ({
     // vLLM sends an empty text beside a call, only where the answer is whole.
-    ...{ finish_reason, role, content: content || null },
+    finish_reason,
+    role,
+    content: content || null,
     calls: tool_calls?.map((call) => call.type === 'function' && call.function),
   })),
 });
@@ -49,8 +51,12 @@ const USES: Readonly<Record<string, (client: OpenAI, model: string) => Promise<u
     said(await client.chat.completions.create({ ...GREEDY, model, tools: TOOLS, tool_choice: FORCED })),
   'a forced tool call, streamed': async (client, model) => {
     const stream = await client.chat.completions.create({
-      ...{ ...GREEDY, model, tools: TOOLS, tool_choice: FORCED },
-      ...{ stream: true as const, stream_options: { include_usage: true } },
+      ...GREEDY,
+      model,
+      tools: TOOLS,
+      tool_choice: FORCED,
+      stream: true as const,
+      stream_options: { include_usage: true },
     });
     return said(
       await ChatCompletionStream.fromReadableStream(stream.toReadableStream()).finalChatCompletion(),
@@ -64,7 +70,11 @@ const USES: Readonly<Record<string, (client: OpenAI, model: string) => Promise<u
   'a structured answer of LangChain': async ({ baseURL }, model) => {
     const { temperature, seed, max_tokens: maxTokens } = GREEDY;
     const chat = new ChatOpenAI({
-      ...{ model, temperature, maxTokens, apiKey: 'none', configuration: { baseURL } },
+      model,
+      temperature,
+      maxTokens,
+      apiKey: 'none',
+      configuration: { baseURL },
       modelKwargs: { seed },
     });
     return chat.withStructuredOutput(PERSON, { name: 'person', method: 'jsonSchema' }).invoke(MESSAGES);

@@ -67,7 +67,10 @@ async function written(
   const { checkpoint } = engine;
   const promptIds = promptOf(checkpoint, suite, problem, null);
   const generation = await engine.generate({
-    ...{ promptIds, maxTokens, endIds: checkpoint.eosTokenIds, topLogprobs: 0 },
+    promptIds,
+    maxTokens,
+    endIds: checkpoint.eosTokenIds,
+    topLogprobs: 0,
     stop: stopOf(checkpoint, suite),
     sampling: { temperature, topK: 0, topP: 1, seed },
   });

@@ -42,7 +42,9 @@ interface Running {
 /** What is another one each time. */
 const withoutIds = (request: object) => ({
   ...request,
-  ...{ litellm_call_id: 'call', litellm_trace_id: 'trace', request_headers: {} },
+  litellm_call_id: 'call',
+  litellm_trace_id: 'trace',
+  request_headers: {},
 });
 
 /** A logger of LiteLLM's, which writes what is known of each call into a file. */
@@ -67,7 +69,10 @@ describe('LiteLLM with the example guardrails', () => {
   const { missing, reason } = needs(COMMAND);
   const gateway = useGateway();
   const running: Running = {
-    ...{ folder: '', url: '', requests: [], answers: [] },
+    folder: '',
+    url: '',
+    requests: [],
+    answers: [],
     close: async () => {},
   };
 
@@ -147,8 +152,13 @@ describe('LiteLLM with the example guardrails', () => {
   afterAll(() => running.close());
 
   const asked = (guardrails: readonly string[], changes: object = {}) => ({
-    ...{ model: 'flinch/reasoner', messages: [{ role: 'user' as const, content: QUESTION }] },
-    ...{ temperature: 0, max_tokens: 80, guardrails, guard: { enabled: false }, ...changes },
+    model: 'flinch/reasoner',
+    messages: [{ role: 'user' as const, content: QUESTION }],
+    temperature: 0,
+    max_tokens: 80,
+    guardrails,
+    guard: { enabled: false },
+    ...changes,
   });
   const client = () => new OpenAI({ baseURL: running.url, apiKey: 'none', maxRetries: 0 }).chat.completions;
   /** Nothing that the model knows. */
@@ -259,7 +269,8 @@ describe('LiteLLM with the example guardrails', () => {
         parameters: { type: 'object', properties: { city: { type: 'string' } } },
       };
       const changes = {
-        ...{ model: 'double/m', tools: [{ type: 'function', function: weather }] },
+        model: 'double/m',
+        tools: [{ type: 'function', function: weather }],
         messages: [{ role: 'user', content: 'What is the weather in both cities?' }],
       };
       const { result: plain } = await during(() => stream([], changes));

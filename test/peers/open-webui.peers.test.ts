@@ -76,7 +76,9 @@ describe.skipIf(missing)(`Open WebUI${reason}`, () => {
     webUi = await startOpenWebUi([
       { prefix: 'direct', url: double.url, models: ['m'] },
       ...Object.keys(POLICIES).map((name) => ({
-        ...{ prefix: name, url: `${gateway.url}/v1`, key: keyOf(name) },
+        prefix: name,
+        url: `${gateway.url}/v1`,
+        key: keyOf(name),
         // Of one, what it lists itself.
         models: name === 'open' ? [] : ['reasoner'],
       })),
@@ -130,7 +132,9 @@ describe.skipIf(missing)(`Open WebUI${reason}`, () => {
   test('is held, rolled back, stopped or marked as the policy of its key says; its filter shows it', async () => {
     // The embedded model takes no tools.
     await webUi.call('POST', '/api/v1/configs/models', {
-      ...{ DEFAULT_MODELS: null, DEFAULT_PINNED_MODELS: null, MODEL_ORDER_LIST: [] },
+      DEFAULT_MODELS: null,
+      DEFAULT_PINNED_MODELS: null,
+      MODEL_ORDER_LIST: [],
       DEFAULT_MODEL_METADATA: { capabilities: { builtin_tools: false } },
       DEFAULT_MODEL_PARAMS: SAMPLING,
     });

@@ -22,7 +22,8 @@ const { missing, reason } = needs(PHOENIX);
 /** An answer in which the embedded model gets a step wrong, and doubts it: 66 * 9 = 694. */
 const DOUBTED = {
   messages: [{ role: 'user', content: 'What is (82 - 16) * 9 - 54 + 59?' }],
-  ...{ temperature: 1, seed: 1 },
+  temperature: 1,
+  seed: 1,
 };
 
 const span = z.object({

@@ -16,10 +16,22 @@ import { expectMarbles } from '../support/marbles.js';
 
 const rating: Rating = { method: 'nll', score: 1, risk: 0.5, calibrated: true };
 const stepDone = (step: number, from: number, to: number): StepEvent => ({
-  ...{ type: 'step.done', step, from, to, text: `step ${step}`, ...rating, flagged: false },
+  type: 'step.done',
+  step,
+  from,
+  to,
+  text: `step ${step}`,
+  ...rating,
+  flagged: false,
 });
 const flagged = (step: number, from: number, to: number, action: FlaggedEvent['action']): FlaggedEvent => ({
-  ...{ type: 'step.flagged', step, from, to, text: `step ${step}`, ...rating, action },
+  type: 'step.flagged',
+  step,
+  from,
+  to,
+  text: `step ${step}`,
+  ...rating,
+  action,
 });
 const retracted = (from: number, tokens: number): RetractedEvent => ({
   type: 'token.retracted',
@@ -27,10 +39,19 @@ const retracted = (from: number, tokens: number): RetractedEvent => ({
   tokens,
 });
 const started = (step: number, from: number): RollbackStartedEvent => ({
-  ...{ type: 'rollback.started', rollback: 0, step, from, candidates: 2 },
+  type: 'rollback.started',
+  rollback: 0,
+  step,
+  from,
+  candidates: 2,
 });
 const rolledBack = (step: number): RollbackDoneEvent => ({
-  ...{ type: 'rollback.done', rollback: 0, step, outcome: 'replaced', chosen: 1, candidates: [] },
+  type: 'rollback.done',
+  rollback: 0,
+  step,
+  outcome: 'replaced',
+  chosen: 1,
+  candidates: [],
 });
 
 describe('holdBack', () => {

@@ -190,7 +190,10 @@ describe('judgeAnswer', () => {
     const rating = { method: 'nll', score: 7, risk: 1, calibrated: true } as const;
     const stop: GuardEvent = { type: 'spike.detected', index: 1, ...rating, action: 'stop' };
     expect(await verdictOn([...token(0), step(0, 3), ...token(1), stop])).toMatchObject({
-      ...{ flagged: true, steps: 1, flaggedSteps: 0, reason: 'stopped' },
+      flagged: true,
+      steps: 1,
+      flaggedSteps: 0,
+      reason: 'stopped',
     });
     const { action: _, ...marked } = stop;
     expect(await verdictOn([...token(0), step(0, 3), ...token(1), marked])).toMatchObject({ flagged: false });
@@ -242,7 +245,9 @@ describe('judgeAnswer', () => {
       scoreEvent(2, { scores: {}, skipped: ['nll'] }),
     ];
     expect(await verdictOn([...scores, step(0, 0)])).toMatchObject({
-      ...{ flagged: null, reason: 'unscored_tokens', unscoredTokens: 1 },
+      flagged: null,
+      reason: 'unscored_tokens',
+      unscoredTokens: 1,
     });
   });
 });

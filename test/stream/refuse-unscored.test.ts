@@ -62,7 +62,10 @@ describe('refuseUnscored', () => {
     const source = 'a-0---b-1---d|';
     const expected = '--(a0)--(b1)d|';
     expectMarbles((events) => events.pipe(refuseUnscored({ method: 'nll' })), {
-      ...{ source, expected, inputs, outputs: inputs },
+      source,
+      expected,
+      inputs,
+      outputs: inputs,
     });
   });
 

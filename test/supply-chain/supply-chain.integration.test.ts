@@ -74,9 +74,17 @@ describe('licences', () => {
 
   it('of what the page contains are allowed, too', async () => {
     const { metafile } = await build({
-      ...{ entryPoints: ['web/main.tsx', 'web/style.css', 'web/formulas.css'], outdir: 'dist/web' },
-      ...{ bundle: true, write: false, metafile: true, splitting: true, format: 'esm', target: 'es2023' },
-      ...{ conditions: ['flinch-source'], jsx: 'automatic', logLevel: 'silent' },
+      entryPoints: ['web/main.tsx', 'web/style.css', 'web/formulas.css'],
+      outdir: 'dist/web',
+      bundle: true,
+      write: false,
+      metafile: true,
+      splitting: true,
+      format: 'esm',
+      target: 'es2023',
+      conditions: ['flinch-source'],
+      jsx: 'automatic',
+      logLevel: 'silent',
       alias: { react: 'preact/compat', 'react-dom': 'preact/compat' },
       loader: { '.woff2': 'file', '.woff': 'empty', '.ttf': 'empty' },
     });

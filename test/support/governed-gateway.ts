@@ -46,7 +46,9 @@ export async function governedGateway(): Promise<GovernedGateway> {
     loose: { defaults: stop, locked: 'all', unscored: 'pass' },
   };
   const keys = KEYS.map((name) => ({
-    ...{ name, guard: guards[name], requests_per_minute: 1_000_000 },
+    name,
+    guard: guards[name],
+    requests_per_minute: 1_000_000,
     sha256: sha256(keyOf(name)).toString('hex'),
   }));
   const upstreams = [{ url: upstream.url }];

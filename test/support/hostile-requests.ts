@@ -256,7 +256,8 @@ export function hostileRequest(
     const lower = path.toLowerCase();
     const api = lower.includes('chat') ? 'messages' : lower.includes('responses') ? 'input' : 'prompt';
     return asked(api).map(({ model, guard, stream, more }) => ({
-      ...{ model, [api]: own[api] },
+      model,
+      [api]: own[api],
       ...(stream !== undefined && { stream }),
       ...(guard !== undefined && { guard }),
       ...more,

@@ -91,7 +91,9 @@ export class InferenceServerDouble {
     const service = methods.map((method) => [
       method,
       {
-        ...{ path: methodPath(method), requestStream: false, responseStream: false },
+        path: methodPath(method),
+        requestStream: false,
+        responseStream: false,
         requestSerialize: (bytes: Buffer) => bytes,
         requestDeserialize: (bytes: Buffer) => bytes,
         responseSerialize: (bytes: Buffer) => bytes,
@@ -137,11 +139,16 @@ export class InferenceServerDouble {
   #metadata(model: string) {
     const { name, input, output } = this.#config(model);
     const tensor = (config: TensorConfig) => ({
-      ...{ name: config.name, datatype: datatypeOf(config), shape: config.dims },
+      name: config.name,
+      datatype: datatypeOf(config),
+      shape: config.dims,
     });
     return {
-      ...{ name, versions: ['1'], platform: 'onnxruntime_onnx' },
-      ...{ inputs: input.map(tensor), outputs: output.map(tensor) },
+      name,
+      versions: ['1'],
+      platform: 'onnxruntime_onnx',
+      inputs: input.map(tensor),
+      outputs: output.map(tensor),
     };
   }
 

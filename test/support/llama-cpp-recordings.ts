@@ -36,7 +36,10 @@ const probing = (model: string): Readonly<Record<string, Recorded>> => {
   const one = { ...few, top_logprobs: 1, ...CONTINUES };
   return {
     'probe-1': chat('Count.', {
-      ...{ ...few, top_logprobs: 20, return_token_ids: true, timings_per_token: undefined },
+      ...few,
+      top_logprobs: 20,
+      return_token_ids: true,
+      timings_per_token: undefined,
     }),
     'probe-2': completion({ ...few, prompt: [1, 2, 3], logprobs: 1 }),
     'probe-3': begun('Count.', 'a a a a', one),

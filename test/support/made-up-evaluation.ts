@@ -150,8 +150,11 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
       })),
     ),
     rivals: (['wrong', 'before', 'right'] as const).map((place, i) => ({
-      ...{ place, n: 200, fall: estimate(0.3 - 0.1 * i) },
-      ...{ before: estimate(0.25 - 0.1 * i), after: estimate(0.26 - 0.1 * i) },
+      place,
+      n: 200,
+      fall: estimate(0.3 - 0.1 * i),
+      before: estimate(0.25 - 0.1 * i),
+      after: estimate(0.26 - 0.1 * i),
     })),
     cases: [madeUpCase()],
   };
@@ -170,7 +173,9 @@ function madeUpAnswers(): Evaluation['answers'] {
     })),
   });
   return {
-    ...{ n: 1000, wrong: 200, best: { measure: 'self_consistency', aggregation: 'own', of: 4 } },
+    n: 1000,
+    wrong: 200,
+    best: { measure: 'self_consistency', aggregation: 'own', of: 4 },
     reading: { share: 0.2, read: 200, found: { value: 120, interval: [110, 130] }, chance: 40 },
     thresholds: [
       { rightFlagged: 0.05, score: 0.75, recall: estimate(0.6) },
@@ -179,7 +184,10 @@ function madeUpAnswers(): Evaluation['answers'] {
     rejection: [curve('self_consistency', 0.02), curve('nll', 0.01)],
     falseAlarms: [
       {
-        ...{ ...madeUpCase(), id: 'arithmetic-3', wrong: [], score: 0.9 },
+        ...madeUpCase(),
+        id: 'arithmetic-3',
+        wrong: [],
+        score: 0.9,
         verdict: { of: 'answer', reference: '38', extracted: '38', correct: true },
       },
     ],

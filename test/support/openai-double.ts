@@ -80,14 +80,21 @@ const text = (content: string): Choice => ({ content, finish: 'stop' });
 const ODD = { odd: { list: [1, { deep: null }], empty: '' } } as const;
 
 const head = (object: string) => ({
-  ...{ id: 'chatcmpl-double', object, created: 1_700_000_000, model: 'their-model-2026-01-01' },
-  ...{ service_tier: 'default', system_fingerprint: 'fp_double', x_answer: ODD },
+  id: 'chatcmpl-double',
+  object,
+  created: 1_700_000_000,
+  model: 'their-model-2026-01-01',
+  service_tier: 'default',
+  system_fingerprint: 'fp_double',
+  x_answer: ODD,
 });
 
 const usageOf = (choices: readonly Choice[]) => {
   const completion = choices.reduce((sum, { content = '' }) => sum + pieces(content).length, 7);
   return {
-    ...{ prompt_tokens: 11, completion_tokens: completion, total_tokens: completion + 11 },
+    prompt_tokens: 11,
+    completion_tokens: completion,
+    total_tokens: completion + 11,
     prompt_tokens_details: { cached_tokens: 3, audio_tokens: 0 },
     completion_tokens_details: { reasoning_tokens: 5, accepted_prediction_tokens: 0 },
     x_usage: ODD,
@@ -121,10 +128,16 @@ function whole(request: Asked, choices: readonly Choice[]): object {
     choices: choices.map(({ finish, calls, content = null, refusal = null, ...more }, index) => ({
       index,
       message: {
-        ...{ role: 'assistant', content, refusal, ...more },
+        role: 'assistant',
+        content,
+        refusal,
+        ...more,
         ...(calls && {
           tool_calls: calls.map((called, i) => ({
-            ...{ id: callId(i), type: 'function', function: called, x_call: ODD },
+            id: callId(i),
+            type: 'function',
+            function: called,
+            x_call: ODD,
           })),
         }),
         x_message: ODD,
@@ -160,7 +173,10 @@ function stream(reply: ScriptedReply, request: Asked, choices: readonly Choice[]
 
 function deltas(request: Asked, { finish, calls = [], ...written }: Choice, index: number): object[] {
   const choice = (delta: object, logprobs: object | null = null, reason: string | null = null) => ({
-    ...{ index, delta, logprobs, finish_reason: reason },
+    index,
+    delta,
+    logprobs,
+    finish_reason: reason,
   });
   const { content, refusal, reasoning_content: reasoning } = written;
   const called = calls.flatMap(({ name, arguments: text }, i) => [

@@ -87,11 +87,18 @@ class Answer {
 
   #response(status: string): object {
     const usage = {
-      ...{ input_tokens: 11, input_tokens_details: { cached_tokens: 3 } },
-      ...{ output_tokens: 9, output_tokens_details: { reasoning_tokens: 5 }, total_tokens: 20 },
+      input_tokens: 11,
+      input_tokens_details: { cached_tokens: 3 },
+      output_tokens: 9,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 20,
     };
     return {
-      ...{ id: STORED_ID, object: 'response', created_at: 1_700_000_000, status, model: 'theirs-2026-01-01' },
+      id: STORED_ID,
+      object: 'response',
+      created_at: 1_700_000_000,
+      status,
+      model: 'theirs-2026-01-01',
       ...{
         output: [...this.#output],
         error: null,
@@ -99,8 +106,14 @@ class Answer {
         instructions: null,
         metadata: {},
       },
-      ...{ parallel_tool_calls: true, tool_choice: 'auto', tools: [], temperature: 1, top_p: 1, store: true },
-      ...{ text: { format: { type: 'text' } }, x_response: { deep: true } },
+      parallel_tool_calls: true,
+      tool_choice: 'auto',
+      tools: [],
+      temperature: 1,
+      top_p: 1,
+      store: true,
+      text: { format: { type: 'text' } },
+      x_response: { deep: true },
       usage: status === 'in_progress' ? null : usage,
     };
   }

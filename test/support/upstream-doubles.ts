@@ -204,7 +204,10 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
         : ['text_completion', { text }, { tokens: entries.map(({ token }) => token) }];
       const choice = { index: 0, ...said, finish_reason: stopped ? 'stop' : reason };
       return reply.json(200, {
-        ...{ id: 'x', object, created: 1, model: body.model },
+        id: 'x',
+        object,
+        created: 1,
+        model: body.model,
         choices: [{ ...choice, logprobs: body.logprobs ? logprobs : null }],
         usage: usageOf(prompt.length, sent.length),
       });

@@ -37,8 +37,17 @@ export function withoutScorer(
 
 /** The verdict on its only step. */
 export const flaggedStep = (text: string) => ({
-  ...{ type: 'step.done', step: 0, from: 0, to: 1, text },
-  ...{ per: 'step', method: 'nll', score: 0.5, risk: 0.99, calibrated: false, flagged: true },
+  type: 'step.done',
+  step: 0,
+  from: 0,
+  to: 1,
+  text,
+  per: 'step',
+  method: 'nll',
+  score: 0.5,
+  risk: 0.99,
+  calibrated: false,
+  flagged: true,
 });
 
 export const MISMATCH = { type: 'scorer.mismatch', tokens: 20, difference: 1.2, tolerance: 0.1 };

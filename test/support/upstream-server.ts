@@ -20,7 +20,11 @@ export function clientOf(
 ): UpstreamServer {
   const { timeouts, limits } = upstreamConfig([url], changes);
   const server = new UpstreamServer({
-    ...{ url, model: 'their-model', key: null, timeouts, limits },
+    url,
+    model: 'their-model',
+    key: null,
+    timeouts,
+    limits,
     ...options,
   });
   onTestFinished(() => server.close());

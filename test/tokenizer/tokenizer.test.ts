@@ -221,7 +221,10 @@ describe('added tokens', () => {
   ])('with single_word are none within a word: %s', async (written, ids) => {
     const base = await json(REASONER, 'tokenizer.json');
     const token = (id: number, content: string, single_word: boolean, normalized = false) => ({
-      ...{ id, content, single_word, normalized },
+      id,
+      content,
+      single_word,
+      normalized,
       special: false,
     });
     const words = [token(1024, 'cat', true), token(1025, 'dog', true, true), token(1026, 'ox', false)];

@@ -16,8 +16,14 @@ const SHORT = 'What is 12 + 30 - 5? Explain each step.';
 const model = (id: string, flinch: object = {}) => ({
   id,
   flinch: {
-    ...{ embedded: false, single_turn: false, methods: ['nll'], method: 'nll', top_logprobs: 1 },
-    ...{ problem: null, policy: null, ...flinch },
+    embedded: false,
+    single_turn: false,
+    methods: ['nll'],
+    method: 'nll',
+    top_logprobs: 1,
+    problem: null,
+    policy: null,
+    ...flinch,
   },
 });
 

@@ -3,8 +3,14 @@ import { EMPTY_ANSWER } from '#client/answer.js';
 import { statusWords } from '#web/answer/status-words.js';
 
 const verdict = {
-  ...{ flagged: true, risk: 0.99, rate: 0.02, flagged_steps: 1, steps: 1 },
-  ...{ unscored_tokens: 0, calibrated: true, reason: null },
+  flagged: true,
+  risk: 0.99,
+  rate: 0.02,
+  flagged_steps: 1,
+  steps: 1,
+  unscored_tokens: 0,
+  calibrated: true,
+  reason: null,
 };
 
 it.each([

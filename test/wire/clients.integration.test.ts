@@ -35,7 +35,10 @@ const aiSdk = ({ baseURL, exchange, guard }: Asked) => ({
 
 const langChain = ({ baseURL, exchange, guard }: Asked) =>
   new ChatOpenAI({
-    ...{ model: 'm', apiKey: 'none', maxRetries: 0, configuration: { baseURL } },
+    model: 'm',
+    apiKey: 'none',
+    maxRetries: 0,
+    configuration: { baseURL },
     modelKwargs: { ...guard, user: exchange.name },
   });
 

@@ -61,7 +61,10 @@ export const RECORDED: readonly RecordedServer[] = [
       completion,
       response,
       'tokens-as-ids': chat('What is the capital of France?', {
-        ...{ max_tokens: 4, logprobs: true, top_logprobs: 2, return_tokens_as_token_ids: true },
+        max_tokens: 4,
+        logprobs: true,
+        top_logprobs: 2,
+        return_tokens_as_token_ids: true,
       }),
       'two-choices': chat('Name a colour.', { max_tokens: 4, temperature: 1, n: 2 }),
     },
@@ -72,7 +75,11 @@ export const RECORDED: readonly RecordedServer[] = [
     args: ['--threads', '1'],
     report: "recorded: llama.cpp's server at 0c1e57098, SmolLM2-135M-Instruct (Q4_1)",
     requests: {
-      ...{ text, logprobs, tools, stop, response },
+      text,
+      logprobs,
+      tools,
+      stop,
+      response,
       // Its log-probabilities of completions have the form of chats; flinch's have OpenAI's.
       completion: { ...completion, request: { ...completion.request, logprobs: undefined } },
     },

@@ -169,7 +169,10 @@ const SIGNATURE = [
   ['webhook-timestamp', 'Seconds since 1970 of this try.'],
   ['webhook-signature', '`v1,` and the HMAC-SHA256 of `{id}.{timestamp}.{body}` in Base64.'],
 ].map(([name, description]) => ({
-  ...{ name, in: 'header', required: true, description },
+  name,
+  in: 'header',
+  required: true,
+  description,
   schema: { type: 'string' },
 }));
 

@@ -77,7 +77,12 @@ export class AddressPool<Address> implements Places<Address> {
   /** Status of each address, in order. */
   status(): Omit<ServerStatus, 'address'>[] {
     return this.#entries.map(({ open, runs, failures, milliseconds, sequences, lostSequences }) => ({
-      ...{ up: !open, runs, failures, seconds: milliseconds / 1000, sequences, lostSequences },
+      up: !open,
+      runs,
+      failures,
+      seconds: milliseconds / 1000,
+      sequences,
+      lostSequences,
     }));
   }
 

@@ -74,7 +74,8 @@ async function runPasses(
       const { logprob, adversary } = token;
       scores.push({
         ...byTokenStatistic((name) => token[name]),
-        ...{ logprob, fall: adversary?.fall ?? null },
+        logprob,
+        fall: adversary?.fall ?? null,
       });
     }
   }

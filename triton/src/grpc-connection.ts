@@ -91,7 +91,9 @@ export class GrpcConnection implements ServerConnection {
     const request = {
       model_name: model,
       inputs: Array.from(inputs, ([name, { type, dims }]) => ({
-        ...{ name, datatype: datatypeOf(type), shape: dims },
+        name,
+        datatype: datatypeOf(type),
+        shape: dims,
       })),
       outputs: Array.from(expected.keys(), (name) => ({ name })),
       raw_input_contents: tensors.map(({ bytes }) => bytes),

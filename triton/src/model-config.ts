@@ -87,7 +87,8 @@ export function modelConfig(name: string, { inputs, outputs, states }: Signature
   });
   const tensor = (value: Value) => ({ name: value.name, ...content(value) });
   const state = ({ input, output }: Signature['states'][number]) => ({
-    ...{ input_name: input.name, output_name: output.name },
+    input_name: input.name,
+    output_name: output.name,
     ...content(input),
   });
   const sequences = {

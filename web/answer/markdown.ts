@@ -104,7 +104,10 @@ const DOLLARS = /^\$(?![\s$])([^$\n]*[^\s$\\])\$(?!\d)/;
 function formulaAt(rest: string, level: 'block' | 'inline') {
   const text = rest.slice(0, LONGEST_TEX);
   const found = (raw: string, tex: string, display: boolean) => ({
-    ...{ type: `${level}Formula`, raw, tex: tex.trim(), display },
+    type: `${level}Formula`,
+    raw,
+    tex: tex.trim(),
+    display,
   });
   for (const [open, close, display] of SIGNS) {
     if (!text.startsWith(open) || (level === 'block' && !display)) continue;

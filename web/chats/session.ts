@@ -117,7 +117,12 @@ export class Session {
       .resume(place)
       .pipe(tap((event) => events.push({ atMs: this.#options.nowMs() - start, event })));
     this.#write(concat(from(recording.events.map(({ event }) => event)), rest), (answer) => ({
-      ...{ id, question, model, answer, events, leftOut: 0 },
+      id,
+      question,
+      model,
+      answer,
+      events,
+      leftOut: 0,
     }));
   }
 

@@ -87,7 +87,9 @@ export function answersOf(
   const ranking = rankAnswers(cases, scorer);
   const [read] = bootstrap(n, (weights) => [wrongAmong(keptRight(ranking, weights), READ)], options);
   return {
-    ...{ n, wrong, best: found },
+    n,
+    wrong,
+    best: found,
     reading: {
       share: READ,
       read: readOf(n, READ),
@@ -204,7 +206,8 @@ function rejectionCurves(
       options,
     );
     const points = shares.map((rejected, i) => ({
-      ...{ rejected, kept: n - readOf(n, rejected) },
+      rejected,
+      kept: n - readOf(n, rejected),
       accuracy: written(accuracies[i]!),
     }));
     return { measure: scorer.measure, aggregation: scorer.aggregation, points };

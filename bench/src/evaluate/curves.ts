@@ -44,7 +44,8 @@ export function curveRows(cases: readonly CurveCase[], measures: readonly string
     const largest = Math.max(...rows.flatMap(({ mean }) => mean.map(Math.abs)));
     const scale = largest > 0 ? largest : 1;
     return rows.map(({ mean, ...row }) => ({
-      ...{ ...row, scale: 'curves' as const },
+      ...row,
+      scale: 'curves' as const,
       mean: mean.map((value) => value / scale),
     }));
   });

@@ -32,7 +32,10 @@ export function efficiencyTable(
     const bytes = times.flatMap(({ memory: { [measure]: grown } }) => grown ?? []);
     return [
       {
-        ...{ measure, n: timed.length, seconds: written(seconds!), relative: written(relative!) },
+        measure,
+        n: timed.length,
+        seconds: written(seconds!),
+        relative: written(relative!),
         memory: bytes.length > 0 ? Math.max(...bytes) : null,
       },
     ];

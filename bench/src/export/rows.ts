@@ -50,9 +50,16 @@ export async function* answerRows(run: Exported): AsyncGenerator<CsvRow> {
     if (!response) continue;
     const steps = stepsOf(settings.steps, problem, response);
     yield {
-      ...{ id, subset, question, reference, response: textOf(response) },
-      ...{ extracted: check?.extracted ?? null, correct: check?.correct ?? null },
-      ...{ finish: response.finish, tokens: response.tokenIds.length, steps: steps.length },
+      id,
+      subset,
+      question,
+      reference,
+      response: textOf(response),
+      extracted: check?.extracted ?? null,
+      correct: check?.correct ?? null,
+      finish: response.finish,
+      tokens: response.tokenIds.length,
+      steps: steps.length,
       first_wrong_step: firstWrongOf(run, id, steps),
       ...scores.get(id),
     };
@@ -68,7 +75,11 @@ export async function* stepRows(run: Exported): AsyncGenerator<CsvRow> {
     for (const [step, { tokens }] of steps.entries()) {
       const own = Object.entries(all).map(([name, values]) => [name, values[step] ?? null]);
       yield {
-        ...{ id: problem.id, subset: problem.subset, step, from: tokens.start, to: tokens.end },
+        id: problem.id,
+        subset: problem.subset,
+        step,
+        from: tokens.start,
+        to: tokens.end,
         text: response.tokenTexts.slice(tokens.start, tokens.end).join(''),
         wrong: isWrong(step, firstWrong, correct),
         ...Object.fromEntries(own),
@@ -89,7 +100,9 @@ export async function* tokenLines(run: Exported): AsyncGenerator<object> {
     const { tokenIds, tokenTexts } = response;
     const spans = wrongSpans(run, score.id);
     yield {
-      ...{ id: score.id, tokens: tokenIds, texts: tokenTexts },
+      id: score.id,
+      tokens: tokenIds,
+      texts: tokenTexts,
       steps: steps.map(({ tokens }) => [tokens.start, tokens.end]),
       wrong: spans.flatMap((span) => {
         const range = tokensIn(tokenTexts, span);

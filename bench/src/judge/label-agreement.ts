@@ -65,7 +65,9 @@ function rowOf(scope: string, by: string, cases: readonly Compared[]): Agreement
   const count = (test: (label: number, judged: number) => boolean): number =>
     cases.filter(({ label, judged }) => judged !== null && test(label, judged)).length;
   return {
-    ...{ scope, by, n },
+    scope,
+    by,
+    n,
     agrees: wilson(
       count((label, judged) => judged === label),
       n,
@@ -95,8 +97,14 @@ function randomRow(scope: string, cases: readonly LabelledCase[]): AgreementRow 
     interval: null,
   });
   return {
-    ...{ scope, by: 'a random step', n: cases.length, agrees: expected(0), near: expected(1) },
-    ...{ earlier: null, later: null, none: null },
+    scope,
+    by: 'a random step',
+    n: cases.length,
+    agrees: expected(0),
+    near: expected(1),
+    earlier: null,
+    later: null,
+    none: null,
   };
 }
 

@@ -80,7 +80,9 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
   const { out, judge: url, judgeModel, judgeTemperature = null, judgeAccept, limit = null } = options;
   const problems = limited(await labelledProblems(options), limit);
   const settings = {
-    ...{ model: judgeModel, prompts: PROMPTS_VERSION, accepted: judgeAccept },
+    model: judgeModel,
+    prompts: PROMPTS_VERSION,
+    accepted: judgeAccept,
     temperature: judgeTemperature,
   };
   claimFolder(out, { suite: 'processbench', limit, problems: digestOf(problems), judge: settings });
@@ -98,7 +100,10 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
         const { span, rejected } = await judge.locate(problem, responseText(given));
         const steps = given.steps.map((_, i) => givenStepSpan(given, i));
         compared.add({
-          ...{ id, subset, label: given.firstWrong, judged: firstWrongStep(span, steps) },
+          id,
+          subset,
+          label: given.firstWrong,
+          judged: firstWrongStep(span, steps),
           ...(rejected && { rejected }),
         });
       },

@@ -73,7 +73,11 @@ export function judgeAt(
 ): { readonly judge: Judge; readonly usage: () => string } {
   const endpoint = new Endpoint(
     {
-      ...{ baseUrl, model, temperature, timeoutMs: 300_000, retries: 5 },
+      baseUrl,
+      model,
+      temperature,
+      timeoutMs: 300_000,
+      retries: 5,
       apiKey: process.env.FLINCH_JUDGE_KEY ?? null,
     },
     {

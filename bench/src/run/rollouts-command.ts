@@ -165,7 +165,11 @@ async function openCompleter(options: Options): Promise<OpenCompleter> {
 }
 
 const comparedOf = ({ id, subset, given }: LabelledProblem, { step, rollouts }: RolloutLabel): Compared => ({
-  ...{ id, subset, label: given.firstWrong, judged: step, rollouts },
+  id,
+  subset,
+  label: given.firstWrong,
+  judged: step,
+  rollouts,
   ...(step === null && { rejected: 'not_reached' }),
 });
 

@@ -71,8 +71,13 @@ async function shardStatus(folder: string, shard: Shard, all: RunRecords): Promi
   learn(all, records);
   const { responses, checks, located, claims, samples, graphs, scored } = records;
   const counts = {
-    ...{ generate: responses.size, check: checks.size, locate: located.size },
-    ...{ claims: claims.size, sample: samples.size, graph: graphs.size, score: scored.size },
+    generate: responses.size,
+    check: checks.size,
+    locate: located.size,
+    claims: claims.size,
+    sample: samples.size,
+    graph: graphs.size,
+    score: scored.size,
   };
   const done = Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
   const worker = workerIn(own);

@@ -65,9 +65,15 @@ function stepPart(answer: string, settled: Settled, given: Given): FlinchDataPar
     type: 'data-flinch-step',
     id: `${answer}/step-${step}`,
     data: {
-      ...{ answer, step, text, ...(part && { part }) },
+      answer,
+      step,
+      text,
+      ...(part && { part }),
       flagged: flagged || (judged ? false : null),
-      ...{ risk, per: ratedPer(given.guard?.per), rate: given.guard?.rate ?? 0, method },
+      risk,
+      per: ratedPer(given.guard?.per),
+      rate: given.guard?.rate ?? 0,
+      method,
       tokens: given.tokens
         .slice(from, to)
         .map((token) => ({ text: textOf(token), risk: token.risk?.[method] ?? null })),

@@ -45,7 +45,10 @@ export function comparedScorer(
     lost = true;
     const unknown = tokens.map((_, i) => ({
       index: first + i,
-      ...{ scores: {}, skipped: [], missing: methods, rival: null },
+      scores: {},
+      skipped: [],
+      missing: methods,
+      rival: null,
     }));
     return [...before, ...unknown];
   };

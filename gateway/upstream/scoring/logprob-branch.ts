@@ -20,7 +20,11 @@ export async function logprobBranch(
   const promptIds = opened.answer.promptIds ?? (typeof prompt === 'object' ? prompt : null);
   const room = request.maxTokens ?? Number.POSITIVE_INFINITY;
   const writer = new UpstreamWriter(opened, {
-    ...{ request, tokenizer: null, promptIds, room, signal },
+    request,
+    tokenizer: null,
+    promptIds,
+    room,
+    signal,
     prompt: typeof prompt === 'string' ? prompt : null,
   });
   return branchOf(writer, logprobScorer(methods), judge);

@@ -108,7 +108,9 @@ export class Scorer {
   } {
     const { device, precision } = this.engine.status().score;
     return {
-      ...{ model: this.engine.checkpoint.name, running: device !== undefined, precision },
+      model: this.engine.checkpoint.name,
+      running: device !== undefined,
+      precision,
       ...this.#agreement.state,
     };
   }
@@ -204,7 +206,12 @@ export class Scorer {
                     ...judging,
                   }),
             {
-              ...{ scoring, guard, risks, seed, dispensable, refusesUnscored },
+              scoring,
+              guard,
+              risks,
+              seed,
+              dispensable,
+              refusesUnscored,
               ...(written && { written }),
             },
             gate,

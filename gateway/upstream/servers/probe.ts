@@ -94,7 +94,11 @@ type Asked = Pick<Dialect['capabilities'], 'tokenIds' | 'logprobs'> &
   Pick<Dialect, 'usage' | 'limit' | 'unstreamed'>;
 
 const LEAST: Asked = {
-  ...{ usage: false, logprobs: null, tokenIds: 'none', limit: 'max_tokens', unstreamed: null },
+  usage: false,
+  logprobs: null,
+  tokenIds: 'none',
+  limit: 'max_tokens',
+  unstreamed: null,
 };
 
 interface Taken {
@@ -294,7 +298,9 @@ function question(changes: Partial<UpstreamRequest>): UpstreamRequest {
 function plain({ usage, limit, unstreamed, ...capabilities }: Asked): Dialect {
   return {
     capabilities: { ...capabilities, resume: 'none' },
-    ...{ usage, limit, unstreamed },
+    usage,
+    limit,
+    unstreamed,
     ways: [],
     continuation: 'fields',
     trims: false,

@@ -175,7 +175,10 @@ export class UpstreamWriter implements BranchWriter {
     const known = ids.length === tokens.length ? ids : null;
     const continued = continuationOf(request, {
       begun: {
-        ...{ text, promptIds, ids: known, raw: request.prompt !== undefined },
+        text,
+        promptIds,
+        ids: known,
+        raw: request.prompt !== undefined,
         ...(prompt !== null && { prompt }),
       },
       // The server counts these tokens, which may be fewer.

@@ -166,7 +166,12 @@ function verbatimOf(chunk: Json, message: string): Chunk {
   const choice = firstOf(chunk);
   return {
     says: hasContents(chunk),
-    ...{ text: '', parts: [], tokens: null, ids: null, promptIds: null, written: null },
+    text: '',
+    parts: [],
+    tokens: null,
+    ids: null,
+    promptIds: null,
+    written: null,
     beside: { chunk, unscored: [] },
     finishReason: finishReasonOf(choice?.finish_reason),
     usage: usageIn(chunk, choice),

@@ -8,8 +8,15 @@ import { isMute } from './text-fields.js';
 
 const NOTHING = {
   says: false,
-  ...{ text: '', parts: [], beside: null, tokens: null, ids: null },
-  ...{ promptIds: null, written: null, finishReason: null, usage: null },
+  text: '',
+  parts: [],
+  beside: null,
+  tokens: null,
+  ids: null,
+  promptIds: null,
+  written: null,
+  finishReason: null,
+  usage: null,
 } as const;
 
 /**
@@ -105,7 +112,8 @@ function ending(event: Json): Chunk {
   const { usage, incomplete_details: details } = asObject(response) ?? {};
   const { input_tokens: input, output_tokens: output } = asObject(usage) ?? {};
   return {
-    ...{ ...NOTHING, says },
+    ...NOTHING,
+    says,
     finishReason: reasonOf(type, asObject(details)?.reason),
     usage: usageOf(input, output),
   };

@@ -62,8 +62,12 @@ export async function runScript(
   const child = spawn(pythonOf(environment), [scriptFile(script), ...args], {
     env: {
       ...process.env,
-      ...{ HF_HUB_OFFLINE: '1', TOKENIZERS_PARALLELISM: 'false', PYTHONDONTWRITEBYTECODE: '1' },
-      ...{ OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1', OPENBLAS_NUM_THREADS: '1' },
+      HF_HUB_OFFLINE: '1',
+      TOKENIZERS_PARALLELISM: 'false',
+      PYTHONDONTWRITEBYTECODE: '1',
+      OMP_NUM_THREADS: '1',
+      MKL_NUM_THREADS: '1',
+      OPENBLAS_NUM_THREADS: '1',
     },
   });
   child.stdin.on('error', () => {}).end(input);

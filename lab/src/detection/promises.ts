@@ -48,7 +48,8 @@ export function promises(answers: readonly RatedAnswer[]): Promised[] {
   const length = ({ tokens }: RatedStep): number => thirds.filter((end) => tokens >= end).length;
   const peaks = known.filter(({ right }) => right).map(({ steps }) => highest(steps));
   const of = (rateOf: Promised['rateOf'], rate: number, flags: Flags): Promised => ({
-    ...{ rateOf, rate },
+    rateOf,
+    rate,
     ...measure(fresh, flags),
   });
   return [

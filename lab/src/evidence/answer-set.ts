@@ -59,7 +59,10 @@ export async function collectAnswers(folder: string): Promise<AnswerSet> {
   const writers = new Map(problems.map(({ id, given }) => [id, given?.generator ?? null]));
   const measures = settings.measures.filter((measure) => cases[0]?.measures.get(measure)?.steps.has('sum'));
   return {
-    ...{ name, model: about.model.name, problems: problems.length, measures },
+    name,
+    model: about.model.name,
+    problems: problems.length,
+    measures,
     answers: cases.map((one) => answerOf(one, measures, writers.get(one.id)!)),
   };
 }
@@ -73,8 +76,14 @@ function answerOf(one: ScoredCase, measures: readonly string[], writer: string |
     return mine ? [[measure, mine.map(Number).join('')]] : [];
   });
   return {
-    ...{ id, writer, correct, firstWrong, tokens: [...digest(LONGEST).steps.get('own')!] },
-    ...{ chance: known(chance), first: known(first), hits: Object.fromEntries(hits) },
+    id,
+    writer,
+    correct,
+    firstWrong,
+    tokens: [...digest(LONGEST).steps.get('own')!],
+    chance: known(chance),
+    first: known(first),
+    hits: Object.fromEntries(hits),
     steps: Object.fromEntries(
       measures.map((measure) => [
         measure,
@@ -127,8 +136,15 @@ export const casesOf = ({ measures, name, answers }: AnswerSet): ScoredCase[] =>
     });
     const numbers = (some: Answer['chance']) => some?.map((each) => each ?? Number.NaN) ?? null;
     return {
-      ...{ id, subset: name, correct, wrong: !correct, firstWrong, steps: tokens.length },
-      ...{ chance: numbers(chance), first: numbers(first), rivals: [] },
+      id,
+      subset: name,
+      correct,
+      wrong: !correct,
+      firstWrong,
+      steps: tokens.length,
+      chance: numbers(chance),
+      first: numbers(first),
+      rivals: [],
       measures: new Map([
         ...scored,
         [LONGEST, { hits: null, steps: new Map([['own', tokens]]), ...bare }],
@@ -160,7 +176,9 @@ export interface StepSet {
 }
 
 export const labelledSteps = ({ name, measures, answers }: AnswerSet): StepSet => ({
-  ...{ name, measures, answers: answers.length },
+  name,
+  measures,
+  answers: answers.length,
   steps: answers.flatMap((answer, i) => {
     const all = measures.map(
       (measure) => [measure, byStatistic((statistic) => stepScores(answer, measure, statistic))] as const,

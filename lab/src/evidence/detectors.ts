@@ -74,7 +74,9 @@ function joined(steps: readonly LabelledStep[], measure: string, statistic: Stat
     ),
   );
   const by = (how: string, join: (a: number, b: number) => number): Detector => ({
-    ...{ name: `${how} of ${measure} and ${ENTROPY}, ${statistic}`, needs: 'other answers', passes: true },
+    name: `${how} of ${measure} and ${ENTROPY}, ${statistic}`,
+    needs: 'other answers',
+    passes: true,
     scores: ranks[0]!.map((rank, i) => join(rank, ranks[1]![i]!)),
   });
   return [by('mean', (a, b) => (a + b) / 2), by('maximum', Math.max)];
@@ -86,7 +88,9 @@ function compared(steps: readonly LabelledStep[], measure: string): Detector[] {
   const passes = needsPasses(measure);
   return [
     {
-      ...{ name: `${measure}, sum, among steps of like length`, needs: 'other answers', passes },
+      name: `${measure}, sum, among steps of like length`,
+      needs: 'other answers',
+      passes,
       scores: conformalRanks(steps, sums, lengthClasses(steps)),
     },
     ...Object.entries(WITHIN).map(([name, within]): Detector => {

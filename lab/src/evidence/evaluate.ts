@@ -59,12 +59,18 @@ export function evaluate(set: StepSet, labelled?: StepSet): Evaluated {
   });
   const each = 2 + 2 * RATES.length;
   return {
-    ...{ name: set.name, answers: set.answers },
-    ...{ right: wrong.filter((one) => !one).length, wrong: wrong.filter(Boolean).length },
+    name: set.name,
+    answers: set.answers,
+    right: wrong.filter((one) => !one).length,
+    wrong: wrong.filter(Boolean).length,
     detections: detectors.map(({ name, needs, passes }, d) => {
       const [averagePrecision, auroc, ...alarms] = all.slice(d * each, (d + 1) * each);
       return {
-        ...{ name, needs, passes, averagePrecision: averagePrecision!, auroc: auroc! },
+        name,
+        needs,
+        passes,
+        averagePrecision: averagePrecision!,
+        auroc: auroc!,
         alarms: RATES.map((_, i) => ({ recall: alarms[2 * i]!, falseAlarms: alarms[2 * i + 1]! })),
       };
     }),
@@ -126,7 +132,9 @@ export function meanOver(sets: readonly Evaluated[], name: string): Resampled {
 
 /** A detection without its resamples, to be written. */
 export const written = ({ name, needs, passes, averagePrecision, auroc, alarms }: Detection) => ({
-  ...{ name, needs, passes },
+  name,
+  needs,
+  passes,
   averagePrecision: percentileInterval(averagePrecision),
   auroc: percentileInterval(auroc),
   alarms: alarms.map(({ recall, falseAlarms }, i) => ({

@@ -111,7 +111,9 @@ async function load(options: Load): Promise<Heard[]> {
       const turn = asked;
       asked += 1;
       const request = {
-        ...{ model, seed: turn, max_tokens: maxTokens },
+        model,
+        seed: turn,
+        max_tokens: maxTokens,
         messages: [{ role: 'user', content: prompt }],
       };
       // Every so many, at another place each.
@@ -134,7 +136,9 @@ function resultOf(urls: readonly string[], heard: readonly Heard[], seconds: num
     return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
   };
   return {
-    ...{ urls, finished: done.length, failed },
+    urls,
+    finished: done.length,
+    failed,
     misplaced: sum(({ misplaced }) => misplaced),
     resumes: sum(({ resumes }) => resumes),
     tokensPerSecond: sum(({ tokens }) => tokens) / seconds,

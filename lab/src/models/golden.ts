@@ -74,15 +74,21 @@ export async function goldenFixtures(folder: string, temporary: string): Promise
     ...families.map((name): Fixture => {
       const { cases } = readJsonFile(join(folder, name, 'golden.json'), familySchema);
       return {
-        ...{ family: familyOf(name), format: 'safetensors', model: join(folder, name) },
+        family: familyOf(name),
+        format: 'safetensors',
+        model: join(folder, name),
         cases: cases.map(({ logprob, alpha, adv, ...ids }) => ({
-          ...{ ...ids, logprobs: logprob, scores: { alpha, values: adv } },
+          ...ids,
+          logprobs: logprob,
+          scores: { alpha, values: adv },
         })),
       };
     }),
     ...Object.entries(models).map(
       ([name, golden]): Fixture => ({
-        ...{ family: familyOf(name), format: 'GGUF, seven types', model: join(folder, `gguf/${name}.gguf`) },
+        family: familyOf(name),
+        format: 'GGUF, seven types',
+        model: join(folder, `gguf/${name}.gguf`),
         cases: [caseOf(golden)],
       }),
     ),
@@ -93,8 +99,11 @@ export async function goldenFixtures(folder: string, temporary: string): Promise
           await mkdir(model);
           await cp(join(folder, base, 'tokenizer.json'), join(model, 'tokenizer.json'));
           await mergedSafetensors({
-            ...{ base: join(folder, base), without: new Set(Object.keys(digests)), to: model },
-            ...{ added: join(folder, `quantized/${name}.safetensors`), settings: config },
+            base: join(folder, base),
+            without: new Set(Object.keys(digests)),
+            to: model,
+            added: join(folder, `quantized/${name}.safetensors`),
+            settings: config,
           });
           return { family: familyOf(base), format: name, model, cases: [caseOf(golden)] };
         },
@@ -106,7 +115,10 @@ export async function goldenFixtures(folder: string, temporary: string): Promise
 const familyOf = (name: string): string => FAMILY.exec(name)?.[1] ?? name;
 
 const caseOf = ({ ids, logprobs }: z.output<typeof formatSchema>): GoldenCase => ({
-  ...{ promptIds: ids.slice(0, 1), responseIds: ids.slice(1), logprobs, scores: null },
+  promptIds: ids.slice(0, 1),
+  responseIds: ids.slice(1),
+  logprobs,
+  scores: null,
 });
 
 export async function measureGolden({ family, format, model, cases }: Fixture): Promise<GoldenRow> {
@@ -120,7 +132,8 @@ export async function measureGolden({ family, format, model, cases }: Fixture): 
   try {
     for (const { promptIds, responseIds, logprobs, scores } of cases) {
       const scoring = {
-        ...{ methods: ['adversarial'] as const, schedule: { kind: 'offline' } as const },
+        methods: ['adversarial'] as const,
+        schedule: { kind: 'offline' } as const,
         alpha: scores?.alpha ?? 1e-3,
       };
       const { tokens } = await scoreResponse(fp32, promptIds, responseIds, scoring);
@@ -139,7 +152,10 @@ export async function measureGolden({ family, format, model, cases }: Fixture): 
     await Promise.all([fp32.close(), int8.close()]);
   }
   return {
-    ...{ family, format, scored: errors.scored, written: { fp32: errors.fp32, int8: errors.int8 } },
+    family,
+    format,
+    scored: errors.scored,
+    written: { fp32: errors.fp32, int8: errors.int8 },
     writtenMean: mean(differences),
     tokens: cases.reduce((sum, { responseIds }) => sum + responseIds.length, 0),
     adversarial: cases.some(({ scores }) => scores) ? errors.adversarial : null,
@@ -154,8 +170,13 @@ async function writtenLogprobs(
 ): Promise<number[]> {
   const sampling = { temperature: 0, topK: 0, topP: 1, seed: 0 };
   const generation = await engine.generate({
-    ...{ promptIds, maxTokens: responseIds.length + 1, endIds: [], stop: [] },
-    ...{ topLogprobs: 0, forks: 1, sampling },
+    promptIds,
+    maxTokens: responseIds.length + 1,
+    endIds: [],
+    stop: [],
+    topLogprobs: 0,
+    forks: 1,
+    sampling,
   });
   await generation.next(); // the prompt is read
   const given = await generation.fork({ keep: 0, insert: responseIds, sampling });

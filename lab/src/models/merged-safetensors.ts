@@ -46,7 +46,10 @@ async function readTensors(file: string): Promise<DrawnTensor[]> {
         data_offsets: [from, to],
       },
     ]) => ({
-      ...{ name, dtype, shape, byteLength: to - from },
+      name,
+      dtype,
+      shape,
+      byteLength: to - from,
       parts: () => [bytes.subarray(start + from, start + to)],
     }),
   );

@@ -81,7 +81,10 @@ export async function measureSpeeds(
         const turn = await measureOnce(model, precision, tokens);
         const before = rows.get(key);
         rows.set(key, {
-          ...{ format, precision, fileBytes: await bytesOf(model), weightBytes: turn.weightBytes },
+          format,
+          precision,
+          fileBytes: await bytesOf(model),
+          weightBytes: turn.weightBytes,
           written: [...(before?.written ?? []), turn.written],
           scored: [...(before?.scored ?? []), turn.scored],
           memoryBytes: turn.memoryBytes,

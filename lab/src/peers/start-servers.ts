@@ -56,7 +56,9 @@ function servings(peer: (typeof SERVER_NAMES)[number], root: string, basePort: n
   return (['reasoner', 'smollm2', 'gemma3'] as const)
     .filter((model) => ports[model] !== undefined && existsSync(fileOf(peer, model)))
     .map((model) => ({
-      ...{ peer, model, port: basePort + (ports[model] ?? 0) },
+      peer,
+      model,
+      port: basePort + (ports[model] ?? 0),
       start: (options) => startPeer(peer, { ...options, model }),
     }));
 }
@@ -86,7 +88,10 @@ async function startServing(
   const url = `http://127.0.0.1:${port}/v1`;
   try {
     return await start({
-      ...{ port, log, signal, timeout: TIMEOUT_MS },
+      port,
+      log,
+      signal,
+      timeout: TIMEOUT_MS,
       // The process is recorded before it answers: `peers down` then finds the server, even if this process
       // ends now.
       onStarted: (pid) => {

@@ -58,8 +58,12 @@ function rocPoints(set: UnitSet): Point[] {
     return along().map((y, j) => {
       const [low, high] = band?.[j]?.interval ?? [];
       return {
-        ...{ panel: panelOf(set), curve: detectorLabel(...curve), x: GRID[j]!, y },
-        ...{ low: low ?? null, high: high ?? null },
+        panel: panelOf(set),
+        curve: detectorLabel(...curve),
+        x: GRID[j]!,
+        y,
+        low: low ?? null,
+        high: high ?? null,
       };
     });
   });
@@ -117,7 +121,10 @@ function rocPlot(points: readonly Point[]): TopLevelSpec {
   return {
     data: { values: [...points] },
     facet: {
-      ...{ field: 'panel', type: 'nominal', sort: null, title: null },
+      field: 'panel',
+      type: 'nominal',
+      sort: null,
+      title: null,
       header: { labelExpr: `split(datum.label, '${BREAK}')` },
     },
     columns: 3,

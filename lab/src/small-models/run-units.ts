@@ -36,8 +36,12 @@ export async function unitsOfRun(folder: string): Promise<UnitSet> {
     units.push([group, check.correct ? 0 : 1, ...scored, response.tokenIds.length]);
   }
   return {
-    ...{ task: QUESTIONS, model: about.model.name, temperature },
-    ...{ answers: problems.length, truncated, uncounted: truncated },
+    task: QUESTIONS,
+    model: about.model.name,
+    temperature,
+    answers: problems.length,
+    truncated,
+    uncounted: truncated,
     columns: [
       ...measures.flatMap((measure) => AGGREGATIONS.map((how) => [measure, how] as [string, typeof how])),
       [LENGTH, 'own'],

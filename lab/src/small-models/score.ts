@@ -38,15 +38,21 @@ export async function scoreAnswers(scoring: Scoring): Promise<void> {
       const steps = stepsOf(problem, answer).map(({ tokens: { start, end } }): TokenSpan => [start, end]);
       const { tokenIds, tokenTexts } = answer;
       const response = {
-        ...{ promptIds, tokenIds, tokenTexts, steps, question: problem.question },
-        ...{ stepMode: 'sentence' as const, samples: [] },
+        promptIds,
+        tokenIds,
+        tokenTexts,
+        steps,
+        question: problem.question,
+        stepMode: 'sentence' as const,
+        samples: [],
       };
       const found = await scoreMeasures(engine, response, needed, NO_ENCODERS);
       for (const { name } of needed) {
         const [tokens, ofSteps] = [found.tokens[name], found.stepScores[name]];
         if (!tokens && !ofSteps) throw new UsageError(`--measures: ${name} scores neither tokens nor steps`);
         scores.add({
-          ...{ id: problem.id, measure: name },
+          id: problem.id,
+          measure: name,
           ...(tokens
             ? { tokens: tokens.map((score) => score && rounded(score)) }
             : { steps: ofSteps!.map(rounded) }),

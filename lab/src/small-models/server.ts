@@ -71,7 +71,9 @@ export async function complete(
     tokenIds: token_ids ?? logprobs?.content.map(({ id }) => id) ?? null,
     tokens:
       logprobs?.content.map(({ id, logprob, bytes, top_logprobs }) => ({
-        ...{ id, logprob, top: top_logprobs },
+        id,
+        logprob,
+        top: top_logprobs,
         text: decoder.write(Buffer.from(bytes)),
       })) ?? null,
   };
@@ -79,7 +81,10 @@ export async function complete(
 
 /** Servers restrict sampling unless told otherwise; the second line is of llama.cpp, the last of vLLM. */
 const SAMPLING = {
-  ...{ top_p: 1, top_k: 0 },
-  ...{ min_p: 0, repeat_penalty: 1 },
-  ...{ return_token_ids: true, repetition_penalty: 1 },
+  top_p: 1,
+  top_k: 0,
+  min_p: 0,
+  repeat_penalty: 1,
+  return_token_ids: true,
+  repetition_penalty: 1,
 };

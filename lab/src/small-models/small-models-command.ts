@@ -81,7 +81,11 @@ const writeCommand = (): Command =>
       claimFolder(out, settings);
       await interruptible('the same command continues', ({ signal }) =>
         writeAnswers({
-          ...{ folder: out, settings, problems, streams, signal },
+          folder: out,
+          settings,
+          problems,
+          streams,
+          signal,
           url: server ?? null,
           checkpoint: checkpoint ?? null,
         }),

@@ -31,7 +31,9 @@ export const LONGEST_SOLUTION = 1100;
 
 const source = (data: string, suite: 'gsm8k' | 'processbench', subsets: string[] | null) => ({
   folder: suiteFolder(data, suite),
-  ...{ subsets, seed: 1, count: 1 },
+  subsets,
+  seed: 1,
+  count: 1,
 });
 
 const EQUATIONS = `Question: Tom has 3 boxes with 4 pens each. He gives away 5 pens. How many pens are left?
@@ -57,7 +59,9 @@ const equations: PretrainedTask = {
     return problems
       .filter(({ question }) => question.length <= LONGEST_QUESTION)
       .map(({ id, question }) => ({
-        ...{ id, question, given: null },
+        id,
+        question,
+        given: null,
         messages: [
           {
             role: 'user',
@@ -77,7 +81,8 @@ const equations: PretrainedTask = {
 
 /** ProcessBench, read: steps before the first wrong one are right, those after it do not count. */
 const read = (subset: 'gsm8k' | 'math'): PretrainedTask => ({
-  ...{ maxTokens: 0, stop: [] },
+  maxTokens: 0,
+  stop: [],
   async load(data) {
     const problems = await processbenchSuite.load(source(data, 'processbench', [subset]));
     // The file has the wrong solutions first: without an order of its own a part of it would be no sample.
@@ -85,7 +90,9 @@ const read = (subset: 'gsm8k' | 'math'): PretrainedTask => ({
       .toSorted((a, b) => seedOf(1, a.id) - seedOf(1, b.id))
       .filter(({ question, given }) => question.length + given!.steps.join('').length <= LONGEST_SOLUTION)
       .map((problem) => ({
-        ...{ id: problem.id, question: problem.question, given: problem.given },
+        id: problem.id,
+        question: problem.question,
+        given: problem.given,
         messages: processbenchSuite.messages(problem),
         completion: '',
       }));

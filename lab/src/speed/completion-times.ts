@@ -27,8 +27,14 @@ export async function completionTimes(
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ model, prompt, max_tokens: tokens, temperature: 0, ignore_eos: true, cache_prompt: false },
-      ...{ stream: true, stream_options: { include_usage: true } },
+      model,
+      prompt,
+      max_tokens: tokens,
+      temperature: 0,
+      ignore_eos: true,
+      cache_prompt: false,
+      stream: true,
+      stream_options: { include_usage: true },
     }),
   });
   if (!response.ok || !response.body) {

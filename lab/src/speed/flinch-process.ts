@@ -84,7 +84,11 @@ async function write(
   { tokens, temperature, scoring }: Writing,
 ): Promise<AnswerTimes> {
   const request = {
-    ...{ promptIds, maxTokens: tokens, endIds: [], stop: [], topLogprobs: 0 },
+    promptIds,
+    maxTokens: tokens,
+    endIds: [],
+    stop: [],
+    topLogprobs: 0,
     sampling: { temperature, topK: 0, topP: 1, seed: 0 },
   };
   const times: number[] = [];

@@ -36,7 +36,9 @@ export const BLOCK_TYPES = {
   Q4_0: { id: 2, elements: 32, bytes: 18, head: scaled(16) },
   Q5_0: { id: 6, elements: 32, bytes: 22, head: scaled(32) },
   Q4_K: {
-    ...{ id: 12, elements: 256, bytes: 144 },
+    id: 12,
+    elements: 256,
+    bytes: 144,
     head: (deviation) => {
       const d = deviation / (32 * deviationOf(16));
       return Buffer.concat([half(d), half(8 * d), Q4_K_SCALES]);

@@ -107,7 +107,10 @@ async function run(model: ModelName, options: Options, temporary: string): Promi
     const { jobs, contestants } = await prepareModel(model, { ...options, peers, temporary });
     progress = new Progress(options.rounds * contestants.length);
     return await measurePeers(contestants, {
-      ...{ model, jobs, tokens: options.tokens, rounds: options.rounds },
+      model,
+      jobs,
+      tokens: options.tokens,
+      rounds: options.rounds,
       onTurn: () => progress?.advance(),
     });
   } finally {

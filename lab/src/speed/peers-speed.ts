@@ -103,7 +103,8 @@ const workOf = ({ promptTokens, prompts }: Job, round: number, tokens: number): 
 });
 
 const resultOf = ({ streams, promptTokens }: Job, own: readonly Turn[], others: readonly Turn[]): Result => ({
-  ...{ streams, promptTokens },
+  streams,
+  promptTokens,
   firstSeconds: own.flatMap(({ firstSeconds }) => firstSeconds ?? []),
   tokensPerSecond: own.map(({ tokensPerSecond }) => tokensPerSecond),
   memoryBytes: own.flatMap(({ memoryBytes }) => memoryBytes ?? []),

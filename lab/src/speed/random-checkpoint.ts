@@ -108,7 +108,9 @@ export const plainTensor = (
   shape: readonly number[],
   type: WeightType,
 ): DrawnTensor => ({
-  ...{ name, shape, dtype: type === 'fp32' ? 'F32' : 'BF16' },
+  name,
+  shape,
+  dtype: type === 'fp32' ? 'F32' : 'BF16',
   byteLength: (type === 'fp32' ? 4 : 2) * sizeOf(shape),
   *parts() {
     const inputs = shape.length === 1 ? null : shape[1]!;

@@ -61,7 +61,8 @@ const settingsOf = (format: QuantizedFormat, group: number): object =>
     GPTQ: { quant_method: 'gptq', bits: 4, group_size: group, sym: true, desc_act: false },
     AWQ: { quant_method: 'awq', bits: 4, group_size: group, zero_point: true, version: 'gemm' },
     'compressed-tensors': {
-      ...{ quant_method: 'compressed-tensors', format: 'pack-quantized' },
+      quant_method: 'compressed-tensors',
+      format: 'pack-quantized',
       config_groups: {
         group_0: {
           targets: ['Linear'],
@@ -139,7 +140,10 @@ function tensor(
 ): DrawnTensor {
   const byteLength = BYTES[dtype]! * sizeOf(shape);
   return {
-    ...{ name, dtype, shape, byteLength },
+    name,
+    dtype,
+    shape,
+    byteLength,
     *parts() {
       for (let done = 0; done < byteLength; done += CHUNK) yield fill(Math.min(CHUNK, byteLength - done));
     },

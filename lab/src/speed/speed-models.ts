@@ -80,7 +80,10 @@ async function prepareQwen(
   return {
     jobs: [{ streams: 1, promptTokens: ids.length, prompts: () => [ids] }],
     contestants: onOneFile(file, {
-      ...{ format: '', precision: 'int8', beside, temperature },
+      format: '',
+      precision: 'int8',
+      beside,
+      temperature,
       most: { context: 1024, streams: 1 },
     }),
   };

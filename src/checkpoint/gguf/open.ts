@@ -80,7 +80,9 @@ export async function openGguf(
   const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
   const { plan } = await layOutGguf(model, file);
   await convert({
-    ...{ ...plan, file, onProgress },
+    ...plan,
+    file,
+    onProgress,
     texts: {
       'config.json': json(texts.config),
       'tokenizer.json': json(texts.tokenizer),
@@ -128,7 +130,10 @@ export function ggufTexts(header: GgufHeader, rope: Float32Array | null, file: s
   const { tokenizer, config: tokenizerConfig, bosTokenId, eosTokenIds, endIds, warnings } = made;
   return {
     config: { ...config, bos_token_id: bosTokenId, eos_token_id: eosTokenIds },
-    ...{ tokenizer, tokenizerConfig, endIds, warnings },
+    tokenizer,
+    tokenizerConfig,
+    endIds,
+    warnings,
   };
 }
 

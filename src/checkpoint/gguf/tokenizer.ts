@@ -226,7 +226,9 @@ function sentencePiece(raw: Raw, { tokens, types, unknown }: Pieces, file: strin
     },
     model: {
       merges: mergesByScore({ tokens, scores, mergeable }, file),
-      ...{ unk_token: unknown, fuse_unk: true, byte_fallback: true },
+      unk_token: unknown,
+      fuse_unk: true,
+      byte_fallback: true,
     },
   };
 }

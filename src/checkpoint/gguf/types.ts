@@ -72,7 +72,10 @@ interface BlockType {
 function blocks({ elements, bytes, put, zero, ...rest }: BlockType): BlockLayout {
   const format: PackedFormat = { ...rest.format, zero, type: 'fp16' };
   return {
-    ...{ elements, bytes, native: null, format },
+    elements,
+    bytes,
+    native: null,
+    format,
     pack: (source) => {
       const count = source.length / bytes;
       const parts = new Parts(elements, format, count);
@@ -142,7 +145,10 @@ const TYPES = new Map<number, GgufType>(
     2: {
       name: 'Q4_0',
       layout: blocks({
-        ...{ elements: 32, bytes: 18, format: { ...BLOCK_32.format, bits: 4 }, zero: 8 },
+        elements: 32,
+        bytes: 18,
+        format: { ...BLOCK_32.format, bits: 4 },
+        zero: 8,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           pairs(source, at + 2, 16, to.integers, 16 * block);
@@ -152,7 +158,10 @@ const TYPES = new Map<number, GgufType>(
     3: {
       name: 'Q4_1',
       layout: blocks({
-        ...{ elements: 32, bytes: 20, format: { ...BLOCK_32.format, bits: 4, offsets: 'units' }, zero: 0 },
+        elements: 32,
+        bytes: 20,
+        format: { ...BLOCK_32.format, bits: 4, offsets: 'units' },
+        zero: 0,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           to.unit(1, block, source, at + 2);
@@ -163,7 +172,9 @@ const TYPES = new Map<number, GgufType>(
     6: {
       name: 'Q5_0',
       layout: blocks({
-        ...{ ...BLOCK_32, bytes: 22, zero: ZERO },
+        ...BLOCK_32,
+        bytes: 22,
+        zero: ZERO,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           fives(source, { from: at + 6, high: at + 2 }, ZERO - 16, to.integers, 32 * block);
@@ -173,7 +184,10 @@ const TYPES = new Map<number, GgufType>(
     7: {
       name: 'Q5_1',
       layout: blocks({
-        ...{ elements: 32, bytes: 24, format: { ...BLOCK_32.format, offsets: 'units' }, zero: ZERO },
+        elements: 32,
+        bytes: 24,
+        format: { ...BLOCK_32.format, offsets: 'units' },
+        zero: ZERO,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           to.unit(1, block, source, at + 2);
@@ -184,7 +198,9 @@ const TYPES = new Map<number, GgufType>(
     8: {
       name: 'Q8_0',
       layout: blocks({
-        ...{ ...BLOCK_32, bytes: 34, zero: ZERO },
+        ...BLOCK_32,
+        bytes: 34,
+        zero: ZERO,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           for (let i = 0; i < 32; i += 1) to.integers[32 * block + i] = source[at + 2 + i]! ^ ZERO;
@@ -196,7 +212,10 @@ const TYPES = new Map<number, GgufType>(
     12: {
       name: 'Q4_K',
       layout: blocks({
-        ...{ elements: 256, bytes: 144, format: { ...SUPER.format, bits: 4 }, zero: 0 },
+        elements: 256,
+        bytes: 144,
+        format: { ...SUPER.format, bits: 4 },
+        zero: 0,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           to.unit(1, block, source, at + 2, true);
@@ -211,7 +230,9 @@ const TYPES = new Map<number, GgufType>(
     13: {
       name: 'Q5_K',
       layout: blocks({
-        ...{ ...SUPER, bytes: 176, zero: ZERO },
+        ...SUPER,
+        bytes: 176,
+        zero: ZERO,
         put: (source, at, block, to) => {
           to.unit(0, block, source, at);
           to.unit(1, block, source, at + 2, true);
@@ -231,7 +252,9 @@ const TYPES = new Map<number, GgufType>(
     14: {
       name: 'Q6_K',
       layout: blocks({
-        ...{ elements: 256, bytes: 210, zero: ZERO },
+        elements: 256,
+        bytes: 210,
+        zero: ZERO,
         format: { bits: 8, block: 16, group: 16, scales: 'factors', offsets: null },
         put: (source, at, block, to) => {
           to.unit(0, block, source, at + 208);

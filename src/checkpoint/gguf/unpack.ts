@@ -27,7 +27,10 @@ export function convertedGguf(weight: GgufWeight, file: string): ConvertedWeight
     return { name, shape, type: keptType(weight), chunks: () => plainRows(weight, file) };
   }
   return {
-    ...{ name, shape: [out!, inner], type: 'packed', format: layout.format },
+    name,
+    shape: [out!, inner],
+    type: 'packed',
+    format: layout.format,
     chunks: () => packedRowsOf(weight, layout, file),
   };
 }

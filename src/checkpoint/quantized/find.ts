@@ -122,7 +122,12 @@ function quantizedWeight(name: string, shape: Size, { quantization, index, dir }
       ? layout.groups
       : null;
   return {
-    ...{ name, shape, quantization, layout, scaleSize, values },
+    name,
+    shape,
+    quantization,
+    layout,
+    scaleSize,
+    values,
     scales: takePart(layout.scales, scaleSize),
     zeros: layout.zeros && takePart(layout.zeros, scaleSize),
     groups: grouped === null ? null : take(grouped, ['I32'], [[shape[1]]]),

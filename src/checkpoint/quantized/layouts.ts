@@ -53,13 +53,18 @@ export function layoutOf(quantization: Quantization, has: (suffix: string) => bo
       if (format === 'pack-quantized') {
         const zeros = symmetric ? null : part('weight_zero_point', WORDS, { packed: 'rows' });
         return {
-          ...{ ...PLAIN, zeros, zero: middle, groups: 'weight_g_idx', size: 'weight_shape' },
+          ...PLAIN,
+          zeros,
+          zero: middle,
+          groups: 'weight_g_idx',
+          size: 'weight_shape',
           values: part('weight_packed', WORDS, { packed: 'columns' }),
           scales: part('weight_scale', FLOATS),
         };
       }
       return {
-        ...{ ...PLAIN, groups: 'weight_g_idx' },
+        ...PLAIN,
+        groups: 'weight_g_idx',
         values: part('weight', [type === 'float' ? 'F8_E4M3' : 'I8']),
         scales: part('weight_scale', FLOATS),
         zeros: symmetric ? null : part('weight_zero_point', ['I8']),
@@ -68,14 +73,18 @@ export function layoutOf(quantization: Quantization, has: (suffix: string) => bo
     // AutoGPTQ 0.7.1, auto_gptq/nn_modules/qlinear; GPTQModel: v2 stores zero-points as they are
     case 'gptq':
       return {
-        ...{ ...PLAIN, zeroOffset: format === 'gptq' ? 1 : 0, zero: middle, groups: 'g_idx' },
+        ...PLAIN,
+        zeroOffset: format === 'gptq' ? 1 : 0,
+        zero: middle,
+        groups: 'g_idx',
         values: part('qweight', WORDS, { packed: 'columns', transposed: true }),
         scales: part('scales', FLOATS, { transposed: true }),
         zeros: part('qzeros', WORDS, { packed: 'rows', transposed: true }),
       };
     case 'awq':
       return {
-        ...{ ...PLAIN, places: AWQ_PLACES },
+        ...PLAIN,
+        places: AWQ_PLACES,
         values: part('qweight', WORDS, { packed: 'rows', transposed: true }),
         scales: part('scales', FLOATS, { transposed: true }),
         zeros: part('qzeros', WORDS, { packed: 'rows', transposed: true }),
@@ -84,7 +93,8 @@ export function layoutOf(quantization: Quantization, has: (suffix: string) => bo
     case 'fp8': {
       const inverse = block[0] !== null || has('weight_scale_inv');
       return {
-        ...{ ...PLAIN, zeros: null },
+        ...PLAIN,
+        zeros: null,
         values: part('weight', ['F8_E4M3']),
         scales: part(inverse ? 'weight_scale_inv' : 'weight_scale', FLOATS),
       };

@@ -19,7 +19,11 @@ export function convertedQuantized(weight: QuantizedWeight): ConvertedWeight {
   if (!format) return { name, shape, type: 'fp32', chunks: () => unpackedRows(weight) };
   const integers = integersInPlace(weight, format);
   return {
-    ...{ name, shape, type: 'packed', format, integers },
+    name,
+    shape,
+    type: 'packed',
+    format,
+    integers,
     chunks: () => packedRows(weight, { format, inPlace: integers !== null }),
   };
 }
@@ -34,7 +38,10 @@ function packedFormat({ quantization, scales, zeros, layout, shape }: QuantizedW
   if (size === undefined || (type === 'float' && reordered)) return null;
   const moved = !symmetric && zeros !== null;
   return {
-    ...{ bits, block: size, scales: 'units', offsets: moved ? 'factors' : null },
+    bits,
+    block: size,
+    scales: 'units',
+    offsets: moved ? 'factors' : null,
     // Each block of a row whose last group is a part of one has its own unit.
     group: columns % group === 0 ? group / size : 1,
     zero: moved ? middleOf(bits) : layout.zero + signedBy(layout, bits),

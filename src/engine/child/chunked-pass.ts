@@ -130,7 +130,8 @@ export class ChunkedPass {
         ids: ids.slice(row, row + to - from),
         targets: targets.slice(...own),
         attacked: attacked.slice(...own),
-        ...{ row, from: start },
+        row,
+        from: start,
       };
     });
     return [...ofLead, ...ofWindow];

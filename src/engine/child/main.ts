@@ -50,7 +50,13 @@ async function openDecode(message: OpenMessage): Promise<void> {
   for (const rows of [2, 1]) await sessions.get(decodeGraph([rows], source, device));
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({
-    ...{ sessions, source, threads, device, contextLength, prefixCacheBytes, send },
+    sessions,
+    source,
+    threads,
+    device,
+    contextLength,
+    prefixCacheBytes,
+    send,
   });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
@@ -63,7 +69,12 @@ async function openScore(message: OpenMessage): Promise<void> {
   const { source, threads, device, contextLength, prefixCacheBytes } = message;
   const worker = new ScoreWorker({
     ...(await openGraphs(message)),
-    ...{ source, threads, device, contextLength, prefixCacheBytes, send },
+    source,
+    threads,
+    device,
+    contextLength,
+    prefixCacheBytes,
+    send,
   });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);

@@ -16,8 +16,15 @@ function answer(id: number, correct: boolean, scores: Readonly<Record<string, nu
     curve: null,
   });
   return {
-    ...{ id: `a${id}`, subset: 's', correct, wrong: false, firstWrong: null, steps: 1 },
-    ...{ chance: null, first: null, rivals: [] },
+    id: `a${id}`,
+    subset: 's',
+    correct,
+    wrong: false,
+    firstWrong: null,
+    steps: 1,
+    chance: null,
+    first: null,
+    rivals: [],
     measures: new Map(Object.entries(scores).map(([name, score]) => [name, digest(score)])),
   };
 }
@@ -58,7 +65,9 @@ describe('what the scores of answers are worth', () => {
     expect(found.thresholds[0]!.recall.interval).not.toBeNull();
     // A hundredth of 30 answers is not one.
     expect(found.thresholds[1]).toEqual({
-      ...{ rightFlagged: 0.01, score: null, recall: { value: null, interval: null } },
+      rightFlagged: 0.01,
+      score: null,
+      recall: { value: null, interval: null },
     });
   });
 
@@ -98,8 +107,14 @@ describe('what the scores of answers are worth', () => {
   it.each([true, false])('is nothing where all answers are alike: right is %s', (correct) => {
     const alike = CASES.map((one) => ({ ...one, correct }));
     expect(told(alike)).toEqual({
-      ...{ n: 40, wrong: correct ? 0 : 40, best: null, reading: null },
-      ...{ thresholds: [], rejection: [], falseAlarms: [], misses: [] },
+      n: 40,
+      wrong: correct ? 0 : 40,
+      best: null,
+      reading: null,
+      thresholds: [],
+      rejection: [],
+      falseAlarms: [],
+      misses: [],
     });
     expect(tableOf(alike).every(({ prr }) => prr!.value === null && prr!.interval === null)).toBe(true);
   });

@@ -41,7 +41,11 @@ const score = (
   graph: [number, number],
   ofClaims: number[],
 ): ScoreRecord => ({
-  ...{ id, steps: [], tokens: { adversarial, nll }, stepScores: { graph }, response: {} },
+  id,
+  steps: [],
+  tokens: { adversarial, nll },
+  stepScores: { graph },
+  response: {},
   claimScores: { 'graph-claims': ofClaims },
 });
 // Claims that do not count have scores, too.
@@ -121,7 +125,10 @@ describe('evaluateClaims', () => {
     expect(
       tables.paired.find((row) => row.metric === 'auroc' && row.b === 'nll' && row.aggregation === 'sum'),
     ).toMatchObject({
-      ...{ level: 'claim', a: 'adversarial', n: 5, test: 'bootstrap' },
+      level: 'claim',
+      a: 'adversarial',
+      n: 5,
+      test: 'bootstrap',
       difference: { value: expect.closeTo((2 - 2.5) / 6, 12) },
     });
   });
@@ -129,8 +136,14 @@ describe('evaluateClaims', () => {
   it('counts what became of responses and claims', () => {
     const [counts] = tables.claimCounts;
     expect(counts).toMatchObject({
-      ...{ scope: 'all', problems: 5, truncated: 1, responses: 2 },
-      ...{ supported: 3, unsupported: 2, unlabelled: 2, unplaced: 1 },
+      scope: 'all',
+      problems: 5,
+      truncated: 1,
+      responses: 2,
+      supported: 3,
+      unsupported: 2,
+      unlabelled: 2,
+      unplaced: 1,
       rejected: { unreadable: 1, none_labelled: 1 },
     });
     expect(counts!.precision.value).toBeCloseTo((1 / 2 + 2 / 3) / 2, 12);

@@ -122,16 +122,37 @@ describe('evaluate', () => {
     expect(tables.counts.map(({ accuracy, ...counts }) => ({ ...counts, accuracy: accuracy.value }))).toEqual(
       [
         {
-          ...{ scope: 'all', problems: 6, truncated: 1, correct: 1, wrong: 4, located: 3 },
-          ...{ rejected: { no_match: 1 }, spanning: 1, accuracy: 1 / 5 },
+          scope: 'all',
+          problems: 6,
+          truncated: 1,
+          correct: 1,
+          wrong: 4,
+          located: 3,
+          rejected: { no_match: 1 },
+          spanning: 1,
+          accuracy: 1 / 5,
         },
         {
-          ...{ scope: 'a', problems: 3, truncated: 0, correct: 1, wrong: 2, located: 2 },
-          ...{ rejected: {}, spanning: 1, accuracy: 1 / 3 },
+          scope: 'a',
+          problems: 3,
+          truncated: 0,
+          correct: 1,
+          wrong: 2,
+          located: 2,
+          rejected: {},
+          spanning: 1,
+          accuracy: 1 / 3,
         },
         {
-          ...{ scope: 'b', problems: 3, truncated: 1, correct: 0, wrong: 2, located: 1 },
-          ...{ rejected: { no_match: 1 }, spanning: 0, accuracy: 0 },
+          scope: 'b',
+          problems: 3,
+          truncated: 1,
+          correct: 0,
+          wrong: 2,
+          located: 1,
+          rejected: { no_match: 1 },
+          spanning: 0,
+          accuracy: 0,
         },
       ],
     );
@@ -227,7 +248,13 @@ describe('evaluate', () => {
     const pair = (level: string, b: string, metric: string) =>
       tables.paired.find((row) => row.level === level && row.b === b && row.metric === metric);
     expect(pair('token', 'nll', 'top3')).toMatchObject({
-      ...{ a: 'adversarial', aggregation: null, n: 3, test: 'mcnemar', p: 1, adjusted: 1, tests: 1 },
+      a: 'adversarial',
+      aggregation: null,
+      n: 3,
+      test: 'mcnemar',
+      p: 1,
+      adjusted: 1,
+      tests: 1,
       difference: { value: 0 },
     });
     expect(pair('step', 'graph', 'top1')).toMatchObject({ aggregation: 'own', test: 'bootstrap', tests: 4 });
@@ -238,13 +265,15 @@ describe('evaluate', () => {
   it('gives the added time as a share of the time to write, and the most memory', () => {
     expect(tables.efficiency).toEqual([
       expect.objectContaining({
-        ...{ measure: 'adversarial', n: 2 },
+        measure: 'adversarial',
+        n: 2,
         seconds: expect.objectContaining({ value: 2 }),
         relative: expect.objectContaining({ value: 4 / 6 }),
         memory: null,
       }),
       expect.objectContaining({
-        ...{ measure: 'nll', memory: 7 },
+        measure: 'nll',
+        memory: 7,
         seconds: expect.objectContaining({ value: 0.5 }),
       }),
     ]);

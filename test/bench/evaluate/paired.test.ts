@@ -10,7 +10,10 @@ const hits = (measure: string, aggregation: Hits['aggregation'], wins: number): 
 const compared = (all: readonly Hits[]) =>
   pairedHits('step', all, 'adversarial', { resamples: 100, seed: 1 }).map(
     ({ b, aggregation, p, adjusted, tests }) => ({
-      ...{ name: `${b} ${aggregation}`, p, adjusted, tests },
+      name: `${b} ${aggregation}`,
+      p,
+      adjusted,
+      tests,
     }),
   );
 

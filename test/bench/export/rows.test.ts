@@ -21,14 +21,21 @@ const response = (id: string, finish: 'stop' | 'length' = 'stop') => ({
 });
 const check = (id: string, correct: boolean) => ({ id, extracted: '5', correct, by: 'rules' as const });
 const score = (id: string): ScoreRecord => ({
-  ...{ id, steps: [], tokens: { nll: [1, null, 2, 0, 5, 0] }, stepScores: { graph: [3, 4, 5] } },
+  id,
+  steps: [],
+  tokens: { nll: [1, null, 2, 0, 5, 0] },
+  stepScores: { graph: [3, 4, 5] },
   response: { self_consistency: 0.5 },
 });
 
 /** A wrong answer, a right one, one that was cut off, and one that was not written. */
 const run: Exported = {
   problems: ['wrong', 'right', 'cut', 'unwritten'].map((id) => ({
-    ...{ id, subset: 's', question: `${id}, "really"?`, reference: id === 'cut' ? null : '4', given: null },
+    id,
+    subset: 's',
+    question: `${id}, "really"?`,
+    reference: id === 'cut' ? null : '4',
+    given: null,
   })),
   settings: { steps: 'sentence', measures: ['nll', 'graph', 'self_consistency', 'chance'] },
   records: {
@@ -55,14 +62,35 @@ describe('what is exported', () => {
     const rows = await all(answerRows(run));
     expect(rows.map(({ id }) => id)).toEqual(['wrong', 'right', 'cut']);
     expect(rows[0]).toEqual({
-      ...{ id: 'wrong', subset: 's', question: 'wrong, "really"?', reference: '4' },
-      ...{ response: TOKENS.join(''), extracted: '5', correct: false, finish: 'stop', tokens: 6, steps: 3 },
-      ...{ first_wrong_step: 1, 'nll.sum': 8, 'nll.mean': 8 / 5, 'nll.max': 5, self_consistency: 0.5 },
+      id: 'wrong',
+      subset: 's',
+      question: 'wrong, "really"?',
+      reference: '4',
+      response: TOKENS.join(''),
+      extracted: '5',
+      correct: false,
+      finish: 'stop',
+      tokens: 6,
+      steps: 3,
+      first_wrong_step: 1,
+      'nll.sum': 8,
+      'nll.mean': 8 / 5,
+      'nll.max': 5,
+      self_consistency: 0.5,
     });
     expect(rows[1]).toMatchObject({ correct: true, first_wrong_step: null });
     expect(rows[2]).toEqual({
-      ...{ id: 'cut', subset: 's', question: 'cut, "really"?', reference: null, response: TOKENS.join('') },
-      ...{ extracted: null, correct: null, finish: 'length', tokens: 6, steps: 3, first_wrong_step: null },
+      id: 'cut',
+      subset: 's',
+      question: 'cut, "really"?',
+      reference: null,
+      response: TOKENS.join(''),
+      extracted: null,
+      correct: null,
+      finish: 'length',
+      tokens: 6,
+      steps: 3,
+      first_wrong_step: null,
     });
   });
 
@@ -82,7 +110,10 @@ describe('what is exported', () => {
   it('is a line of tokens for each response that is scored', async () => {
     const lines = await all(tokenLines(run));
     expect(lines[1]).toEqual({
-      ...{ id: 'wrong', tokens: [7, 8, 9, 8, 6, 8], texts: TOKENS, wrong: [[2, 4]] },
+      id: 'wrong',
+      tokens: [7, 8, 9, 8, 6, 8],
+      texts: TOKENS,
+      wrong: [[2, 4]],
       steps: [
         [0, 2],
         [2, 4],

@@ -3,7 +3,11 @@ import { type LabelledCase, labelAgreement } from '#bench/judge/label-agreement.
 
 const steps = ['2 + 2 = 4', '4 + 4 = 9', '9 + 1 = 10', 'The answer is 10.'];
 const labelled = (label: number, judged: number | null, subset = 'a'): LabelledCase => ({
-  ...{ id: '', subset, label, judged, steps },
+  id: '',
+  subset,
+  label,
+  judged,
+  steps,
 });
 
 describe('agreement with labels of people', () => {

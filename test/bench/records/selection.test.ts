@@ -7,8 +7,11 @@ type State = 'right' | 'wrong' | 'located' | 'rejected' | 'empty' | 'cut' | 'ope
 
 function known(states: readonly State[]) {
   const problems = states.map((_, i) => ({
-    ...{ id: `p${i}`, subset: i % 2 === 0 ? 'even' : 'odd' },
-    ...{ question: '', reference: null, given: null },
+    id: `p${i}`,
+    subset: i % 2 === 0 ? 'even' : 'odd',
+    question: '',
+    reference: null,
+    given: null,
   }));
   const responses = new Map<string, ResponseRecord>();
   const checks = new Map<string, CheckRecord>();
@@ -40,7 +43,10 @@ const selected = (states: readonly State[], scored: 'wrong' | 'all' | number, pe
 describe('select', () => {
   it('looks at all wrong responses where there is no limit', () => {
     expect(selected(['wrong', 'right', 'cut', 'wrong', 'open'], 'wrong', null)).toEqual({
-      ...{ next: ['p0', 'p3'], wrong: [], examined: [], scored: [] },
+      next: ['p0', 'p3'],
+      wrong: [],
+      examined: [],
+      scored: [],
     });
   });
 
@@ -48,7 +54,9 @@ describe('select', () => {
     const states: State[] = ['wrong', 'wrong', 'wrong', 'wrong', 'wrong', 'wrong'];
     expect(selected(states, 'wrong', 1).next).toEqual(['p0', 'p1']);
     expect(selected(['rejected', 'located', ...states.slice(2)], 'wrong', 1)).toMatchObject({
-      ...{ next: ['p2'], wrong: ['p1'], examined: ['p0', 'p1'] },
+      next: ['p2'],
+      wrong: ['p1'],
+      examined: ['p0', 'p1'],
     });
     // The fourth was looked at before the second by accident: the second is looked at all the same.
     expect(selected(['wrong', 'open', 'wrong', 'open', 'located'], 'wrong', 2).next).toEqual(['p0', 'p2']);

@@ -136,7 +136,9 @@ describe('the first section', () => {
         ? { ...base.answers!, n, wrong }
         : { ...base.answers!, n, wrong, best: null, reading: null, thresholds: [], rejection: [] },
     responses: base.responses.map((row) => ({
-      ...{ ...row, n, positives: wrong },
+      ...row,
+      n,
+      positives: wrong,
       ...(wrong === 0 || wrong === n ? { auroc: none, prr: none, prr50: none } : {}),
     })),
   });
@@ -361,7 +363,9 @@ describe('a table of results', () => {
     const cellsOf = (values: readonly number[]) => {
       const measures = ['nll', 'entropy', 'margin', 'random'];
       const steps = values.map((value, i) => ({
-        ...{ ...base.steps[0]!, measure: measures[i]!, aggregation: 'sum' as const },
+        ...base.steps[0]!,
+        measure: measures[i]!,
+        aggregation: 'sum' as const,
         top1: estimate(value),
       }));
       const report = reportOf(madeUpEvaluation({ steps, tokens: [], responses: [], claims: [] }));

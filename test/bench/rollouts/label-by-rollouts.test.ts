@@ -51,7 +51,9 @@ describe('labels by rollouts', () => {
     expect(await label('whole', own)).toEqual({
       step: 1,
       rollouts: {
-        ...{ rollouts: 3, share: 0, tokens: 21 },
+        rollouts: 3,
+        share: 0,
+        tokens: 21,
         prefixes: [
           { drawn: 2, reached: 1 },
           { drawn: 2, reached: 1 },

@@ -15,7 +15,8 @@ const plan = (seconds: number): Plan => ({
     memory: 1e9,
     isMeasured: true,
   },
-  ...{ wrong: 0.5, speed: { promptTokens: 1, responseTokens: 1, lengthKnown: true, written: 1, score: 1 } },
+  wrong: 0.5,
+  speed: { promptTokens: 1, responseTokens: 1, lengthKnown: true, written: 1, score: 1 },
   sizes: { sentences: 1, claims: 1, graphClaims: 1, known: { claims: true, graph: true } },
   rollouts: null,
 });

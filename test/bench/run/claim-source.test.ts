@@ -28,7 +28,8 @@ describe('readClaimSource', () => {
     const digest = createHash('sha256').update(folder.read('claims')).digest('hex');
     expect(read({ claims: CLAIMS })).toEqual({
       source: {
-        ...{ by: 'file', accepted: 0.8 },
+        by: 'file',
+        accepted: 0.8,
         listed: new Map([
           ['Ada', [{ claim: 'x', words: [], supported: null }]],
           ['Z', []],

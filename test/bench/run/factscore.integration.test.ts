@@ -227,7 +227,12 @@ describe('a run over FActScore', () => {
     ]);
     expect(evaluationOf('listed').claimCounts).toMatchObject([
       {
-        ...{ problems: 3, responses: 1, supported: 1, unsupported: 1, unlabelled: 1, unplaced: 1 },
+        problems: 3,
+        responses: 1,
+        supported: 1,
+        unsupported: 1,
+        unlabelled: 1,
+        unplaced: 1,
         rejected: { unlisted: 1, none_labelled: 1 },
       },
     ]);

@@ -9,7 +9,9 @@ const none = () => peekRecords('/nowhere');
 describe('what a judge is going to be asked', () => {
   it('is supposed from the length of a response where nothing is known', async () => {
     expect(judgedSizes({ records: await none() }, SPEED)).toEqual({
-      ...{ sentences: 4, claims: 16, graphClaims: 32 },
+      sentences: 4,
+      claims: 16,
+      graphClaims: 32,
       known: { claims: false, graph: false },
     });
   });
@@ -26,7 +28,9 @@ describe('what a judge is going to be asked', () => {
     // It says nothing of how many claims there are.
     records.claims.add({ id: 'c', by: 'judge', claims: [], rejected: 'unreadable' });
     expect(judgedSizes({ records }, SPEED)).toEqual({
-      ...{ sentences: 2, claims: 1.5, graphClaims: 3 },
+      sentences: 2,
+      claims: 1.5,
+      graphClaims: 3,
       known: { claims: true, graph: false },
     });
     const claims = Array.from({ length: 5 }, () => ({ claim: 'x', response: 0 }));

@@ -10,8 +10,13 @@ const data = (suite: string): string =>
   fileURLToPath(new URL(`../../fixtures/bench/${suite}`, import.meta.url));
 
 const FILES = {
-  ...{ generate: 'responses', check: 'checks', locate: 'spans', claims: 'claims' },
-  ...{ sample: 'samples', graph: 'graphs', score: 'scores' },
+  generate: 'responses',
+  check: 'checks',
+  locate: 'spans',
+  claims: 'claims',
+  sample: 'samples',
+  graph: 'graphs',
+  score: 'scores',
 };
 
 /** Lines that a run has written, by stage. */
@@ -117,7 +122,11 @@ describe('flinch bench plan', () => {
     const all = [...args, ...judge, '--measures', 'nll,graph-claims:samples=2'];
     const { stages } = await compare('claims', all);
     expect(Object.fromEntries(stages.map(({ stage, expected }) => [stage, expected]))).toEqual({
-      ...{ generate: 3, claims: 3, sample: 6, graph: 3, score: 3 },
+      generate: 3,
+      claims: 3,
+      sample: 6,
+      graph: 3,
+      score: 3,
     });
     const judged = stages.filter(({ requests }) => requests !== null).map(({ stage }) => stage);
     expect(judged).toEqual(['claims', 'graph']);
@@ -126,7 +135,9 @@ describe('flinch bench plan', () => {
     const before = server.requests.length;
     const { sizes, stages: left } = await planOf(all, 'graphs');
     expect(sizes).toEqual({
-      ...{ sentences: 1, claims: 1, graphClaims: 2 },
+      sentences: 1,
+      claims: 1,
+      graphClaims: 2,
       known: { claims: true, graph: false },
     });
     const { requests } = left.find(({ stage }) => stage === 'graph')!;

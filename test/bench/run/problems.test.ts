@@ -3,7 +3,10 @@ import { asked } from '#bench/records/selection.js';
 import { byGenerators, repeated } from '#bench/run/problems.js';
 
 const question = (id: string, generator?: string) => ({
-  ...{ id, subset: 'navigate', question: '', reference: null },
+  id,
+  subset: 'navigate',
+  question: '',
+  reference: null,
   given: generator ? { generator, steps: [], firstWrong: null, finalAnswerCorrect: true } : null,
 });
 

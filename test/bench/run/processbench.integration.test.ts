@@ -65,7 +65,11 @@ describe('a run over ProcessBench', () => {
     const evaluation = evaluationSchema.parse(JSON.parse(folder.read('left-out/evaluation.json')));
     expect(evaluation.counts).toEqual([
       expect.objectContaining({
-        ...{ problems: 3, truncated: 0, correct: 1, wrong: 1, located: 1 },
+        problems: 3,
+        truncated: 0,
+        correct: 1,
+        wrong: 1,
+        located: 1,
         rejected: { not_encoded: 1 },
       }),
     ]);

@@ -38,11 +38,18 @@ describe('what a run says at its end', () => {
   it('says what to run instead of tables where no answer is right', () => {
     const [counts] = madeUpEvaluation().counts;
     const answers = {
-      ...{ n: 40, wrong: 40, best: null, reading: null, thresholds: [] },
-      ...{ rejection: [], falseAlarms: [], misses: [] },
+      n: 40,
+      wrong: 40,
+      best: null,
+      reading: null,
+      thresholds: [],
+      rejection: [],
+      falseAlarms: [],
+      misses: [],
     };
     const parts: Partial<Evaluation> = {
-      ...{ answers, settings: { limit: 40, score: 'all' } },
+      answers,
+      settings: { limit: 40, score: 'all' },
       counts: [{ ...counts!, problems: 40, truncated: 0, correct: 0, wrong: 40 }],
       responses: madeUpEvaluation().responses.map((row) => ({ ...row, auroc: none })),
     };

@@ -43,7 +43,9 @@ describe.each(FAMILIES)('%s.gguf', (name) => {
     const { config } = checkpoint;
     const { ids, logprobs } = golden.models[name];
     const session = await new Sessions(checkpoint, { threads: 1 }).get({
-      ...{ kind: 'forward', sequences: 1, result: 'statistics' },
+      kind: 'forward',
+      sequences: 1,
+      result: 'statistics',
     });
     const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
     const cache = new KvCache(config, ids.length);
@@ -89,7 +91,11 @@ it('YaRN is that of the file, with the numbers of turns between which it changes
   writeFileSync(file, encodeGguf({ metadata: { ...parts.metadata, ...scaling }, tensors }));
   const { config } = await openCheckpoint(file);
   expect(config.ropes[0]?.scaling).toMatchObject({
-    ...{ type: 'yarn', factor: 4, originalMaxPositions: 64, betaFast: 16, betaSlow: 2 },
+    type: 'yarn',
+    factor: 4,
+    originalMaxPositions: 64,
+    betaFast: 16,
+    betaSlow: 2,
     attentionFactor: 0.1 * Math.log(4) + 1,
   });
 });

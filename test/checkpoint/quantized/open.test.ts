@@ -50,7 +50,9 @@ describe.each(Object.entries(QUANTIZED))('%s', (name, { digests, ids, logprobs }
     expect(Object.fromEntries(await Promise.all(found))).toEqual(digests);
 
     const session = await new Sessions(checkpoint, { threads: 1 }).get({
-      ...{ kind: 'forward', sequences: 1, result: 'statistics' },
+      kind: 'forward',
+      sequences: 1,
+      result: 'statistics',
     });
     const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
     const [tokens] = await runForward(session, runtimeOf({ source: checkpoint, threads: 1 }), [

@@ -19,7 +19,10 @@ type Model = ReturnType<ReturnType<typeof createOpenAICompatible>>;
 const PROVIDERS = {
   'openai-compatible': (url: string): Model =>
     createOpenAICompatible({
-      ...{ name: 'my-gateway', baseURL: `${url}/v1`, includeUsage: true, supportsStructuredOutputs: true },
+      name: 'my-gateway',
+      baseURL: `${url}/v1`,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
     })('m'),
   openai: (url: string): Model => createOpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }).chat('m'),
 };
@@ -46,8 +49,11 @@ const USES: Readonly<Record<string, Use>> = {
   },
   'streamText with tools': async (model) => {
     const result = streamText({
-      ...{ model, prompt: 'What is the weather in both cities?', maxRetries: 0 },
-      ...{ tools: { weather }, stopWhen: stepCountIs(3) },
+      model,
+      prompt: 'What is the weather in both cities?',
+      maxRetries: 0,
+      tools: { weather },
+      stopWhen: stepCountIs(3),
     });
     const parts: unknown[] = [];
     for await (const part of result.fullStream) parts.push(part);

@@ -13,8 +13,14 @@ const guard = {
   },
 };
 const verdict = {
-  ...{ flagged: false, risk: 0.3, rate: 0.02, flagged_steps: 0, steps: 1, unscored_tokens: 0 },
-  ...{ calibrated: true, reason: null },
+  flagged: false,
+  risk: 0.3,
+  rate: 0.02,
+  flagged_steps: 0,
+  steps: 1,
+  unscored_tokens: 0,
+  calibrated: true,
+  reason: null,
 };
 const token = { index: 0, id: 5, text: 'One.', logprob: -0.1 };
 const rating = { method: 'nll', score: 0.1, risk: 0.4, calibrated: true };
@@ -33,7 +39,9 @@ async function heard(chunks: readonly unknown[]) {
       provider: 'double.chat',
       doStream: async () => ({
         stream: simulateReadableStream<{ type: string }>({
-          ...{ chunks: [...raw, { type: 'finish' }], initialDelayInMs: null, chunkDelayInMs: null },
+          chunks: [...raw, { type: 'finish' }],
+          initialDelayInMs: null,
+          chunkDelayInMs: null,
         }),
       }),
     },
@@ -93,7 +101,8 @@ describe('flinchMiddleware', () => {
             rate: 0.02,
             method: 'nll',
           },
-          ...{ tokens: [{ text: 'One.', risk: 0.4 }], struck: [] },
+          tokens: [{ text: 'One.', risk: 0.4 }],
+          struck: [],
         },
       },
       { type: 'data-flinch-verdict', id: `${answer}/verdict`, data: { answer, ...verdict } },

@@ -17,7 +17,12 @@ const gateway = useGateway();
 const GUARD = { rate: 0.5 } as const;
 const chat = (fields: Partial<ChatFlinchFields> = {}) =>
   new ChatFlinch({
-    ...{ url: gateway.url, model: 'reasoner', temperature: 0, maxTokens: 60, maxRetries: 0, guard: GUARD },
+    url: gateway.url,
+    model: 'reasoner',
+    temperature: 0,
+    maxTokens: 60,
+    maxRetries: 0,
+    guard: GUARD,
     ...fields,
   });
 

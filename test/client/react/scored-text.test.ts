@@ -5,8 +5,14 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
 
 const verdict = {
-  ...{ flagged: false, risk: 0.5, rate: 0.1, flagged_steps: 0, steps: 1, unscored_tokens: 0 },
-  ...{ calibrated: true, reason: null },
+  flagged: false,
+  risk: 0.5,
+  rate: 0.1,
+  flagged_steps: 0,
+  steps: 1,
+  unscored_tokens: 0,
+  calibrated: true,
+  reason: null,
 };
 
 function step(text: string, fields: Partial<FlinchStep> = {}): FlinchStep {
@@ -32,7 +38,8 @@ const begin: MessagePart = { type: 'step-start' };
 const written = (text: string): MessagePart => ({ type: 'text', text });
 const settled = (data: FlinchDataParts['flinch-step']): MessagePart => ({ type: 'data-flinch-step', data });
 const judged = (answer: string, fields: object = {}): MessagePart => ({
-  ...{ type: 'data-flinch-verdict', data: { answer, ...verdict, ...fields } },
+  type: 'data-flinch-verdict',
+  data: { answer, ...verdict, ...fields },
 });
 
 /** What the hook returns for a message. */

@@ -45,7 +45,10 @@ describe.each(FAMILY_CHECKPOINTS)('%s agrees with transformers in float64', (nam
     const { responseIds } = golden;
     const cache = new KvCache(checkpoint.config, ids.length);
     return {
-      ...{ cache, start: 0, ids: ids.slice(0, -1), targets: responseIds },
+      cache,
+      start: 0,
+      ids: ids.slice(0, -1),
+      targets: responseIds,
       attacked: responseIds.map(() => true),
     };
   }

@@ -100,7 +100,11 @@ describe('AddressPool', () => {
     expect(own.take()).toBe(second);
     own.leave(first, true);
     expect(own.status()[first === 'a' ? 0 : 1]).toMatchObject({
-      ...{ up: false, runs: 4, failures: 3, sequences: 1, lostSequences: 1 },
+      up: false,
+      runs: 4,
+      failures: 3,
+      sequences: 1,
+      lostSequences: 1,
     });
   });
 

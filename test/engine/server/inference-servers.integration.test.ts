@@ -236,7 +236,11 @@ describe('a sequence that a server holds', () => {
     const { sessions, held, source } = await openRemote('tiny-llama', { held: true });
     await expect.poll(() => models.sequences).toBe(0); // of the check at the start
     const worker = new ScoreWorker({
-      ...{ sessions, held, source, threads: 1, contextLength: 512 },
+      sessions,
+      held,
+      source,
+      threads: 1,
+      contextLength: 512,
       send: () => worker.release(1),
     });
     worker.read(MESSAGES[0]);

@@ -66,7 +66,10 @@ function scored(input: Uint8Array, format: 'chunk' | 'response' | 'generate'): O
   const ask = async () => ({ answer, server: { open: () => Promise.reject(new Error('not asked for')) } });
   const { signal } = new AbortController();
   return guardedBranch((judge) => logprobBranch({ ask, request, signal }, scoring.methods, judge), {
-    ...{ scoring, guard, risks: new RunningRisk(), seed: 1 },
+    scoring,
+    guard,
+    risks: new RunningRisk(),
+    seed: 1,
   });
 }
 

@@ -526,7 +526,9 @@ describe('flags for one model', () => {
     expect(await models({ device: 'auto', precision: 'int8', maxStreams: 2 })).toEqual({
       reasoner: {
         checkpoint: expect.stringMatching(/reasoner$/),
-        ...{ device: 'auto', precision: 'int8', max_streams: 2 },
+        device: 'auto',
+        precision: 'int8',
+        max_streams: 2,
       },
     });
   });
@@ -558,7 +560,10 @@ describe('flags for one model', () => {
     expect(await models(flags)).toMatchObject({
       'org/m': {
         upstreams: [{ url: 'http://gpu:8000/v1', key_env: 'K' }],
-        ...{ scorer: '/m', scorer_url: ['http://triton:8000'], scorer_model: 'm', max_streams: 64 },
+        scorer: '/m',
+        scorer_url: ['http://triton:8000'],
+        scorer_model: 'm',
+        max_streams: 64,
       },
     });
   });

@@ -40,7 +40,8 @@ describe('a secret in a file', () => {
 
   it('is the secret of a webhook', () => {
     const webhook = (text: string) => ({
-      ...{ url: 'https://example.org', events: ['flag' as const] },
+      url: 'https://example.org',
+      events: ['flag' as const],
       secret_file: fileOf('hook', text),
     });
     const good = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -13,7 +13,9 @@ describe('the gateway', () => {
       status: 'ok',
       models: [
         {
-          ...{ id: 'reasoner', streams: 0, score: { precision: 'fp32' } },
+          id: 'reasoner',
+          streams: 0,
+          score: { precision: 'fp32' },
           decode: { pid: expect.any(Number), restarts: 0, precision: 'fp32' },
         },
       ],

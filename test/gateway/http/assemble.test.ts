@@ -120,7 +120,9 @@ describe('the parts of an answer', () => {
       { ...call(0, { id: 'c0', function: { arguments: '}' } }), audio: { more: [2] } },
     );
     expect(message).toEqual({
-      ...{ role: 'assistant', content: 'ab', audio: { id: 'x', data: 'AB', more: [1, 2] } },
+      role: 'assistant',
+      content: 'ab',
+      audio: { id: 'x', data: 'AB', more: [1, 2] },
       tool_calls: [
         { id: 'c0', function: { name: 'f', arguments: '{}' } },
         { id: 'c1', function: { name: 'g', arguments: '{' } },
@@ -157,7 +159,12 @@ describe('the parts of an answer', () => {
       { a: { y: 2 }, b: [2], c: 'more', d: null, e: null },
     );
     expect(message).toEqual({
-      ...{ a: { x: 1, y: 2 }, b: [1, 2], c: 'textmore', d: 2, e: 'text', f: { x: 'text' } },
+      a: { x: 1, y: 2 },
+      b: [1, 2],
+      c: 'textmore',
+      d: 2,
+      e: 'text',
+      f: { x: 'text' },
     });
   });
 
@@ -197,7 +204,10 @@ it('of the fields beside the choices, and of the usage, the last counts', () => 
   ]);
   const choice = { message: {}, logprobs: null };
   expect(whole).toEqual({
-    ...{ a: 'two', b: { y: 2 }, c: 'c', usage: { n: 2 } },
+    a: 'two',
+    b: { y: 2 },
+    c: 'c',
+    usage: { n: 2 },
     choices: [
       { ...choice, index: 1, finish_reason: 'stop' },
       { ...choice, index: 2, finish_reason: null },

@@ -38,7 +38,11 @@ describe('a whole completion', () => {
       throw new Error('not started');
     });
     const whole = new WholeCompletion({
-      ...{ form: CHAT_FORM, id: 'c', model: 'm', vocabulary: null, logprobs: false },
+      form: CHAT_FORM,
+      id: 'c',
+      model: 'm',
+      vocabulary: null,
+      logprobs: false,
       guard: { ...guard, enabled: true },
     });
     const indices = Array.from({ length: 600 }, (_, i) => i);
@@ -59,8 +63,13 @@ describe('a whole completion', () => {
       throw new Error('not started');
     });
     const options = {
-      ...{ form: CHAT_FORM, id: 'c', model: 'm', vocabulary: null },
-      ...{ logprobs: true, includeUsage: false, guard },
+      form: CHAT_FORM,
+      id: 'c',
+      model: 'm',
+      vocabulary: null,
+      logprobs: true,
+      includeUsage: false,
+      guard,
     };
     const thought = tokenEvent(0, { text: 'Hm', part: 'reasoning' });
     const events: GuardEvent[] = [thought, tokenEvent(1, { text: 'Yes' }), doneEvent('stop', 2)];

@@ -33,7 +33,8 @@ describe('a string that is said more than once', () => {
 
 const text = (text: string): Json => ({ type: 'text', text });
 const thinking = (thinking: string, signature?: string): Json => ({
-  ...{ type: 'thinking', thinking },
+  type: 'thinking',
+  thinking,
   ...(signature !== undefined && { signature }),
 });
 const cited = (url: string): Json => ({
@@ -212,7 +213,8 @@ class Server {
         { index, id, type: 'function', function: { name: first } },
         ...rest.map((name) => ({ index, ...this.again(id, 'id'), function: { name, arguments: '' } })),
         ...(args === '' ? [] : this.cut(args)).map((piece) => ({
-          ...{ index, ...this.again(id, 'id') },
+          index,
+          ...this.again(id, 'id'),
           function: { ...(names.length === 1 && this.again(name, 'name')), arguments: piece },
         })),
       ],

@@ -57,8 +57,14 @@ async function keptPerToken(): Promise<number> {
   const marks: number[] = [];
   const { guard } = prepared(() => from([]));
   const completion = new Completion({
-    ...{ form: CHAT_FORM, id: 'c', model: 'm', vocabulary: null, guard: { ...guard, enabled: true } },
-    ...{ logprobs: false, includeUsage: false, scoredAtOnce: true },
+    form: CHAT_FORM,
+    id: 'c',
+    model: 'm',
+    vocabulary: null,
+    guard: { ...guard, enabled: true },
+    logprobs: false,
+    includeUsage: false,
+    scoredAtOnce: true,
   });
   const writer = {
     promptTokens: 1,

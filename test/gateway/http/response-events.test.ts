@@ -12,7 +12,9 @@ const never = () => {
 };
 
 const raw = (event: object): GuardEvent => ({
-  ...{ type: 'upstream.delta', at: 0, unscored: [] },
+  type: 'upstream.delta',
+  at: 0,
+  unscored: [],
   chunk: { event, choices: [] },
 });
 
@@ -73,7 +75,9 @@ describe("an upstream's events", () => {
       {
         type: 'response.incomplete',
         response: {
-          ...{ id: 'resp_theirs', status: 'incomplete', incomplete_details: { reason: 'content_filter' } },
+          id: 'resp_theirs',
+          status: 'incomplete',
+          incomplete_details: { reason: 'content_filter' },
           output: [{ id: 'theirs', content: [{ type: 'output_text', text: token.text }] }],
         },
       },
@@ -83,11 +87,21 @@ describe("an upstream's events", () => {
 
 describe('the word that another model answers', () => {
   const verdict = {
-    ...{ flagged: true, risk: 0.99, rate: 0.02, flaggedSteps: 1, steps: 1, unscoredTokens: 0 },
-    ...{ calibrated: true, reason: null },
+    flagged: true,
+    risk: 0.99,
+    rate: 0.02,
+    flaggedSteps: 1,
+    steps: 1,
+    unscoredTokens: 0,
+    calibrated: true,
+    reason: null,
   };
   const escalated: GuardEvent = {
-    ...{ type: 'generation.escalated', to: 'large', failed: null, guard: {}, verdict },
+    type: 'generation.escalated',
+    to: 'large',
+    failed: null,
+    guard: {},
+    verdict,
   };
   const flinch = { events: [{ type: 'generation.escalated', to: 'large' }] };
 

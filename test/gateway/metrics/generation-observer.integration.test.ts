@@ -291,8 +291,15 @@ describe('the verdicts on whole responses', () => {
   it('tells how far answers have moved from the calibration', async () => {
     const verdict = (rank: number) =>
       ({
-        ...{ flagged: false, risk: 0.5, rate: 0.02, flaggedSteps: 0, steps: 2, unscoredTokens: 0 },
-        ...{ calibrated: true, reason: null, rank },
+        flagged: false,
+        risk: 0.5,
+        rate: 0.02,
+        flaggedSteps: 0,
+        steps: 2,
+        unscoredTokens: 0,
+        calibrated: true,
+        reason: null,
+        rank,
       }) as const;
     const drift = async (method = 'nll') =>
       (await scrape()).sum('flinch_calibration_drift', { model: 'm', method });

@@ -121,7 +121,12 @@ describe('who listens to a generation', () => {
   const done = (step: number, isFlagged: boolean) =>
     ({ type: 'step.done', ...span(step), ...rating, flagged: isFlagged }) as const;
   const rollback: GuardEvent = {
-    ...{ type: 'rollback.done', rollback: 0, step: 1, outcome: 'replaced', chosen: 1, candidates: [] },
+    type: 'rollback.done',
+    rollback: 0,
+    step: 1,
+    outcome: 'replaced',
+    chosen: 1,
+    candidates: [],
   };
 
   /** What is told of these events, in few words. */

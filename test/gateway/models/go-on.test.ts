@@ -36,7 +36,9 @@ function writer(start: number, from_ = 0, inserted = '', isCandidate = false): B
   }));
   const given = tokenEvent(from_, { text: inserted, inserted: true, id: start + from_ });
   return {
-    ...{ promptTokens: PROMPT + start, cachedTokens: PROMPT + start, written: own.length },
+    promptTokens: PROMPT + start,
+    cachedTokens: PROMPT + start,
+    written: own.length,
     tokens: () =>
       concat(inserted === '' ? [] : of(given), from(own), of(usageOf(start + PROMPT, first + own.length))),
     fits: (keep) => start + keep < LENGTH,
@@ -61,7 +63,11 @@ const risks: RiskModel = {
 
 const guardOf = (changes: Partial<Guard>): Guard => ({
   ...DEFAULT_GUARD,
-  ...{ method: 'nll', candidates: 1, temperature: 2, choose: 'uncertainty', maxRollbacks: 1 },
+  method: 'nll',
+  candidates: 1,
+  temperature: 2,
+  choose: 'uncertainty',
+  maxRollbacks: 1,
   ...changes,
 });
 
@@ -81,7 +87,10 @@ function answer(guard: Guard, after?: Settled): Promise<GuardEvent[]> {
 function settledOf(events: readonly GuardEvent[], { delivery }: Guard): Settled | undefined {
   const by = prepared(() => from([]));
   const encoding = new StreamEncoding({
-    ...{ id: 'resp-1', requestId: undefined, epoch: 'a', resumable: true },
+    id: 'resp-1',
+    requestId: undefined,
+    epoch: 'a',
+    resumable: true,
     prepared: { ...by, guard: { ...by.guard, enabled: true, delivery } },
   });
   const frames = [...encoding.opening()];
@@ -116,12 +125,15 @@ function read(events: readonly GuardEvent[]) {
   const done = events.find((event) => event.type === 'generation.done');
   const { generatedTokens, ...usage } = done?.usage ?? { generatedTokens: 0 };
   return {
-    ...{ tokens: tokens.map(({ text, inserted }) => ({ text, inserted })), scores, spikes },
+    tokens: tokens.map(({ text, inserted }) => ({ text, inserted })),
+    scores,
+    spikes,
     // How long a step was held differs.
     steps: events.flatMap((event) => (event.type === 'step.done' ? [{ ...event, held: 0 }] : [])),
     flags: events.filter(({ type }) => type === 'step.flagged'),
     rollbacks: events.filter(({ type }) => type === 'rollback.started' || type === 'rollback.done'),
-    ...{ done: done && { ...done, usage }, generated: generatedTokens ?? 0 },
+    done: done && { ...done, usage },
+    generated: generatedTokens ?? 0,
   };
 }
 
@@ -178,7 +190,10 @@ describe('a response that goes on elsewhere', () => {
       settled,
       async (judge) => branchOf(writer(length), logprobScorer(['nll']), judge),
       {
-        ...{ scoring: { ...DEFAULT_SCORING, methods: ['nll'] }, guard, risks, seed: 1 },
+        scoring: { ...DEFAULT_SCORING, methods: ['nll'] },
+        guard,
+        risks,
+        seed: 1,
         written: (event) => heard.push(event),
       },
       new FlowGate(),

@@ -70,7 +70,10 @@ const rolledBack: Start = (tokens, gate, written) => {
   const scoring = { ...DEFAULT_SCORING, methods: ['nll' as const] };
   const guard = {
     ...DEFAULT_GUARD,
-    ...{ method: 'nll' as const, action: 'rollback' as const, delivery: 'held' as const, rate: 1e-9 },
+    method: 'nll' as const,
+    action: 'rollback' as const,
+    delivery: 'held' as const,
+    rate: 1e-9,
   };
   const judging = { scoring, guard, risks: new RunningRisk(), seed: 1, written };
   return guardedBranch(async (judge) => branchOf(writer, logprobScorer(['nll']), judge), judging, gate);

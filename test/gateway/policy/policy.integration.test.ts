@@ -104,10 +104,19 @@ describe('an unmodified client', () => {
   it('is told of the guard how it judges, and what itself or the policy has set', async () => {
     const { flinch } = await answer('watching', { guard: { statistic: 'max', scoring: { block: 4 } } });
     expect(Object(flinch).guard).toEqual({
-      ...{ enabled: true, methods: DEFAULT_METHODS, method: 'nll', per: 'step', rate: 0.02 },
-      ...{ delivery: 'immediate', action: 'annotate', lag: 'wait', calibrated: true, policy: 'watch' },
+      enabled: true,
+      methods: DEFAULT_METHODS,
+      method: 'nll',
+      per: 'step',
+      rate: 0.02,
+      delivery: 'immediate',
+      action: 'annotate',
+      lag: 'wait',
+      calibrated: true,
+      policy: 'watch',
       warnings: expect.any(Array),
-      ...{ statistic: 'max', scoring: { block: 4 } },
+      statistic: 'max',
+      scoring: { block: 4 },
     });
   });
 

@@ -202,12 +202,18 @@ describe('the policies of a configuration', () => {
     const policies = new Policies(configOf({ ...guards, model: { bounds: { max_candidates: 2 } } }));
     expect(policies.allOf('m').map(describePolicy)).toEqual([
       {
-        ...{ name: 'model:m', defaults: { candidates: 2 }, bounds: { max_candidates: 2 } },
-        ...{ locked: [], unscored: 'pass' },
+        name: 'model:m',
+        defaults: { candidates: 2 },
+        bounds: { max_candidates: 2 },
+        locked: [],
+        unscored: 'pass',
       },
       {
-        ...{ name: 'key:web', defaults: { candidates: 2 }, bounds: { max_candidates: 2 } },
-        ...{ locked: ['enabled'], unscored: 'refuse' },
+        name: 'key:web',
+        defaults: { candidates: 2 },
+        bounds: { max_candidates: 2 },
+        locked: ['enabled'],
+        unscored: 'refuse',
       },
     ]);
     expect(new Policies(configOf({})).allOf('m')).toEqual([]);

@@ -14,7 +14,13 @@ import { doneEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
 
 const flagged: Verdict = {
-  ...{ flagged: true, risk: 1, calibrated: true, flaggedSteps: 1, steps: 1, unscoredTokens: 0, rate: 0.1 },
+  flagged: true,
+  risk: 1,
+  calibrated: true,
+  flaggedSteps: 1,
+  steps: 1,
+  unscoredTokens: 0,
+  rate: 0.1,
   reason: null,
 };
 
@@ -27,7 +33,8 @@ interface Asked {
 
 /** A model all of whose answers are flagged. */
 const doubtful = (name: string, asked: Asked[], hosts?: readonly string[]): ServedModel => ({
-  ...{ name, hosts },
+  name,
+  hosts,
   status: () => ({ ready: true }),
   prepare: async ({ guard }, { bounds }) => {
     asked.push({ model: name, guard, bounds });
@@ -61,7 +68,9 @@ async function inPlace(way: 'escalate' | 'vote', { first, other = {}, key = {}, 
   const limits = { prompt_characters: 1000, response_tokens: 100 };
   const all = new Models([doubtful('first', asked), doubtful('other', asked, ['127.0.0.1:9'])]);
   const models = new GovernedModels(servedWithin(all, { limits, kept, texts: null }), policies, {
-    ...{ count: () => {}, severalKeys: false, kept },
+    count: () => {},
+    severalKeys: false,
+    kept,
     escalated: (_model, _to, error) => void failures.push(error),
     voted: (_model, _replaced, error) => void failures.push(error),
   });

@@ -24,7 +24,11 @@ const guard = { action: 'annotate', rate: 0.3, methods: ['nll', 'margin'] };
 /** A long answer of the embedded model, which writes the same after the same text. */
 const ask = (model: string, changes: object = {}) => ({
   type: 'generation.create',
-  ...{ model, guard, temperature: 0, max_tokens: 200, resumable: true },
+  model,
+  guard,
+  temperature: 0,
+  max_tokens: 200,
+  resumable: true,
   messages: [{ role: 'user', content: LONG_QUESTION }],
   ...changes,
 });
@@ -70,7 +74,10 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   beforeAll(async () => {
     running.engine = await sharedReasoner();
     running.upstream = await EngineUpstream.start(running.engine, {
-      ...{ tokenIds: true, logprobs: true, continues: true, completions: true },
+      tokenIds: true,
+      logprobs: true,
+      continues: true,
+      completions: true,
     });
     const checkpoint = await calibratedReasoner(folder.path('reasoner'), 0.00015);
     const upstreams = [{ url: running.upstream.url }];

@@ -16,12 +16,26 @@ import { doneEvent } from '../../support/events.js';
 
 const SECRET = 'What is the secret?';
 const VERDICT: Verdict = {
-  ...{ flagged: false, risk: 0.25, rate: 0.05, flaggedSteps: 0, steps: 3, unscoredTokens: 0 },
-  ...{ calibrated: true, reason: null },
+  flagged: false,
+  risk: 0.25,
+  rate: 0.05,
+  flaggedSteps: 0,
+  steps: 3,
+  unscoredTokens: 0,
+  calibrated: true,
+  reason: null,
 };
 const STEP: StepEvent = {
-  ...{ type: 'step.done', step: 2, from: 16, to: 32, text: 'secret', method: 'adversarial' },
-  ...{ score: 12.3456, risk: 0.98765, calibrated: true, flagged: true },
+  type: 'step.done',
+  step: 2,
+  from: 16,
+  to: 32,
+  text: 'secret',
+  method: 'adversarial',
+  score: 12.3456,
+  risk: 0.98765,
+  calibrated: true,
+  flagged: true,
 };
 
 /** The span of a generation that all of this became of. */
@@ -35,7 +49,9 @@ function spanOf(
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const messages = [{ role: 'user', content: SECRET }];
   const { trace: own, tell } = traceGenerations(provider.getTracer('test'))({
-    ...{ model: 'm', provider: 'openai', responseId: 'chatcmpl-7' },
+    model: 'm',
+    provider: 'openai',
+    responseId: 'chatcmpl-7',
     request: chatSchema.parse({ model: 'm', messages, ...changes }),
     options: { asked: { canRetract: false, ...asked }, from },
   });
@@ -187,7 +203,9 @@ describe('the span of a generation', () => {
     expect(spanOf([done()], {}, {}, { trace: context }).finished).toBe(0);
     const messages = [{ role: 'user', content: SECRET }];
     const { trace: own, tell } = traceGenerations()({
-      ...{ model: 'm', provider: 'flinch', responseId: '' },
+      model: 'm',
+      provider: 'flinch',
+      responseId: '',
       request: chatSchema.parse({ model: 'm', messages }),
       options: { asked: { canRetract: false }, from: { trace: context } },
     });

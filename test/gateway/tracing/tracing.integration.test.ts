@@ -77,7 +77,8 @@ describe('the built-in exporter', () => {
     for (const span of spans) {
       expect(span).toMatchObject({ trace_id: TRACE, parent_span_id: PARENT, trace_state: TRACED.tracestate });
       expect(span.resource).toMatchObject({
-        ...{ 'service.name': 'flinch', 'service.version': '0.1.0' },
+        'service.name': 'flinch',
+        'service.version': '0.1.0',
         'deployment.environment.name': 'test',
       });
       expect(span.attributes).toMatchObject({

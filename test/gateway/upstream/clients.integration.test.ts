@@ -166,7 +166,8 @@ const OPENAI: Readonly<Record<string, Use>> = {
   },
   'parse with zod': async (server) => {
     const completion = await openai(server).chat.completions.parse({
-      ...{ model: MODEL, ...asking('Fill it in.') },
+      model: MODEL,
+      ...asking('Fill it in.'),
       response_format: zodResponseFormat(OBJECT_SCHEMA, 'weather'),
     });
     expect(completion.choices[0]?.message.parsed).toEqual(OBJECT);
@@ -174,7 +175,8 @@ const OPENAI: Readonly<Record<string, Use>> = {
   },
   'parse with a zod function': async (server) => {
     const completion = await openai(server).chat.completions.parse({
-      ...{ model: MODEL, ...asking(ONE) },
+      model: MODEL,
+      ...asking(ONE),
       tools: [zodFunction({ name: 'weather', parameters: z.object(WEATHER) })],
     });
     expect(completion.choices[0]?.message.tool_calls?.[0]?.function.parsed_arguments).toEqual({ city: CITY });
@@ -188,7 +190,9 @@ const OPENAI: Readonly<Record<string, Use>> = {
         const weather = {
           type: 'function',
           function: {
-            ...{ name: 'weather', description: 'The weather of a city.', strict: true },
+            name: 'weather',
+            description: 'The weather of a city.',
+            strict: true,
             parameters: { type: 'object', properties: { city: { type: 'string' } } },
             parse: JSON.parse,
             function: (given: unknown) => {
@@ -212,8 +216,12 @@ const OPENAI: Readonly<Record<string, Use>> = {
 
 const aiSdk = ({ baseURL, fetch }: Server) =>
   createOpenAICompatible({
-    ...{ name: 'double', baseURL, apiKey: 'none', fetch },
-    ...{ includeUsage: true, supportsStructuredOutputs: true },
+    name: 'double',
+    baseURL,
+    apiKey: 'none',
+    fetch,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
   })(MODEL);
 
 const AI_SDK: Readonly<Record<string, Use>> = {
@@ -221,7 +229,9 @@ const AI_SDK: Readonly<Record<string, Use>> = {
     const parts: unknown[] = [];
     const result = streamText({
       model: aiSdk(server),
-      ...{ prompt: BOTH, maxRetries: 0, stopWhen: stepCountIs(3) },
+      prompt: BOTH,
+      maxRetries: 0,
+      stopWhen: stepCountIs(3),
       tools: {
         weather: tool({
           description: 'The weather of a city.',
@@ -239,7 +249,9 @@ const AI_SDK: Readonly<Record<string, Use>> = {
   },
   'streamText with reasoning': async (server) => {
     const result = streamText({
-      ...{ model: aiSdk(server), prompt: 'What is 2 + 2?', maxRetries: 0 },
+      model: aiSdk(server),
+      prompt: 'What is 2 + 2?',
+      maxRetries: 0,
       providerOptions: { double: { reasoningEffort: 'high' } },
     });
     const [text, reasoning] = [await result.text, await result.reasoningText];
@@ -256,7 +268,10 @@ const AI_SDK: Readonly<Record<string, Use>> = {
   },
   generateObject: async (server) => {
     const { object, usage, finishReason } = await generateObject({
-      ...{ model: aiSdk(server), schema: OBJECT_SCHEMA, prompt: 'Fill it in.', maxRetries: 0 },
+      model: aiSdk(server),
+      schema: OBJECT_SCHEMA,
+      prompt: 'Fill it in.',
+      maxRetries: 0,
     });
     expect(object).toEqual(OBJECT);
     return { object, usage, finishReason };
@@ -267,7 +282,9 @@ const langChain = ({ baseURL, fetch }: Server): ChatOpenAI =>
   new ChatOpenAI({ ...{ model: MODEL, apiKey: 'none', maxRetries: 0 }, configuration: { baseURL, fetch } });
 
 const weather = langChainTool(async ({ city }) => `21 in ${city}`, {
-  ...{ name: 'weather', description: 'The weather of a city.', schema: z.object(WEATHER) },
+  name: 'weather',
+  description: 'The weather of a city.',
+  schema: z.object(WEATHER),
 });
 
 const LANG_CHAIN: Readonly<Record<string, Use>> = {

@@ -48,15 +48,24 @@ describe('completions of a prompt by an upstream', () => {
   it('are asked for as they came, save the fields that are set', async () => {
     const { client, asked } = await serving(vllmDouble());
     const request = {
-      ...{ prompt: PROMPT, max_tokens: 30, temperature: 0.5, logit_bias: { 5: -1 } },
-      ...{ user: 'one', frequency_penalty: 0.1, min_tokens: 1, x_field: { deep: [null, ''] } },
+      prompt: PROMPT,
+      max_tokens: 30,
+      temperature: 0.5,
+      logit_bias: { 5: -1 },
+      user: 'one',
+      frequency_penalty: 0.1,
+      min_tokens: 1,
+      x_field: { deep: [null, ''] },
     };
     await client.completions.create({ model: 'm', ...request });
     expect(asked()).toEqual([
       {
         ...request,
-        ...{ model: 'theirs', stream: true, stream_options: { include_usage: true } },
-        ...{ logprobs: 2, return_token_ids: true },
+        model: 'theirs',
+        stream: true,
+        stream_options: { include_usage: true },
+        logprobs: 2,
+        return_token_ids: true,
       },
     ]);
   });
@@ -66,8 +75,11 @@ describe('completions of a prompt by an upstream', () => {
     const { body } = await post(url, { max_tokens: 30, logprobs: 1, guard: { enabled: false } });
     expect(asked()).toEqual([
       {
-        ...{ prompt: PROMPT, max_tokens: 30, logprobs: 1 },
-        ...{ model: 'theirs', stream: false },
+        prompt: PROMPT,
+        max_tokens: 30,
+        logprobs: 1,
+        model: 'theirs',
+        stream: false,
       },
     ]);
     expect(body).toMatchObject({
@@ -96,7 +108,10 @@ describe('completions of a prompt by an upstream', () => {
     let text = '';
     const tokens: object[] = [];
     const stream = await client.completions.create({
-      ...{ model: 'm', prompt: PROMPT, max_tokens: 30, logprobs: 1 },
+      model: 'm',
+      prompt: PROMPT,
+      max_tokens: 30,
+      logprobs: 1,
       stream: true,
     });
     for await (const chunk of stream) {

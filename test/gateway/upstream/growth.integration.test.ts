@@ -17,10 +17,18 @@ type Shape = (i: number) => Json;
 const choice = (more: Json, index = 0): Json => ({ index, finish_reason: null, ...more });
 const chunk = (...choices: readonly Json[]): Json => ({ choices });
 const entry = (token: string, more: Json = {}): Json => ({
-  ...{ token, logprob: -1, bytes: null, top_logprobs: [], ...more },
+  token,
+  logprob: -1,
+  bytes: null,
+  top_logprobs: [],
+  ...more,
 });
 const call = (index: number | undefined, more: Json = {}): Json => ({
-  ...{ index, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' }, ...more },
+  index,
+  id: 'c',
+  type: 'function',
+  function: { name: 'f', arguments: '{}' },
+  ...more,
 });
 
 /** Whatever of an answer is joined: each shape has all places at once where something may be new. */
@@ -95,7 +103,9 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   }),
   'a state': (i) => ({ type: 'response.in_progress', response: { id: 'r', output: [], [`n${i}`]: 1 } }),
   'an item': (i) => ({
-    ...{ type: 'response.output_item.done', output_index: i, item: { type: 'message', id: `i${i}` } },
+    type: 'response.output_item.done',
+    output_index: i,
+    item: { type: 'message', id: `i${i}` },
   }),
   'a part': (i) => ({
     ...{

@@ -44,7 +44,10 @@ const assembled = (shape: (i: number) => Json) => (count: number) => {
 };
 
 const token = (text: string, bytes?: readonly number[]) => ({
-  ...{ id: null, text, logprob: -1, topLogprobs: [] },
+  id: null,
+  text,
+  logprob: -1,
+  topLogprobs: [],
   ...(bytes && { bytes }),
 });
 type Said = Partial<Parameters<TokenAligner['push']>[0]>;
@@ -76,8 +79,13 @@ const steps = (texts: readonly string[]) => (count: number) => {
 };
 
 const options = {
-  ...{ id: 'c', model: 'm', vocabulary: null, form: CHAT_FORM, guard: prepared(never).guard },
-  ...{ logprobs: true, includeUsage: true },
+  id: 'c',
+  model: 'm',
+  vocabulary: null,
+  form: CHAT_FORM,
+  guard: prepared(never).guard,
+  logprobs: true,
+  includeUsage: true,
 };
 
 it.each<[string, number, (count: number) => void]>([

@@ -232,7 +232,8 @@ describe('the configuration of a server', () => {
     const { url } = await serving({ strict: true });
     const ask = (changes: object) =>
       post(`${url}/v1/chat/completions`, {
-        ...{ model: 'm', messages: [{ role: 'user', content: 'Say it.' }] },
+        model: 'm',
+        messages: [{ role: 'user', content: 'Say it.' }],
         ...changes,
       });
     const refused = await ask({ tools: [{ type: 'function', function: { name: 'f' } }] });

@@ -93,7 +93,9 @@ describe('responses of an upstream', () => {
     expect(asked()).toEqual([
       {
         ...request,
-        ...{ model: 'theirs', stream: true, top_logprobs: 2 },
+        model: 'theirs',
+        stream: true,
+        top_logprobs: 2,
         include: ['reasoning.encrypted_content', LOGPROBS],
       },
     ]);
@@ -198,7 +200,9 @@ describe('responses of an upstream', () => {
     const limits = { prompt_characters: 100, response_tokens: 40 };
     const { client, asked } = await serving(undefined, {}, { limits });
     await expect(client.responses.create({ model: 'm', input: 'Hello.', ...fields })).rejects.toMatchObject({
-      ...{ status: 400, param, message: expect.stringContaining(`${param}: `) },
+      status: 400,
+      param,
+      message: expect.stringContaining(`${param}: `),
     });
     await client.responses.create({ model: 'm', input: 'Hello.' });
     expect(asked()[0]?.max_output_tokens).toBe(40);

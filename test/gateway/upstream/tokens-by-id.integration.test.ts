@@ -103,7 +103,8 @@ describe.each(CHUNKS)('tokens that are told by their ids, %s', (_, chunks) => {
     expect(logprobs.content.map(({ logprob }) => logprob)).toEqual([-0.2, -0.4, -9999]);
     if (form.startsWith('token_id:'))
       expect(logprobs.content[0]).toEqual({
-        ...{ ...named(4711), logprob: -0.2 },
+        ...named(4711),
+        logprob: -0.2,
         top_logprobs: [
           { ...named(4711), logprob: -0.2 },
           { ...named(7), logprob: -3 },

@@ -41,10 +41,16 @@ function whole(asked: Readonly<Record<string, unknown>>, message: object = {}) {
   };
   const logprobs = asked.logprobs ? { content: [entry('Old', -0.2), entry(' town', -0.4)] } : null;
   return {
-    ...{ id: 'theirs', object: 'chat.completion', created: 1, model: 'theirs', system_fingerprint: 'fp' },
+    id: 'theirs',
+    object: 'chat.completion',
+    created: 1,
+    model: 'theirs',
+    system_fingerprint: 'fp',
     choices: [
       {
-        ...{ index: 0, logprobs, finish_reason: 'stop' },
+        index: 0,
+        logprobs,
+        finish_reason: 'stop',
         message: { role: 'assistant', content: 'Old town', refusal: null, annotations: [], ...message },
       },
     ],

@@ -8,12 +8,26 @@ import { flagMessage, verdictMessage } from '#tools/api/webhooks.js';
 import { doneEvent } from '../../support/events.js';
 
 const STEP: StepEvent = {
-  ...{ type: 'step.done', step: 2, from: 16, to: 32, text: 'secret', method: 'adversarial' },
-  ...{ score: 12.5, risk: 0.99, calibrated: true, flagged: true },
+  type: 'step.done',
+  step: 2,
+  from: 16,
+  to: 32,
+  text: 'secret',
+  method: 'adversarial',
+  score: 12.5,
+  risk: 0.99,
+  calibrated: true,
+  flagged: true,
 };
 const VERDICT: Verdict = {
-  ...{ flagged: null, risk: null, rate: 0.05, flaggedSteps: 1, steps: 3, unscoredTokens: 4 },
-  ...{ calibrated: true, reason: 'unscored_tokens' },
+  flagged: null,
+  risk: null,
+  rate: 0.05,
+  flaggedSteps: 1,
+  steps: 3,
+  unscoredTokens: 4,
+  calibrated: true,
+  reason: 'unscored_tokens',
 };
 const about = { responseId: 'resp-7', model: 'm' };
 const dataOf = (news: GenerationNews) => {
@@ -32,18 +46,30 @@ describe('the message of', () => {
   ])('%s has its scores and no text', (_, step) => {
     const { type: __, text: ___, flagged: ____, ...fields } = step;
     expect(dataOf({ type: 'flagged', step, action: 'rollback' })).toEqual({
-      ...{ response_id: 'resp-7', model: 'm', ...fields },
+      response_id: 'resp-7',
+      model: 'm',
+      ...fields,
       action: 'rollback',
     });
   });
 
   it('an answer has its verdict, as its last event has', () => {
     expect(dataOf({ type: 'done', event: { ...doneEvent('stop', 7), verdict: VERDICT } })).toEqual({
-      ...{ response_id: 'resp-7', model: 'm', outcome: 'done', finish_reason: 'stop', error: null },
+      response_id: 'resp-7',
+      model: 'm',
+      outcome: 'done',
+      finish_reason: 'stop',
+      error: null,
       usage: { prompt_tokens: 1, completion_tokens: 7, total_tokens: 8 },
       verdict: {
-        ...{ flagged: null, risk: null, rate: 0.05, flagged_steps: 1, steps: 3, unscored_tokens: 4 },
-        ...{ calibrated: true, reason: 'unscored_tokens' },
+        flagged: null,
+        risk: null,
+        rate: 0.05,
+        flagged_steps: 1,
+        steps: 3,
+        unscored_tokens: 4,
+        calibrated: true,
+        reason: 'unscored_tokens',
       },
     });
   });

@@ -25,7 +25,9 @@ async function gatewayWith(urls: readonly string[]) {
   onTestFinished(() => gateway.close());
   const count = async (webhook: number, outcome: string) =>
     new Scrape(await metrics.text()).sum('flinch_webhook_messages_total', {
-      ...{ webhook: String(webhook), event: 'verdict', outcome },
+      webhook: String(webhook),
+      event: 'verdict',
+      outcome,
     });
   const ask = async () => {
     const answer = await post(gateway.url, chatBody({ max_tokens: 3, stream: true }));
@@ -58,7 +60,11 @@ describe('webhooks', () => {
     await expect.poll(() => count(2, 'failed')).toBe(1);
     await expect.poll(() => count(3, 'failed')).toBe(1);
     expect(verdictMessage.parse(received[0]).data).toMatchObject({
-      ...{ model: 'reasoner', outcome: 'done', finish_reason: 'stop', error: null, verdict: null },
+      model: 'reasoner',
+      outcome: 'done',
+      finish_reason: 'stop',
+      error: null,
+      verdict: null,
       usage: { completion_tokens: 3 },
     });
     expect(asked).toEqual(['POST /hook?a=b']);

@@ -24,20 +24,39 @@ const tokens = (from: number, to: number, fields: Partial<TokenEvent> = {}): Tok
 const score = (index: number) =>
   scoreEvent(index, { scores: { nll: 1 }, skipped: ['margin'], reason: 'lag' });
 const step = (number: number, from: number, to: number, flagged = false): GuardEvent => ({
-  ...{ type: 'step.done', step: number, from, to, text: 'x', ...rating, flagged, unscored: 1 },
+  type: 'step.done',
+  step: number,
+  from,
+  to,
+  text: 'x',
+  ...rating,
+  flagged,
+  unscored: 1,
 });
 const flag = (number: number, from: number, to: number, action: 'rollback' | 'reflect'): GuardEvent => ({
-  ...{ type: 'step.flagged', step: number, from, to, text: 'x', ...rating, action },
+  type: 'step.flagged',
+  step: number,
+  from,
+  to,
+  text: 'x',
+  ...rating,
+  action,
 });
 const started: GuardEvent = { type: 'rollback.started', rollback: 0, step: 1, from: 2, candidates: 1 };
 const chosen: GuardEvent = {
-  ...{ type: 'rollback.done', rollback: 0, step: 1, outcome: 'replaced', chosen: 1 },
+  type: 'rollback.done',
+  rollback: 0,
+  step: 1,
+  outcome: 'replaced',
+  chosen: 1,
   candidates: [{ text: 'x', tokens: 2, score: null }],
 };
 
 function framesOf(events: readonly GuardEvent[], by: Prepared = prepared(() => EMPTY)): string[] {
   const encoding = new StreamEncoding({
-    ...{ id: ID, requestId: 'mine', epoch: 'a' },
+    id: ID,
+    requestId: 'mine',
+    epoch: 'a',
     resumable: true,
     prepared: by,
   });
@@ -62,7 +81,11 @@ describe('what stays of a generation', () => {
     expect(settledOf(events)).toEqual({
       tokens: [a, b],
       events: [a, score(0), b, score(1), step(0, 0, 2)],
-      ...{ steps: 1, flagged: 0, interventions: 0, told: 4, written: 4 },
+      steps: 1,
+      flagged: 0,
+      interventions: 0,
+      told: 4,
+      written: 4,
     });
   });
 
@@ -180,7 +203,9 @@ describe('a generation whose gateway is gone', () => {
     const generation = live.own(ID);
     const sink = {
       send: (frame: string) => frames.push(JSON.parse(frame)),
-      ...{ ended: () => {}, refused: () => {}, lost: () => {} },
+      ended: () => {},
+      refused: () => {},
+      lost: () => {},
     };
     expect(generation?.attach(sink, 0)).toBe(true);
     generation?.resume(sink);

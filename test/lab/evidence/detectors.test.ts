@@ -8,7 +8,10 @@ import { byStatistic } from '#src/risk/risk.js';
 function answers(count: number, doubt: (i: number) => number, entropy = doubt): StepSet {
   const steps = Array.from({ length: count }, (_, answer): LabelledStep[] => {
     const step = (label: LabelledStep['label'], place: number, ...scores: number[]): LabelledStep => ({
-      ...{ answer, label, place, tokens: 1 + (answer % 4) },
+      answer,
+      label,
+      place,
+      tokens: 1 + (answer % 4),
       scores: new Map([
         ['adversarial', byStatistic(() => scores[0]!)],
         ['entropy', byStatistic(() => scores[1]!)],

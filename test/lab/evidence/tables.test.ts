@@ -14,7 +14,11 @@ function pair(i: number, wrong: number): Answer[] {
       correct: true,
       firstWrong: null,
     },
-    ...{ tokens: [4, 6, 5], chance: null, first: null, hits: {}, steps: {} },
+    tokens: [4, 6, 5],
+    chance: null,
+    first: null,
+    hits: {},
+    steps: {},
     ...others,
   });
   const hit = i % 4 === 0 ? '1'.repeat(8) : '0'.repeat(8);
@@ -37,7 +41,10 @@ function pair(i: number, wrong: number): Answer[] {
 }
 
 const setOf = (name: string, wrong = 5): AnswerSet => ({
-  ...{ name, model: 'reasoner', problems: 100, measures: ['adversarial', 'nll'] },
+  name,
+  model: 'reasoner',
+  problems: 100,
+  measures: ['adversarial', 'nll'],
   answers: Array.from({ length: 20 }, (_, i) => pair(i, wrong)).flat(),
 });
 
@@ -156,7 +163,8 @@ it('labels steps up to the first wrong one', () => {
 describe('sets of several runs', () => {
   const set = setOf('one');
   const only = (measure: string, answers: AnswerSet['answers']): AnswerSet => ({
-    ...{ ...set, measures: [measure] },
+    ...set,
+    measures: [measure],
     answers: answers.map((answer) => ({
       ...answer,
       hits: answer.hits[measure] === undefined ? {} : { [measure]: answer.hits[measure] },

@@ -16,8 +16,12 @@ async function startGroup(
   const [data] = await once(child.stdout, 'data');
   const pid = child.pid ?? 0;
   const server: RunningServer = {
-    ...{ peer: 'vllm', model: 'smollm2', url: 'http://127.0.0.1:1/v1', log: 'log' },
-    ...{ pid, start: startOf(pid) ?? '' },
+    peer: 'vllm',
+    model: 'smollm2',
+    url: 'http://127.0.0.1:1/v1',
+    log: 'log',
+    pid,
+    start: startOf(pid) ?? '',
   };
   remember(root, server);
   return { child, server, first: String(data).trim() };

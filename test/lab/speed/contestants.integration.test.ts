@@ -51,7 +51,11 @@ it('an error of the program is told with its name', async () => {
 
 it('a model that is not there is told with what the program said', async () => {
   const [gone] = flinchContestants({
-    ...{ model: '/nowhere', name: 'flinch', most, precision: 'fp32', temperature: 0 },
+    model: '/nowhere',
+    name: 'flinch',
+    most,
+    precision: 'fp32',
+    temperature: 0,
   });
   await expect(gone!.open()).rejects.toThrow(/no scores ended: .*nowhere/s);
 });

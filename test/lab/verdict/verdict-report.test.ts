@@ -92,7 +92,11 @@ describe('an answer of npm run lab -- verdict', async () => {
       method: 'nll',
     });
     expect({ score, risk, right, allRight, steps }).toEqual({
-      ...{ score: 4, risk: 0.4, right: false, allRight: false, steps: 2 },
+      score: 4,
+      risk: 0.4,
+      right: false,
+      allRight: false,
+      steps: 2,
     });
     expect(measures).toMatchObject({
       'max nll': 4,

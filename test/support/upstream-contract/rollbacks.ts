@@ -66,7 +66,9 @@ export function rollbacks(bench: ContractBench): void {
         await streamed(url, { messages: bench.messages, temperature: 1, seed, max_tokens: 64, guard: doubt });
       }
       const events = await bench.generation(url, {
-        ...{ temperature: 1, seed: 99, max_tokens: 48 },
+        temperature: 1,
+        seed: 99,
+        max_tokens: 48,
         guard: { ...action, ...doubt },
       });
       finalTokens(events);

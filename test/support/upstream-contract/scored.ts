@@ -27,7 +27,9 @@ export function scored(bench: ContractBench): void {
           [0.7, 3],
         ] as const) {
           const events = await bench.generation(url, {
-            ...{ temperature, seed, max_tokens: 64 },
+            temperature,
+            seed,
+            max_tokens: 64,
             guard: { methods: ['nll'] },
           });
           expect(events.at(-1)?.type).toBe('generation.done');
@@ -57,7 +59,10 @@ export function scored(bench: ContractBench): void {
       );
       for (const seed of [1, 2]) {
         const events = await bench.generation(url, {
-          ...{ messages: ODD, temperature: 1.2, seed, max_tokens: 48 },
+          messages: ODD,
+          temperature: 1.2,
+          seed,
+          max_tokens: 48,
           guard: { methods: ['nll'] },
         });
         expect(events.at(-1)).toMatchObject({ type: 'generation.done' });

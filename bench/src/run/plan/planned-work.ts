@@ -45,8 +45,14 @@ export function plannedWork(run: PlannedRun, stages: readonly StageName[]): Stag
   const expected = leftToDo(run, stages, evenly(expectedWrong(run)));
   const { responses, checks, located, claims, samples, graphs, scored, times } = run.records;
   const done = {
-    ...{ generate: responses.size, check: checks.size, locate: located.size, claims: claims.size },
-    ...{ sample: samples.size, graph: graphs.size, score: scored.size, time: times.size },
+    generate: responses.size,
+    check: checks.size,
+    locate: located.size,
+    claims: claims.size,
+    sample: samples.size,
+    graph: graphs.size,
+    score: scored.size,
+    time: times.size,
   };
   return STAGES.flatMap((stage): StageWork[] => {
     if (stage === 'evaluate' || !stages.includes(stage)) return [];
@@ -148,26 +154,38 @@ export function supposed(
       records.checks,
       'check',
       (id): CheckRecord => ({
-        ...{ id, extracted: null, correct: outcomeOf(id) === 'right', by: 'rules' },
+        id,
+        extracted: null,
+        correct: outcomeOf(id) === 'right',
+        by: 'rules',
       }),
     ),
     located: orElse(
       records.located,
       'locate',
       (id): LocatedRecord => ({
-        ...{ id, by: labelledBy(suite, settings), span: outcomeOf(id) === 'unplaced' ? null : [0, 1] },
+        id,
+        by: labelledBy(suite, settings),
+        span: outcomeOf(id) === 'unplaced' ? null : [0, 1],
       }),
     ),
     claims: orElse(
       records.claims,
       'claims',
       (id): ClaimsRecord => ({
-        ...{ id, by: 'judge', claims: [{ claim: '', spans: [[0, 1]], supported: true }] },
+        id,
+        by: 'judge',
+        claims: [{ claim: '', spans: [[0, 1]], supported: true }],
       }),
     ),
   };
 }
 
 const RESPONSE: Omit<ResponseRecord, 'id'> = {
-  ...{ subset: '', promptTokens: 1, tokenIds: [0], tokenTexts: ['x'], finish: 'stop', seconds: 0 },
+  subset: '',
+  promptTokens: 1,
+  tokenIds: [0],
+  tokenTexts: ['x'],
+  finish: 'stop',
+  seconds: 0,
 };

@@ -44,6 +44,12 @@ export const requestLine = ({
   ...rest
 }: Question): string =>
   `${JSON.stringify({
-    ...{ id, sample, messages, prompt_token_ids: promptIds },
-    ...{ temperature: rest.temperature, top_p: topP, max_tokens: maxTokens, seed: rest.seed },
+    id,
+    sample,
+    messages,
+    prompt_token_ids: promptIds,
+    temperature: rest.temperature,
+    top_p: topP,
+    max_tokens: maxTokens,
+    seed: rest.seed,
   })}\n`;

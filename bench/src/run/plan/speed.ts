@@ -168,7 +168,11 @@ async function measureScoring(run: Run, problem: BenchProblem, responseTokens: n
     await scoreMeasures(
       engine,
       {
-        ...{ promptIds, question: problem.question, tokenIds, tokenTexts, stepMode: 'paragraph' },
+        promptIds,
+        question: problem.question,
+        tokenIds,
+        tokenTexts,
+        stepMode: 'paragraph',
         steps: [[0, tokens]],
         samples: Array.from({ length: samplesNeeded(measures) }, () => sample),
       },

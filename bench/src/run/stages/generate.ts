@@ -58,7 +58,9 @@ async function response(run: Run, problem: BenchProblem): Promise<ResponseRecord
   const fits = tokenIds.length > 0 && promptTokens + tokenIds.length <= run.engine.contextLength;
   const isWrong = finish === 'length' && fits && cutOff === 'wrong';
   return {
-    ...{ id, subset, ...rest },
+    id,
+    subset,
+    ...rest,
     // The engine's own are those that it scores.
     ...(logprobs && run.writer.kind !== 'engine' && { logprobs }),
     ...(isWrong && { cutOffWrong: true }),

@@ -153,7 +153,9 @@ const overHttp =
   (client: OpenAI, model: string): Read =>
   async (content, seen) => {
     const stream = await client.chat.completions.create({
-      ...{ model, stream: true, temperature: 0 },
+      model,
+      stream: true,
+      temperature: 0,
       messages: [{ role: 'user', content }],
     });
     const record = new CompletionRecord();

@@ -65,10 +65,19 @@ export async function runFaults(run: FaultsRun): Promise<FaultsReport> {
   const before = await sampleOf(gateway, 0);
   const save = (after: Sample, recoveredAfter: number | null, logLinesDropped: number): FaultsReport => {
     const report = {
-      ...{ machine: thisMachine(), settings, honest: tallies.honest.counts, hostile: tallies.hostile.counts },
-      ...{ faults: tallies.faults.counts.faults ?? {}, health: watch.health, silenceMs, logLinesDropped },
+      machine: thisMachine(),
+      settings,
+      honest: tallies.honest.counts,
+      hostile: tallies.hostile.counts,
+      faults: tallies.faults.counts.faults ?? {},
+      health: watch.health,
+      silenceMs,
+      logLinesDropped,
       clientsLateMs: ownDelay.max / 1e6,
-      ...{ rest: { before, after }, recoveredAfter, harm, samples },
+      rest: { before, after },
+      recoveredAfter,
+      harm,
+      samples,
     };
     writeWhole(output, `${JSON.stringify(report, null, 2)}\n`);
     return report;
@@ -85,7 +94,10 @@ export async function runFaults(run: FaultsRun): Promise<FaultsReport> {
     stop();
   };
   const honest = honestLoad(streams, seed, {
-    ...{ url, apiKey: KEYS.HONEST_KEY, signal: end.signal, tally: tallies.honest },
+    url,
+    apiKey: KEYS.HONEST_KEY,
+    signal: end.signal,
+    tally: tallies.honest,
     silence: (group, ms) => {
       silenceMs = Math.max(silenceMs, ms);
       if (ms > SILENCE_MS)

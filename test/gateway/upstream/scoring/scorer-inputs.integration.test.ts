@@ -87,7 +87,8 @@ describe('a request with tools', () => {
     const { events, guard } = await scored(upstream, { tools: [TOOL] });
     const { chatTemplate, tokenizer } = engine.checkpoint;
     const rendered = chatTemplate.render(chatBody().messages, {
-      ...{ addGenerationPrompt: true, variables: { tools: [TOOL] } },
+      addGenerationPrompt: true,
+      variables: { tools: [TOOL] },
     });
     expect(rendered).toContain('"add"');
     const promptIds = tokenizer.encode(rendered);

@@ -48,7 +48,8 @@ describe('the content of a chunk', () => {
   ])('what is no text is passed on, and named: %s', (unscored, delta) => {
     const choice = { index: 0, delta };
     expect(read({ delta })).toMatchObject({
-      ...{ text: '', parts: [{ kind: unscored }] },
+      text: '',
+      parts: [{ kind: unscored }],
       beside: { chunk: { choices: [choice] }, unscored: [unscored] },
     });
   });

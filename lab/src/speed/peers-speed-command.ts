@@ -37,7 +37,7 @@ const PROBLEM = [
 
 export function peersSpeedCommand(): Command {
   return new Command('peers-speed')
-    .description('Measure speed and memory of flinch beside llama.cpp, with the same GGUF file.')
+    .description('Measure speed and memory of flinch and llama.cpp, with the same GGUF file.')
     .addArgument(
       new Argument('[models...]', 'Qwen2.5-Coder-Instruct').choices(MODELS).default([...MODELS], 'both'),
     )

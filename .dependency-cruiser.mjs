@@ -2,12 +2,8 @@
 const FLINCH = ['cli/internals', 'src/index', 'gateway/index', 'client/src'];
 /** What a run of the benchmark writes down, and what counts it. */
 const RECORDS = ['bench/src/records', 'bench/src/statistics', 'bench/src/steps', 'bench/src/suites'];
-/** What a study stands on, beside other studies. */
-const STUDY = [
-  ...['src', 'gateway', 'cli', 'client/src', 'bench/src'],
-  ...['lab/src/free-port', 'lab/src/page-tables', 'lab/src/read-answer', 'lab/src/recall'],
-  'lab/src/temporary-folder',
-];
+/** What a program of the laboratory stands on, beside others of them. */
+const STUDY = ['src', 'gateway', 'cli', 'client/src', 'bench/src', 'lab/src/entry', 'lab/src/free-port'];
 
 /**
  * The architecture: who may import whom. `npm run check` fails on an import that points up, on one between rooms that
@@ -126,21 +122,12 @@ const ROOMS = {
     'bench/src/markdown-table',
   ],
 
-  // The studies behind docs/results: in no package.
+  // The programs behind docs/results: in no package.
   'lab/src': STUDY,
+  'lab/src/evidence': STUDY,
+  'lab/src/gateway': STUDY,
   'lab/src/peers': STUDY,
-  'lab/src/correct': STUDY,
-  'lab/src/schedules': STUDY,
-  'lab/src/small-models': STUDY,
-  'lab/src/evidence': [...STUDY, 'lab/src/detection'],
-  'lab/src/soak': STUDY,
-  'lab/src/dashboard': STUDY,
-  'lab/src/verdict': [...STUDY, 'lab/src/correct'],
-  'lab/src/detection': [...STUDY, 'lab/src/correct', 'lab/src/schedules'],
-  'lab/src/agreement': [...STUDY, 'lab/src/peers'],
   'lab/src/speed': [...STUDY, 'lab/src/peers'],
-  'lab/src/models': [...STUDY, 'lab/src/peers', 'lab/src/speed'],
-  'lab/src/gateway': [...STUDY, 'lab/src/soak'],
   // Writers of the schemas' files and of docs/reference.
   tools: ['src', 'gateway', 'cli', 'client/src', 'bench/src/bench-command'],
 };

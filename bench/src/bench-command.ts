@@ -28,6 +28,6 @@ export async function benchCommand(name?: string): Promise<Command> {
     if (!known || each === name) bench.addCommand(await load());
   return bench.addHelpText(
     'after',
-    '\nStudies of speed, memory, gateways and the guard are run in a clone of the repository: npm run lab',
+    '\nSpeed, memory and the gateway are measured in a clone of the repository: npm run lab',
   );
 }

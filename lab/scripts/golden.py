@@ -1,7 +1,6 @@
 """Golden values of a checkpoint: `transformers` in float64, independent of flinch.
 
     python golden.py FOLDER TEXTS.json GOLDEN.json [float32]
-    python golden.py add FOLDER block=16,window=32
 
 TEXTS.json holds `cases` (a conversation, an answer, schedules) and `prompts` (conversations that are only continued).
 The output has the form of test/fixtures/*/golden.json; src/uncertainty and docs/design/incremental-scoring.md define
@@ -220,21 +219,6 @@ def golden_window(model, ids, prompt, key, alpha):
     return {"adversarial": rounded(scores, 7), "positions": positions}
 
 
-def add(folder, key):
-    """Adds the scores under another schedule, and the norms of gradients, to golden values that are there."""
-    file = Path(folder) / "golden.json"
-    text = file.read_text(encoding="utf-8")
-    golden = json.loads(text)
-    model = Model(folder, torch.float64)
-    for case in golden["cases"]:
-        prompt_ids, response_ids = case["promptIds"], case["responseIds"]
-        ids = prompt_ids + response_ids
-        case["windowed"][key] = golden_window(model, ids, len(prompt_ids), key, case["alpha"])
-        case["gradL2"] = rounded(model.gradient_norms(model.embed([ids[:-1]]), response_ids), 7)
-    separators = (",", ":") if '":"' in text else (", ", ": ")
-    file.write_text(json.dumps(golden, ensure_ascii=False, separators=separators) + text[len(text.rstrip()):])
-
-
 def main(folder, texts_file, target, dtype="float64"):
     texts = json.loads(Path(texts_file).read_text(encoding="utf-8"))
     model = Model(folder, getattr(torch, dtype))
@@ -264,7 +248,4 @@ def main(folder, texts_file, target, dtype="float64"):
 if __name__ == "__main__":
     if len(sys.argv) not in (4, 5):
         raise SystemExit(__doc__)
-    if sys.argv[1] == "add":
-        add(*sys.argv[2:])
-    else:
-        main(*sys.argv[1:])
+    main(*sys.argv[1:])

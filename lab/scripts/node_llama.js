@@ -3,9 +3,9 @@
  *
  *   node node_llama.js FOLDER MODEL.gguf THREADS
  *
- * FOLDER has node-llama-cpp installed. A message `{ prompts, tokens, positions }`, prompts as lists of ids, is answered
- * by `{ answers }`, for each the `ids`, when each came (`tokens`) and when all were there (`end`), in milliseconds since
- * the message, or by `{ error }`. `positions` is what the longest prompt and its answer may take.
+ * FOLDER has node-llama-cpp installed. A message `{ prompt, tokens }`, a list of ids and the length of the answer, is
+ * answered by `{ ids, tokens, end }`: the ids, when each came and when all were there, in milliseconds since the message;
+ * or by `{ error }`.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,48 +14,32 @@ const [folder, modelPath, threads] = process.argv.slice(2);
 const entry = join(folder, 'node_modules/node-llama-cpp/dist/index.js');
 const { getLlama } = await import(pathToFileURL(entry).href);
 const llama = await getLlama({
-  ...{ gpu: false, build: 'never', skipDownload: true, logLevel: 'error' },
+  gpu: false,
+  build: 'never',
+  skipDownload: true,
+  logLevel: 'error',
   maxThreads: Number(threads),
 });
 const model = await llama.loadModel({ modelPath, gpuLayers: 0 });
-/** Reserves memory for all its positions, so that there is one at a time. */
-let context = null;
-let sequences = [];
-let shape = '';
+const context = await model.createContext({
+  sequences: 1,
+  contextSize: 512,
+  threads: { ideal: Number(threads), min: Number(threads) },
+});
+const sequence = context.getSequence();
 
-async function sequencesFor(count, contextSize) {
-  const wanted = `${count} ${contextSize}`;
-  if (shape !== wanted) {
-    await context?.dispose();
-    context = await model.createContext({
-      sequences: count,
-      contextSize,
-      threads: { ideal: Number(threads), min: Number(threads) },
-    });
-    sequences = Array.from({ length: count }, () => context.getSequence());
-    shape = wanted;
-  }
-  return sequences;
-}
-
-async function answer(sequence, prompt, count, start) {
-  await sequence.clearHistory();
-  const ids = [];
-  const tokens = [];
-  for await (const id of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
-    ids.push(id);
-    tokens.push(performance.now() - start);
-    if (ids.length === count) break;
-  }
-  return { ids, tokens, end: tokens.at(-1) };
-}
-
-process.on('message', async ({ prompts, tokens, positions }) => {
+process.on('message', async ({ prompt, tokens: count }) => {
   try {
     const start = performance.now();
-    const all = await sequencesFor(prompts.length, 256 * Math.ceil((positions + 1) / 256));
-    const answers = await Promise.all(prompts.map((prompt, i) => answer(all[i], prompt, tokens, start)));
-    process.send({ answers });
+    await sequence.clearHistory();
+    const ids = [];
+    const tokens = [];
+    for await (const id of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
+      ids.push(id);
+      tokens.push(performance.now() - start);
+      if (ids.length === count) break;
+    }
+    process.send({ ids, tokens, end: tokens.at(-1) });
   } catch (error) {
     process.send({ error: String(error) });
   }

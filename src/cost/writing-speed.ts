@@ -21,7 +21,7 @@ const MAX_TOKENS = 256;
 const LEAST_MS = 250;
 const LEAST_TOKENS = 4;
 
-/** A pass takes as long as up to 60 tokens (docs/results/engine.md), and two are run: at this speed 15 seconds. */
+/** A pass takes as long as up to 60 tokens (docs/results/speed-and-memory.md), and two are run: at this speed 15 seconds. */
 const LEAST_SPEED = 8;
 
 /**

@@ -8,7 +8,7 @@ import { scoreBy } from './score-by.js';
 
 /**
  * Whether the process that writes can tell all scores: those that the probabilities of a token are, of the distribution
- * that it was drawn from. In int8 they are rounded, and find as many wrong steps (docs/results/detection.md).
+ * that it was drawn from. In int8 they are rounded, and find as many wrong steps (docs/results/detector.md).
  */
 export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 'schedule'>): boolean {
   const probabilities: readonly Method[] = PROBABILITY_METHODS;

@@ -49,7 +49,7 @@ export const DEFAULT_BLOCK = 16;
 export const MAX_BLOCK = 65536;
 export const DEFAULT_WINDOW = 32;
 
-/** A token is doubtful when 1 − P exceeds it: of models that reason, others matter little (docs/results/engine.md). */
+/** A token is doubtful when 1 − P exceeds it: of models that reason, others matter little (docs/results/speed-and-memory.md). */
 export const DEFAULT_EPSILON = 0.5;
 
 /** l = 20, σ = 1e-3 are the paper's. */

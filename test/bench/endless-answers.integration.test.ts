@@ -3,7 +3,6 @@ import { DATA_SETS } from '#bench/data/catalogue.js';
 import { pull } from '#bench/data/pull.js';
 import { Endpoint } from '#bench/judge/endpoint.js';
 import { findSource } from '#lab/peers/source.js';
-import { complete } from '#lab/small-models/server.js';
 import { useFolder } from '../support/cli.js';
 import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';
@@ -49,13 +48,6 @@ describe('an answer without an end', () => {
     );
     expect(problem).toMatch(words);
     expect(bytes).toBeLessThan(mebibytes * MIB + BUFFERED);
-  });
-
-  it('of a server with a pretrained model', async () => {
-    const body = { model: 'm', prompt: '', temperature: 0, seed: 0, max_tokens: 1, n_probs: 1 };
-    const [problem, bytes] = await asking(() => complete(url, body));
-    expect(problem).toContain('the body has more than 67108864 bytes');
-    expect(bytes).toBeLessThan(64 * MIB + BUFFERED);
   });
 
   it.each([

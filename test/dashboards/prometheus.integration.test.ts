@@ -2,9 +2,6 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { configSchema } from '#gateway/config/config.js';
 import { type Gateway, Metrics, type OpenModels, openModels, startGateway } from '#gateway/index.js';
-import { drawPanels } from '#lab/dashboard/draw-panels.js';
-import { panelsOf } from '#lab/dashboard/panels.js';
-import { queryRange } from '#lab/dashboard/query-range.js';
 import { useFolder } from '../support/cli.js';
 import { alerts, readDashboard, recordings, substituted, unconditional } from '../support/dashboards.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
@@ -191,23 +188,6 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
       await expectData(substituted(expr), QUIET.has(title));
     },
   );
-
-  it('has what a row is drawn from', async () => {
-    const range = { end: Date.now() / 1000, seconds: 60 };
-    const panels = panelsOf('Adv. Pert.');
-    const series = await Promise.all(
-      panels.map(({ targets }) => Promise.all(targets.map((one) => queryRange(prometheus.url, one, range)))),
-    );
-    const drawn = panels.map((panel, i) => ({ ...panel, series: series[i]!.flat() }));
-    const [first, ...others] = drawn.map(({ series }) => series.map(({ name }) => name));
-    expect(first).toEqual(['reasoner 50 %', 'reasoner 90 %', 'reasoner 99 %']);
-    for (const names of others) expect(names).toContain('reasoner');
-    const svg = await drawPanels(drawn);
-    for (const { title } of panels) expect(svg).toContain(`>${title}<`);
-    await expect(queryRange(prometheus.url, { expr: 'sum(', legendFormat: '' }, range)).rejects.toThrow(
-      /400: .*parse error/,
-    );
-  });
 
   it.each(recordings())('has recorded $record', async ({ record, expr }) => {
     await expectData(expr, QUIET.has(record));

@@ -17,7 +17,7 @@ import { needs } from '../support/peers.js';
 
 const python = pythonOf('kserve');
 const { missing, reason } = needs(python);
-const script = (name: string) => fileURLToPath(new URL(`../../lab/scripts/${name}`, import.meta.url));
+const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const modelsOf = (graphs: typeof SERVED_GRAPH_NAMES) => graphs.map((graph) => servedName('m', graph)).sort();
 
 describe.skipIf(missing)(`KServe's SDK, tritonclient and onnxruntime 1.27${reason}`, () => {

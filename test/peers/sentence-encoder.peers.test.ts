@@ -1,11 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { openEncoders } from '#bench/encoder/encoders.js';
 import { openPairTokenizer } from '#bench/encoder/pair-tokenizer.js';
-import { runScript } from '#lab/agreement/peer-scripts.js';
 import { peersFolder, pythonOf } from '#lab/peers/folder.js';
 import { needs } from '../support/peers.js';
 
@@ -37,7 +38,12 @@ function textsOf(count: number): string[] {
 
 test.skipIf(missing)(`MiniLM gives the tokens and embeddings of sentence-transformers${reason}`, async () => {
   const texts = textsOf(200);
-  const output = await runScript('polygraph', 'embed.py', [MINILM], JSON.stringify(texts));
+  const script = fileURLToPath(new URL('embed.py', import.meta.url));
+  const input = JSON.stringify(texts);
+  const output = execFileSync(pythonOf('polygraph'), [script, MINILM], {
+    input,
+    maxBuffer: 2 ** 28,
+  }).toString();
   const rows = z.array(z.object({ tokens: z.array(z.int()), embedding: z.array(z.number()) }));
   const expected = rows.parse(JSON.parse(output));
   expect(expected.filter(({ tokens }) => tokens.length === 256).length).toBeGreaterThan(10);

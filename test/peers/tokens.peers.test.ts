@@ -9,7 +9,7 @@ import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { anyIds, conversations, nastyTexts } from '../support/nasty-texts.js';
 import { needs } from '../support/peers.js';
 
-const SCRIPT = fileURLToPath(new URL('../../lab/scripts/tokens.py', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('tokens.py', import.meta.url));
 const numbers = z.array(z.number());
 const answer = z.object({
   texts: z.array(z.object({ ids: numbers, plain: numbers, decoded: z.string() })),

@@ -26,7 +26,7 @@ function emptyFolder(): string {
   return folder;
 }
 
-const up = (peer: string, env: NodeJS.ProcessEnv) => lab(['peers', 'up', peer, '--no-start'], '', env);
+const up = (peer: string, env: NodeJS.ProcessEnv) => lab(['peers', 'up', peer], '', env);
 
 describe('peers up', () => {
   test.skipIf(!uv)(`says that a package is gone${reason()}`, async () => {

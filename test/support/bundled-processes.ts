@@ -14,7 +14,7 @@ const ENTRIES = [
   'src/engine/text/main.ts',
   'gateway/workers/worker.ts',
   'bench/src/encoder/child/main.ts',
-  ...['ends-with-parent', 'fast-upstream', 'null-proxy', 'probe'].map((name) => `lab/src/gateway/${name}.ts`),
+  ...['ends-with-parent', 'fast-upstream', 'null-proxy'].map((name) => `lab/src/gateway/${name}.ts`),
 ];
 
 /** How the sources name what their processes run. */

@@ -1,10 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { writeWhole } from '#bench/result-log.js';
 import { PEERS, type PeerName } from '#lab/peers/catalogue.js';
 import { type Part, stampFile } from '#lab/peers/part.js';
-import { end, recorded } from '#lab/peers/running.js';
 
 /**
  * Stands in for uv: makes environments whose Python writes what it is told to convert. For a package that matches
@@ -56,7 +54,7 @@ export function fakeUv(folder: string) {
 }
 
 /** Puts `text` where the parts of a peer are, as if they had been set up. */
-export async function pretend(root: string, name: PeerName, text = 'there'): Promise<void> {
+async function pretend(root: string, name: PeerName, text = 'there'): Promise<void> {
   const parts: readonly Part[] = PEERS[name].parts;
   for (const part of parts) {
     const place = join(root, part.path);
@@ -65,7 +63,7 @@ export async function pretend(root: string, name: PeerName, text = 'there'): Pro
       writeFileSync(place, text);
     } else mkdirSync(place, { recursive: true });
     mkdirSync(dirname(stampFile(root, part)), { recursive: true });
-    writeWhole(stampFile(root, part), JSON.stringify({ version: await part.version(), bytes: 1000 }));
+    writeWhole(stampFile(root, part), await part.version());
   }
 }
 
@@ -82,13 +80,10 @@ createServer((_, response) => response.end(JSON.stringify({ data: [{ id: option(
   .listen(Number(option('--port')), option('--host'));
 `;
 
-/** llama.cpp, set up with such a server. Servers that are left are ended with the test. */
+/** llama.cpp, set up with such a server. */
 export async function fakeLlamaCpp(root: string): Promise<void> {
   await pretend(root, 'llama-cpp');
   const server = join(root, 'llama-cpp/llama-server');
   writeFileSync(server, LLAMA_SERVER);
   chmodSync(server, 0o755);
-  onTestFinished(async () => {
-    for (const left of recorded(root)) await end(root, left);
-  });
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { PeerModel } from '#lab/peers/models.js';
+import type { PeerModel } from '#lab/peers/folder.js';
 import type { Recorded } from './recordings.js';
 
 /** The folder of the recordings, after the commit of llama.cpp. */

@@ -1,5 +1,4 @@
 import { basename, resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Aggregated, MeasureDigest, ScoredCase } from '#bench/evaluate/case.js';
 import { LONGEST, POSITION } from '#bench/evaluate/case.js';
@@ -16,18 +15,14 @@ const chances = z.array(z.number().nullable()).nullable();
  * A run in lab/data/pretrained.json: of each answer what the tables need, which is less than a tenth of the scores of
  * its tokens.
  */
-export const answerSetSchema = z.strictObject({
+export const answerSetSchema = z.object({
   name: z.string(),
   model: z.string(),
-  /** Problems of the run. Those that were not scored yet are left out. */
-  problems: z.int(),
   /** Measures of tokens, in the order of the run. */
   measures: z.array(z.string()),
   answers: z.array(
-    z.strictObject({
+    z.object({
       id: z.string(),
-      /** Model that wrote an answer that was given. */
-      writer: z.string().nullable(),
       correct: z.boolean(),
       /** Its number. */
       firstWrong: z.int().nullable(),
@@ -51,23 +46,21 @@ type Answer = AnswerSet['answers'][number];
  * @throws UsageError for another folder
  */
 export async function collectAnswers(folder: string): Promise<AnswerSet> {
-  const { settings, about, problems } = await readRun(folder);
+  const { settings, about } = await readRun(folder);
   if (settings.score === 'wrong')
     throw new UsageError(`${folder}: has scores of wrong responses alone (--score wrong)`);
   const cases = (await casesOfRun(folder)).filter(({ correct, wrong }) => correct || wrong);
   const name = basename(resolve(folder, settings.shard.of > 1 ? '../..' : '.'));
-  const writers = new Map(problems.map(({ id, given }) => [id, given?.generator ?? null]));
   const measures = settings.measures.filter((measure) => cases[0]?.measures.get(measure)?.steps.has('sum'));
   return {
     name,
     model: about.model.name,
-    problems: problems.length,
     measures,
-    answers: cases.map((one) => answerOf(one, measures, writers.get(one.id)!)),
+    answers: cases.map((one) => answerOf(one, measures)),
   };
 }
 
-function answerOf(one: ScoredCase, measures: readonly string[], writer: string | null): Answer {
+function answerOf(one: ScoredCase, measures: readonly string[]): Answer {
   const { id, correct, firstWrong, chance, first } = one;
   const digest = (measure: string): MeasureDigest => one.measures.get(measure)!;
   const known = (some: readonly number[] | null) => some?.map((each) => rounded(each)) ?? null;
@@ -77,7 +70,6 @@ function answerOf(one: ScoredCase, measures: readonly string[], writer: string |
   });
   return {
     id,
-    writer,
     correct,
     firstWrong,
     tokens: [...digest(LONGEST).steps.get('own')!],
@@ -92,32 +84,6 @@ function answerOf(one: ScoredCase, measures: readonly string[], writer: string |
     ),
   };
 }
-
-/**
- * Answers of two runs of the same problems by the same model, with the measures of both.
- * @throws UsageError where models differ, or texts
- */
-export function joinSets(before: AnswerSet, later: AnswerSet): AnswerSet {
-  if (before.model !== later.model)
-    throw new UsageError(`${later.name}: the file has answers of ${before.model}, the run of ${later.model}`);
-  const answers = new Map(before.answers.map((answer) => [answer.id, answer]));
-  for (const answer of later.answers) {
-    const known = answers.get(answer.id);
-    if (known && !isDeepStrictEqual(known.tokens, answer.tokens))
-      throw new UsageError(`${later.name}: ${answer.id} is another answer in the file`);
-    const hits = { ...known?.hits, ...answer.hits };
-    answers.set(answer.id, { ...answer, hits, steps: { ...known?.steps, ...answer.steps } });
-  }
-  const measures = [...new Set([...before.measures, ...later.measures])];
-  const problems = Math.max(before.problems, later.problems);
-  return { ...later, problems, measures, answers: [...answers.values()] };
-}
-
-/** Without the answers that lack a measure. */
-export const complete = (set: AnswerSet): AnswerSet => ({
-  ...set,
-  answers: set.answers.filter(({ steps }) => set.measures.every((measure) => steps[measure])),
-});
 
 /** To five digits. */
 const rounded = (value: number): number | null =>

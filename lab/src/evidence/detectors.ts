@@ -1,10 +1,9 @@
-import { mean, quantile, sampleStandardDeviation } from 'simple-statistics';
 import { STATISTICS, type Statistic } from '#src/risk/risk.js';
-import { type LinearProbe, trainProbe } from '../detection/linear-probe.js';
 import type { LabelledStep, StepSet } from './answer-set.js';
+import { type LinearProbe, trainProbe } from './linear-probe.js';
 
 /** What a detector needs beside the scores of the step itself; a control has none of these. */
-export type Needs = 'nothing' | 'other answers' | 'the whole answer' | 'labels' | 'no score';
+export type Needs = 'nothing' | 'other answers' | 'labels' | 'no score';
 
 /** A score for each step of a set. */
 export interface Detector {
@@ -20,45 +19,33 @@ export const FOLDS = 5;
 export const foldOf = ({ answer }: LabelledStep): number => answer % FOLDS;
 
 const needsPasses = (measure: string): boolean => /^(adversarial|random|tokur)/.test(measure);
-const isAdversarial = (measure: string): boolean => measure.startsWith('adversarial');
 const ENTROPY = 'entropy';
 
 /**
- * Single measures by each statistic; combinations of Adv. Pert. and entropy; what is known only when the answer is
- * finished; and what labels would buy.
+ * The sum of each measure over a step; Adv. Pert. and entropy joined; controls; and what labels would buy.
  * @param labelled another set, whose labels the last ones are trained on; by default the other parts of this one
  */
 export function detectorsOf(set: StepSet, labelled?: StepSet): Detector[] {
   const { steps, measures } = set;
-  const of = (measure: string, statistic: Statistic): number[] =>
-    steps.map((step) => scoreOf(step, measure, statistic));
-  const single = measures.flatMap((measure) =>
-    STATISTICS.map((statistic): Detector => {
-      const name = `${measure}, ${statistic}`;
-      return { name, needs: 'nothing', passes: needsPasses(measure), scores: of(measure, statistic) };
-    }),
-  );
-  const control = (name: string, scores: readonly number[]): Detector => {
-    return { name, needs: 'no score', passes: false, scores };
-  };
+  const sumOf = (measure: string): number[] => steps.map((step) => scoreOf(step, measure, 'sum'));
+  const control = (name: string, of: (step: LabelledStep) => number): Detector => ({
+    name,
+    needs: 'no score',
+    passes: false,
+    scores: steps.map(of),
+  });
   return [
-    ...single,
-    ...(measures.includes(ENTROPY) ? measures.filter(isAdversarial) : []).flatMap((measure) =>
-      (['max', 'sum'] as const).flatMap((statistic) => joined(steps, measure, statistic)),
-    ),
+    ...measures.map((measure): Detector => {
+      const passes = needsPasses(measure);
+      return { name: measure, needs: 'nothing', passes, scores: sumOf(measure) };
+    }),
     ...measures
-      .filter((measure) => measure === ENTROPY || isAdversarial(measure))
-      .flatMap((measure) => compared(steps, measure)),
-    control(
-      'length',
-      steps.map(({ tokens }) => tokens),
-    ),
-    control(
-      'position',
-      steps.map(({ place }) => place),
-    ),
+      .filter((measure) => measure.startsWith('adversarial') && measures.includes(ENTROPY))
+      .flatMap((measure) => joined(steps, measure, sumOf(measure), sumOf(ENTROPY))),
+    control('length', ({ tokens }) => tokens),
+    control('position', ({ place }) => place),
     ...[measures.filter((measure) => !needsPasses(measure)), measures].map((used, i): Detector => {
-      const name = `logistic regression${i === 0 ? ', without passes' : ''}`;
+      const name = `regression${i === 0 ? ' without passes' : ''}`;
       const scores = logOdds(steps, used, labelled?.steps);
       return { name, needs: 'labels', passes: i === 1, scores };
     }),
@@ -66,100 +53,34 @@ export function detectorsOf(set: StepSet, labelled?: StepSet): Detector[] {
 }
 
 /** Mean and maximum of the ranks of Adv. Pert. and entropy. */
-function joined(steps: readonly LabelledStep[], measure: string, statistic: Statistic): Detector[] {
-  const ranks = [measure, ENTROPY].map((one) =>
-    conformalRanks(
-      steps,
-      steps.map((step) => scoreOf(step, one, statistic)),
-    ),
-  );
+function joined(
+  steps: readonly LabelledStep[],
+  measure: string,
+  ...scores: readonly [readonly number[], readonly number[]]
+): Detector[] {
+  const [ranks, others] = [conformalRanks(steps, scores[0]), conformalRanks(steps, scores[1])];
   const by = (how: string, join: (a: number, b: number) => number): Detector => ({
-    name: `${how} of ${measure} and ${ENTROPY}, ${statistic}`,
+    name: `${how} of ${measure}, ${ENTROPY}`,
     needs: 'other answers',
     passes: true,
-    scores: ranks[0]!.map((rank, i) => join(rank, ranks[1]![i]!)),
+    scores: ranks.map((rank, i) => join(rank, others[i]!)),
   });
   return [by('mean', (a, b) => (a + b) / 2), by('maximum', Math.max)];
-}
-
-/** The sum of a step beside those of others. */
-function compared(steps: readonly LabelledStep[], measure: string): Detector[] {
-  const sums = steps.map((step) => scoreOf(step, measure, 'sum'));
-  const passes = needsPasses(measure);
-  return [
-    {
-      name: `${measure}, sum, among steps of like length`,
-      needs: 'other answers',
-      passes,
-      scores: conformalRanks(steps, sums, lengthClasses(steps)),
-    },
-    ...Object.entries(WITHIN).map(([name, within]): Detector => {
-      const scores = withinAnswers(steps, sums.map(orNothing), within);
-      return { name: `${measure}, sum, ${name}`, needs: 'the whole answer', passes, scores };
-    }),
-  ];
-}
-
-/** What a step's sum is among those of its answer, given all of them. */
-const WITHIN: Readonly<Record<string, (sum: number, all: readonly number[]) => number>> = {
-  'rank in the answer': (sum, all) => all.filter((other) => other < sum).length / all.length,
-  'z-score in the answer': (sum, all) =>
-    all.length < 2 ? 0 : (sum - mean(all)) / (sampleStandardDeviation(all) || 1),
-  'share of the answer': (sum, all) => sum / (all.reduce((a, b) => a + Math.abs(b), 0) || 1),
-};
-
-function withinAnswers(
-  steps: readonly LabelledStep[],
-  sums: readonly number[],
-  within: (sum: number, all: readonly number[]) => number,
-): number[] {
-  const answers: number[][] = [];
-  for (const [i, { answer }] of steps.entries()) {
-    answers[answer] ??= [];
-    answers[answer].push(sums[i]!);
-  }
-  return sums.map((sum, i) => within(sum, answers[steps[i]!.answer]!));
 }
 
 /**
  * Share of the other parts' steps that score less: 1 less the conformal p-value (Vovk et al., Algorithmic Learning in a
  * Random World, 2005). It needs no labels.
- * @param classes of the steps: only those of the same one are compared
  */
-export function conformalRanks(
-  steps: readonly LabelledStep[],
-  scores: readonly number[],
-  classes: readonly number[] = steps.map(() => 0),
-): number[] {
-  const others = new Map<string, Float64Array>();
+export function conformalRanks(steps: readonly LabelledStep[], scores: readonly number[]): number[] {
+  const others = Array.from({ length: FOLDS }, (_, fold) =>
+    scores.filter((_, i) => foldOf(steps[i]!) !== fold),
+  );
   return scores.map((score, i) => {
-    const [fold, mine] = [foldOf(steps[i]!), classes[i]];
-    const key = `${fold} ${mine}`;
-    const sorted =
-      others.get(key) ??
-      Float64Array.from(scores.filter((_, j) => foldOf(steps[j]!) !== fold && classes[j] === mine)).sort();
-    others.set(key, sorted);
-    const atLeast = sorted.length - lowerBound(sorted, score);
-    return 1 - (1 + atLeast) / (1 + sorted.length);
+    const compared = others[foldOf(steps[i]!)]!;
+    const atLeast = compared.filter((other) => other >= score).length;
+    return 1 - (1 + atLeast) / (1 + compared.length);
   });
-}
-
-/** How many of ascending numbers are less. */
-function lowerBound(sorted: Float64Array, value: number): number {
-  let [from, to] = [0, sorted.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (sorted[middle]! < value) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
-/** Quarters of the steps by their length. */
-function lengthClasses(steps: readonly LabelledStep[]): number[] {
-  const lengths = steps.map(({ tokens }) => tokens);
-  const bounds = [0.25, 0.5, 0.75].map((share) => quantile(lengths, share));
-  return lengths.map((length) => bounds.filter((bound) => length > bound).length);
 }
 
 /** Sums, means and largest tokens of all measures, length and place. */

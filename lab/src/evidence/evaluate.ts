@@ -1,17 +1,12 @@
 import { areas } from '#bench/statistics/areas.js';
-import {
-  bootstrapDifference,
-  percentileInterval,
-  type Resampled,
-  resample,
-} from '#bench/statistics/bootstrap.js';
+import { bootstrapDifference, type Resampled, resample } from '#bench/statistics/bootstrap.js';
 import type { Estimate } from '#bench/statistics/estimate.js';
 import { rank } from '#bench/statistics/ranking.js';
 import type { LabelledStep, StepSet } from './answer-set.js';
 import { detectorsOf, FOLDS, foldOf, type Needs } from './detectors.js';
 
-/** Rates of false alarms that thresholds are set for. */
-export const RATES = [0.01, 0.02, 0.05] as const;
+/** Rate of false alarms that thresholds are set for. */
+export const RATE = 0.05;
 
 /** How well a detector tells first wrong steps from right ones. */
 export interface Detection {
@@ -20,15 +15,13 @@ export interface Detection {
   readonly passes: boolean;
   readonly averagePrecision: Resampled;
   readonly auroc: Resampled;
-  /** For each rate, with the threshold that no more than this share of the right steps of other answers pass. */
-  readonly alarms: readonly { readonly recall: Resampled; readonly falseAlarms: Resampled }[];
+  /** With the threshold that no more than {@link RATE} of the right steps of other answers pass. */
+  readonly recall: Resampled;
+  readonly falseAlarms: Resampled;
 }
 
 export interface Evaluated {
   readonly name: string;
-  readonly answers: number;
-  readonly right: number;
-  readonly wrong: number;
   readonly detections: readonly Detection[];
 }
 
@@ -41,10 +34,7 @@ export function evaluate(set: StepSet, labelled?: StepSet): Evaluated {
   const answers = steps.map(({ answer }) => answer);
   const judged = detectors.map((detector) => {
     const scores = counted.map((i) => detector.scores[i]!);
-    return {
-      ranking: rank(scores, wrong, answers),
-      flags: RATES.map((rate) => flagged(steps, scores, rate)),
-    };
+    return { ranking: rank(scores, wrong, answers), flags: flagged(steps, scores) };
   });
   const kinds = [true, false].map((kind) => wrong.flatMap((one, i) => (one === kind ? [i] : [])));
   const all = resample(set.answers, (weights) => {
@@ -53,25 +43,21 @@ export function evaluate(set: StepSet, labelled?: StepSet): Evaluated {
     const totals = kinds.map(count);
     return judged.flatMap(({ ranking, flags }) => {
       const { averagePrecision, auroc } = areas(ranking, weights);
-      const shares = flags.flatMap((some) => some.map((each, kind) => count(each) / totals[kind]!));
-      return [averagePrecision, auroc, ...shares];
+      return [averagePrecision, auroc, ...flags.map((some, kind) => count(some) / totals[kind]!)];
     });
   });
-  const each = 2 + 2 * RATES.length;
   return {
     name: set.name,
-    answers: set.answers,
-    right: wrong.filter((one) => !one).length,
-    wrong: wrong.filter(Boolean).length,
     detections: detectors.map(({ name, needs, passes }, d) => {
-      const [averagePrecision, auroc, ...alarms] = all.slice(d * each, (d + 1) * each);
+      const [averagePrecision, auroc, recall, falseAlarms] = all.slice(4 * d, 4 * (d + 1));
       return {
         name,
         needs,
         passes,
         averagePrecision: averagePrecision!,
         auroc: auroc!,
-        alarms: RATES.map((_, i) => ({ recall: alarms[2 * i]!, falseAlarms: alarms[2 * i + 1]! })),
+        recall: recall!,
+        falseAlarms: falseAlarms!,
       };
     }),
   };
@@ -81,13 +67,12 @@ export function evaluate(set: StepSet, labelled?: StepSet): Evaluated {
 function flagged(
   steps: readonly LabelledStep[],
   scores: readonly number[],
-  rate: number,
 ): readonly [wrong: number[], right: number[]] {
   const thresholds = Array.from({ length: FOLDS }, (_, fold) => {
     const right = scores
       .filter((_, i) => steps[i]!.label === 'right' && foldOf(steps[i]!) !== fold)
       .sort((a, b) => b - a);
-    return right[Math.floor(rate * right.length)] ?? Number.POSITIVE_INFINITY;
+    return right[Math.floor(RATE * right.length)] ?? Number.POSITIVE_INFINITY;
   });
   const flags = [...scores.keys()].filter((i) => scores[i]! > thresholds[foldOf(steps[i]!)]!);
   return [flags.filter((i) => steps[i]!.label === 'wrong'), flags.filter((i) => steps[i]!.label === 'right')];
@@ -129,17 +114,3 @@ export function meanOver(sets: readonly Evaluated[], name: string): Resampled {
     resamples: all[0]!.resamples.map((_, i) => mean(({ resamples }) => resamples[i]!)),
   };
 }
-
-/** A detection without its resamples, to be written. */
-export const written = ({ name, needs, passes, averagePrecision, auroc, alarms }: Detection) => ({
-  name,
-  needs,
-  passes,
-  averagePrecision: percentileInterval(averagePrecision),
-  auroc: percentileInterval(auroc),
-  alarms: alarms.map(({ recall, falseAlarms }, i) => ({
-    rate: RATES[i]!,
-    recall: percentileInterval(recall),
-    falseAlarms: percentileInterval(falseAlarms),
-  })),
-});

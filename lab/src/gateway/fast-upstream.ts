@@ -4,15 +4,13 @@ import { createServer } from 'node:http';
 /**
  * A server in OpenAI's shape that costs next to nothing, run as a process of its own: `tokens` tokens, one
  * every `interval` milliseconds or, at 0, as fast as they are taken. Each token's text is the time at which
- * it was sent, in nanoseconds of the machine's monotonic clock, so that a reader can compute the delay; or,
- * for a scorer, a digit, with a line for each twenty.
+ * it was sent, in nanoseconds of the machine's monotonic clock, so that a reader can compute the delay.
  */
 
 interface Asked {
   readonly tokens: number;
   readonly interval: number;
   readonly logprobs: boolean;
-  readonly digits: boolean;
 }
 
 const HEAD =
@@ -23,12 +21,12 @@ const server = createServer(async (req, res) => {
   if (req.method === 'GET') return void res.end('{"object":"list","data":[]}');
   let body = '';
   for await (const part of req) body += part;
-  const { tokens, interval, logprobs, digits } = asked(body);
+  const { tokens, interval, logprobs } = asked(body);
   res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
   const event = (delta: string, finish: string | null, content = 'null'): string =>
     `data: ${HEAD}${delta},"logprobs":${content},"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
   const token = (): string => {
-    const text = digits ? digit(sent) : `"${process.hrtime.bigint()} "`;
+    const text = `"${process.hrtime.bigint()} "`;
     return event(`{"content":${text}}`, null, logprobs ? logprobsOf(text) : 'null');
   };
   const end = (): void => {
@@ -38,14 +36,9 @@ const server = createServer(async (req, res) => {
   res.write(event('{"role":"assistant","content":""}', null));
   let sent = 0;
   if (interval > 0) {
-    const start = performance.now();
     const timer = setInterval(() => {
-      // Digits for a scorer follow the clock: delays of this process must not affect the measurement.
-      const due = digits ? Math.floor((performance.now() - start) / interval) : sent + 1;
-      while (sent < Math.min(due, tokens)) {
-        res.write(token());
-        sent += 1;
-      }
+      res.write(token());
+      sent += 1;
       if (sent < tokens) return;
       clearInterval(timer);
       end();
@@ -66,17 +59,13 @@ const server = createServer(async (req, res) => {
  */
 function asked(body: string): Asked {
   const request: unknown = JSON.parse(body);
-  const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)( digits)?/);
+  const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)/);
   return {
     tokens: Number(text?.[1] ?? 2),
     interval: Number(text?.[2] ?? 0),
     logprobs: body.includes('"logprobs":true'),
-    digits: text?.[3] !== undefined,
   };
 }
-
-/** Token as JSON. */
-const digit = (i: number): string => (i % 20 === 19 ? '"\\n"' : `"${(7 * i) % 10}"`);
 
 /** Log-probabilities in vLLM's format, with one alternative. */
 function logprobsOf(text: string): string {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -9,12 +9,10 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { CLI_ENTRY } from '#cli/entry.js';
 import { freePort } from '../free-port.js';
-import { readAnswer } from '../read-answer.js';
 
 /** A server in a process of its own. */
 export interface RunningServer {
   readonly url: string;
-  readonly child: ChildProcess;
   /** CPU time that its processes have taken, in milliseconds; `null` where there is no procfs to say so. */
   cpuMs(): number | null;
   stop(): Promise<void>;
@@ -28,7 +26,7 @@ const script = (name: string): string =>
 
 /** One of this folder's scripts, which tell their port. */
 export async function startScript(
-  name: 'fast-upstream' | 'null-proxy' | 'faults/hostile-upstream',
+  name: 'fast-upstream' | 'null-proxy',
   args: string[] = [],
 ): Promise<RunningServer> {
   const child = fork(script(name), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -37,35 +35,14 @@ export async function startScript(
   return running(child, `http://127.0.0.1:${port}`);
 }
 
-export interface FlinchOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  /** Whether {@link file://./probe.ts} is inside, which wakes it up a thousand times a second. */
-  readonly probe?: boolean;
-  /** A file for its log that takes no more than this, as on a full disk (`ulimit -f` of bash). */
-  readonly log?: { readonly file: string; readonly kilobytes: number };
-  /** The script of another `flinch` command. */
-  readonly entry?: string;
-}
-
 /** `flinch serve`. */
-export async function startFlinch(
-  args: string[],
-  { env = {}, probe = false, log, entry = CLI_ENTRY }: FlinchOptions = {},
-): Promise<RunningServer> {
+export async function startFlinch(args: string[]): Promise<RunningServer> {
   const port = await freePort();
-  const node = [
-    ...[process.execPath, '--import', script('ends-with-parent')],
-    ...(probe ? ['--expose-gc', '--import', script('probe')] : []),
-  ];
-  const serve = [entry, 'serve', '--port', String(port), '--log-level', 'error', ...args];
-  const limited = log ? ['bash', '-c', `ulimit -f ${log.kilobytes}; exec "$@"`, 'bash'] : [];
-  const [file = '', ...rest] = [...limited, ...node, ...serve];
-  const stderr = log ? openSync(log.file, 'a') : 'inherit';
-  const child = spawn(file, rest, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', stderr, 'ipc'],
+  const node = ['--import', script('ends-with-parent'), CLI_ENTRY];
+  const serve = ['serve', '--port', String(port), '--log-level', 'error', ...args];
+  const child = spawn(process.execPath, [...node, ...serve], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  if (typeof stderr === 'number') closeSync(stderr);
   return answering(child, 'flinch', `http://127.0.0.1:${port}`, '/healthz');
 }
 
@@ -98,7 +75,7 @@ async function answering(
     const late = performance.now() + STARTED_MS;
     while (!end.signal.aborted) {
       const response = await fetch(url + path).catch(() => null);
-      if (response) return void (await readAnswer(response));
+      if (response) return response.body?.cancel();
       if (performance.now() > late) throw new Error(`${name} does not answer`);
       await setTimeout(50);
     }
@@ -123,7 +100,6 @@ function running(child: ChildProcess, url: string): RunningServer {
   const exited = once(child, 'exit');
   return {
     url,
-    child,
     cpuMs: () => cpuMsOf(child.pid),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -7,7 +7,6 @@ import { z } from 'zod';
 export interface Target {
   readonly name: string;
   readonly url: string;
-  readonly model: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Further fields of the request. */
   readonly fields?: object;
@@ -26,9 +25,7 @@ export interface Measured {
   readonly seconds: number;
 }
 
-/**
- * Time within which the streams of a run begin, one after the other; when none is paced, all begin at once.
- */
+/** Time within which the streams of a run begin, one after the other; when none is paced, all begin at once. */
 const RAMP_MS = 2000;
 
 const chunk = z.object({
@@ -64,13 +61,18 @@ export async function runStreams(target: Target, load: Load): Promise<Measured> 
 }
 
 function readStream(
-  { name, url, model, headers, fields }: Target,
+  { name, url, headers, fields }: Target,
   { tokens, interval }: Load,
   agent: Agent,
   seen: (ms: number) => void,
 ): Promise<void> {
   const content = `tokens=${tokens} interval=${interval}`;
-  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }], ...fields });
+  const body = JSON.stringify({
+    model: 'bench',
+    stream: true,
+    messages: [{ role: 'user', content }],
+    ...fields,
+  });
   return new Promise((resolve, reject) => {
     const fail = (why: unknown): void => reject(new Error(`${name}: ${why}`));
     const asked = request(`${url}/v1/chat/completions`, {

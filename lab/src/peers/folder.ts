@@ -1,12 +1,33 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { GGUF_ONLY, type GgufModel, isPeerModel, MODELS, type PeerModel } from './models.js';
+import { reasonerPath } from '#src/package-root.js';
 
 /** Folder of the peers: `$FLINCH_PEERS`, else in the user's cache. Never in the repository. */
 export function peersFolder(): string {
   const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
   return FLINCH_PEERS || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'flinch', 'peers');
 }
+
+/** Models as GGUF files, which llama.cpp reads, below the peers' folder. */
+export const GGUF = {
+  reasoner: 'models/reasoner.gguf',
+  smollm2: 'models/smollm2.Q4_1.gguf',
+  gemma3: 'models/gemma3.Q4_K_M.gguf',
+  'qwen-0.5b': 'models/qwen-0.5b.Q4_K_M.gguf',
+  'qwen-1.5b': 'models/qwen-1.5b.Q4_K_M.gguf',
+} as const;
+export type GgufModel = keyof typeof GGUF;
+
+/** A model that is there as a checkpoint, too, which vLLM needs. */
+export type PeerModel = 'reasoner' | 'smollm2';
+export const isPeerModel = (model: string): model is PeerModel => model === 'reasoner' || model === 'smollm2';
+
+export const SMOLLM2 = 'models/smollm2';
+
+export const ggufOf = (model: GgufModel): string => join(peersFolder(), GGUF[model]);
+/** A folder in the Hugging Face layout. */
+export const checkpointOf = (model: PeerModel): string =>
+  model === 'reasoner' ? reasonerPath : join(peersFolder(), SMOLLM2);
 
 /** The Python of an environment. */
 export const pythonOf = (environment: string): string =>
@@ -15,33 +36,5 @@ export const pythonOf = (environment: string): string =>
 /** The server of llama.cpp. */
 export const llamaServer = (): string => join(peersFolder(), 'llama-cpp', 'llama-server');
 
-/** A model's checkpoint (a folder in the Hugging Face layout) or GGUF file. */
-export const checkpointOf = (model: PeerModel): string => MODELS[model].checkpoint(peersFolder());
-export const ggufOf = (model: GgufModel): string =>
-  (isPeerModel(model) ? MODELS[model] : GGUF_ONLY[model]).gguf(peersFolder());
-
-/** MiniLM as an encoder's folder. */
-export const minilmFolder = (): string => join(peersFolder(), 'models', 'minilm');
-
 /** llama.cpp for Node. */
 export const nodeLlamaFolder = (): string => join(peersFolder(), 'node-llama-cpp');
-
-/**
- * Has flinch keep what it makes of models in another folder, where it is of no use to anybody afterwards. The peers' folder
- * stays where it is.
- */
-export async function withCacheIn<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
-  Object.assign(process.env, { FLINCH_PEERS: peersFolder(), XDG_CACHE_HOME: folder });
-  try {
-    return await work();
-  } finally {
-    restore('FLINCH_PEERS', FLINCH_PEERS);
-    restore('XDG_CACHE_HOME', XDG_CACHE_HOME);
-  }
-}
-
-function restore(name: string, value: string | undefined): void {
-  if (value === undefined) delete process.env[name];
-  else process.env[name] = value;
-}

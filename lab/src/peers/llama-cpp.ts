@@ -1,13 +1,13 @@
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { download, sha256 } from '#src/files/download.js';
 import { UsageError } from '#src/files/errors.js';
-import { environment } from './environment.js';
 import type { Part, Workshop } from './part.js';
+import { environment } from './python.js';
 import { findSource } from './source.js';
-import { LLAMA_CPP } from './versions.js';
+import { LLAMA_CPP, NODE_LLAMA_CPP } from './versions.js';
 
 const FLAGS = [
   '-DCMAKE_BUILD_TYPE=Release',
@@ -20,7 +20,7 @@ const FLAGS = [
   '-DLLAMA_OPENSSL=OFF',
 ];
 
-export const tools = environment('tools');
+const tools = environment('tools');
 
 /** `llama-server`, built of the sources that llama-cpp-python carries. */
 export const llamaCpp: Part = {
@@ -42,37 +42,29 @@ export const llamaCpp: Part = {
   },
 };
 
+/** Extracts over the files of an interrupted run: files keep their dates, so that nothing is compiled twice. */
 async function fetchSources(builds: string, workshop: Workshop): Promise<void> {
   const archive = join(builds, LLAMA_CPP.file);
-  if (existsSync(archive) && (await sha256(archive)) === LLAMA_CPP.sha256)
-    return extract(archive, builds, workshop);
-  const { url } = await findSource(LLAMA_CPP.project, LLAMA_CPP.file, workshop.signal);
-  await download({
-    url,
-    path: archive,
-    mostBytes: LLAMA_CPP.mostBytes,
-    verify: async (path) => {
-      const digest = await sha256(path);
-      if (digest !== LLAMA_CPP.sha256)
-        throw new UsageError(`its SHA-256 is ${digest}, expected ${LLAMA_CPP.sha256}`);
-    },
-    onProgress: (bytes, total) => workshop.view.progress(LLAMA_CPP.file, bytes, total, 'bytes'),
-    signal: workshop.signal,
-  });
-  await extract(archive, builds, workshop);
+  if (!existsSync(archive) || (await sha256(archive)) !== LLAMA_CPP.sha256) {
+    await download({
+      url: await findSource(LLAMA_CPP.project, LLAMA_CPP.file, workshop.signal),
+      path: archive,
+      mostBytes: LLAMA_CPP.mostBytes,
+      verify: async (path) => {
+        const digest = await sha256(path);
+        if (digest !== LLAMA_CPP.sha256)
+          throw new UsageError(`its SHA-256 is ${digest}, expected ${LLAMA_CPP.sha256}`);
+      },
+      onProgress: (bytes, total) => workshop.progress(LLAMA_CPP.file, bytes, total),
+      signal: workshop.signal,
+    });
+  }
+  await workshop.run('tar', ['-xzf', archive, '-C', builds]);
 }
-
-/**
- * Extracts, also over the files of an interrupted run: files keep their dates, so that nothing is compiled
- * twice.
- */
-const extract = async (archive: string, builds: string, workshop: Workshop): Promise<void> =>
-  void (await workshop.run('tar', ['-xzf', archive, '-C', builds]));
 
 async function buildServer(sources: string, build: string, workshop: Workshop): Promise<void> {
   const bin = join(workshop.root, 'environments/tools/bin');
   const [cmake, ninja] = [join(bin, 'cmake'), join(bin, 'ninja')];
-  workshop.view.line('configuring the build');
   try {
     await workshop.run(
       cmake,
@@ -89,7 +81,7 @@ async function buildServer(sources: string, build: string, workshop: Workshop): 
     hint: compilerHint,
     onLine: (line) => {
       const [, done, all] = /^\[(\d+)\/(\d+)\]/.exec(line) ?? [];
-      if (all) workshop.view.progress('compiling llama.cpp', Number(done), Number(all), 'files');
+      if (all) workshop.progress('compiling llama.cpp', Number(done), Number(all));
     },
   });
 }
@@ -99,3 +91,28 @@ const compilerHint = (output: string): string | undefined =>
   /CMAKE_(C|CXX)_COMPILER|not able to compile a simple test program/.test(output)
     ? 'A C and a C++ compiler are needed that work: on Debian "apt-get install g++", on macOS "xcode-select --install".'
     : undefined;
+
+/** Its packages of binaries, by platform and architecture. The others, for GPUs, are ten times as large. */
+const BINARIES: Readonly<Record<string, string>> = {
+  'linux-x64': 'linux-x64',
+  'linux-arm64': 'linux-arm64',
+  'darwin-x64': 'mac-x64',
+  'darwin-arm64': 'mac-arm64-metal',
+};
+
+/** llama.cpp as a library for Node, with the binaries of its own packages. */
+export const nodeLlamaCpp: Part = {
+  path: 'node-llama-cpp',
+  version: () => NODE_LLAMA_CPP,
+  make: async (target, workshop) => {
+    mkdirSync(target);
+    // Else npm installs into a folder above.
+    writeFileSync(join(target, 'package.json'), '{"private": true}\n');
+    const binary = BINARIES[`${process.platform}-${process.arch}`];
+    const packages = ['node-llama-cpp', ...(binary === undefined ? [] : [`@node-llama-cpp/${binary}`])];
+    await workshop.run('npm', [
+      ...['install', '--prefix', target, '--ignore-scripts', '--omit=optional', '--no-audit', '--no-fund'],
+      ...packages.map((name) => `${name}@${NODE_LLAMA_CPP}`),
+    ]);
+  },
+};

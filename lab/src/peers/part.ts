@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
-import { readJsonFile } from '#src/files/json-text.js';
 import type { ProgramOptions } from './run-program.js';
-import type { SetUpView } from './set-up-view.js';
 
 /** Tools for making a part. */
 export interface Workshop {
   /** The peers' folder. */
   readonly root: string;
-  readonly view: Pick<SetUpView, 'line' | 'progress'>;
   readonly signal: AbortSignal;
+  /** Tells the user what is done. */
+  line(text: string): void;
+  /** Tells how far something is, by tenths. */
+  progress(name: string, done: number, total: number | null): void;
   /** Runs a program; its output is kept in the part's log. Returns the standard output. */
   run(
     command: string,
@@ -33,20 +33,17 @@ export interface Part {
   readonly make: (target: string, workshop: Workshop) => Promise<void>;
 }
 
-const stampSchema = z.object({ version: z.string(), bytes: z.int() });
-export type Stamp = z.output<typeof stampSchema>;
-
-/** Written after the part is in its place: says that it is whole. */
+/** Holds the version. Written after the part is in its place: says that it is whole. */
 export const stampFile = (root: string, { path }: Part): string =>
-  join(root, 'set-up', `${path.replaceAll('/', '.')}.json`);
+  join(root, 'set-up', path.replaceAll('/', '.'));
 
 /** `null` if the part is not set up. */
-export function stampOf(root: string, part: Part): Stamp | null {
+export function versionOf(root: string, part: Part): string | null {
   const file = stampFile(root, part);
-  return existsSync(file) && existsSync(join(root, part.path)) ? readJsonFile(file, stampSchema) : null;
+  return existsSync(file) && existsSync(join(root, part.path)) ? readFileSync(file, 'utf8') : null;
 }
 
-/** Python scripts, in the folder beside `src` and `dist`. */
+/** Scripts, in the folder beside `src` and `dist`. */
 export const script = (name: string): string =>
   fileURLToPath(new URL(`../../scripts/${name}`, import.meta.url));
 

@@ -2,10 +2,9 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { writeWhole } from '#bench/result-log.js';
-import { diskUsage } from './disk-usage.js';
-import { type Part, stampFile, stampOf, type Workshop } from './part.js';
+import { note } from '#cli/terminal.js';
+import { type Part, stampFile, versionOf, type Workshop } from './part.js';
 import { type ProgramOptions, runProgram } from './run-program.js';
-import type { SetUpView } from './set-up-view.js';
 
 /** Begins the name of a folder in which a part is made; what is left of an interrupted run is removed. */
 export const UNFINISHED = '.unfinished-';
@@ -13,14 +12,13 @@ export const UNFINISHED = '.unfinished-';
 /** Makes parts, each once, one after the other. */
 export class PartsMaker implements Workshop {
   readonly root: string;
-  readonly view: SetUpView;
   readonly signal: AbortSignal;
   readonly #asked = new Map<string, Promise<void>>();
   #log = '';
+  #shown = '';
 
-  constructor(root: string, view: SetUpView, signal: AbortSignal) {
+  constructor(root: string, signal: AbortSignal) {
     this.root = root;
-    this.view = view;
     this.signal = signal;
   }
 
@@ -37,18 +35,20 @@ export class PartsMaker implements Workshop {
 
   async #provide(part: Part): Promise<void> {
     const version = await part.version();
-    if (stampOf(this.root, part)?.version === version) return;
+    if (versionOf(this.root, part) === version) return;
     for (const need of part.needs?.() ?? []) await this.provide(need);
     this.signal.throwIfAborted();
-    this.#openLog(part);
+    this.#log = join(this.root, 'logs', `${part.path.replaceAll('/', '.')}.log`);
+    mkdirSync(dirname(this.#log), { recursive: true });
+    rmSync(this.#log, { force: true });
+    this.line(`${part.path} (log: ${this.#log})`);
     const folder = await mkdtemp(join(this.root, UNFINISHED));
     try {
       const target = join(folder, basename(part.path));
       await part.make(target, this);
       this.signal.throwIfAborted();
-      const bytes = await diskUsage(target);
       await this.#place(part, target);
-      writeWhole(stampFile(this.root, part), JSON.stringify({ version, bytes }));
+      writeWhole(stampFile(this.root, part), version);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -64,7 +64,6 @@ export class PartsMaker implements Workshop {
     await rename(target, place);
   }
 
-  /** Runs a program of the part that is being made. */
   run(
     command: string,
     args: readonly string[],
@@ -74,11 +73,13 @@ export class PartsMaker implements Workshop {
     return runProgram(command, args, { ...options, cwd: this.root, log: this.#log, signal: this.signal });
   }
 
-  #openLog({ path }: Part): void {
-    const folder = join(this.root, 'logs');
-    mkdirSync(folder, { recursive: true });
-    this.#log = join(folder, `${path.replaceAll('/', '.')}.log`);
-    rmSync(this.#log, { force: true });
-    this.view.making(path, this.#log);
+  line(text: string): void {
+    note(`  ${text}\n`);
+  }
+
+  progress(name: string, done: number, total: number | null): void {
+    const text = `${name}: ${total ? 10 * Math.floor((10 * done) / total) : 0} %`;
+    if (text !== this.#shown) this.line(text);
+    this.#shown = text;
   }
 }

@@ -1,77 +1,106 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Argument, Command } from 'commander';
+import { lockFolder } from '#bench/run/folder-lock.js';
+import { interruptible } from '#bench/run/interrupt.js';
+import { reportError } from '#cli/errors.js';
+import { formatBytes, heading } from '#cli/format.js';
 import { integer } from '#cli/options.js';
-import { PEER_NAMES, PEERS, type PeerName } from './catalogue.js';
-import { down } from './down.js';
-import { BASE_PORT, LAST_OFFSET, SERVER_NAMES } from './start-servers.js';
-import { printStatus } from './status.js';
-import { up } from './up.js';
+import { remark, say } from '#cli/terminal.js';
+import { reasonOf, UsageError } from '#src/files/errors.js';
+import { PEER_NAMES, PEERS, type Peer, type PeerName } from './catalogue.js';
+import { GGUF, type GgufModel, peersFolder } from './folder.js';
+import { versionOf } from './part.js';
+import { PartsMaker, UNFINISHED } from './parts-maker.js';
+import { DISK_FULL } from './run-program.js';
+import { type PeerServerName, SERVERS, startPeer } from './server.js';
 
-/** `npm run lab -- peers`, . */
+/** `npm run lab -- peers` */
 export function peersCommand(): Command {
   return new Command('peers')
-    .description('Set up real servers, pretrained models and other programs to test and compare flinch with.')
+    .description('Set up and start real servers and pretrained models to test and compare flinch with.')
     .addCommand(upCommand())
-    .addCommand(downCommand())
-    .addCommand(statusCommand());
+    .addCommand(serveCommand());
 }
 
 const upCommand = (): Command =>
   new Command('up')
-    .description(
-      'Set peers up, and start the servers among them on 127.0.0.1 with each model that is set up.',
-    )
-    .argument('<names...>', PEER_NAMES.join(', '), collectPeers)
-    .option('--no-start', 'set up only')
-    .option(
-      '--base-port <number>',
-      'port of litellm; the others are counted from it: vllm +1 (reasoner), +2 (smollm2); llama-cpp +11 (reasoner), +12 (smollm2), +13 (gemma3)',
-      integer(1024, 65_535 - LAST_OFFSET),
-      BASE_PORT,
-    )
+    .description('Set peers up. An interrupted set-up continues with the same command.')
+    .addArgument(new Argument('<names...>', 'peers').choices(PEER_NAMES))
     .addHelpText(
       'after',
       `
-Peers:
-${PEER_NAMES.map((name) => `  ${name.padEnd(13)} ${PEERS[name].purpose}`).join('\n')}
+Everything is put into $FLINCH_PEERS, by default ~/.cache/flinch/peers.
 
-Everything is put into $FLINCH_PEERS, by default ~/.cache/flinch/peers. An interrupted set-up continues with the same command.
-
-Examples:
-  $ npm run lab -- peers up vllm llama-cpp smollm2
-  $ npm run lab -- peers up llama-cpp smollm2 --no-start`,
+Example:
+  $ npm run lab -- peers up llama-cpp smollm2`,
     )
-    .action((names: readonly PeerName[], options: { start: boolean; basePort: number }) =>
-      up(names, options),
-    );
+    .action(up);
 
-const downCommand = (): Command =>
-  new Command('down')
-    .description('End servers; by default all.')
-    .argument('[names...]', SERVER_NAMES.join(', '), collectServers)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ npm run lab -- peers down
-  $ npm run lab -- peers down vllm`,
-    )
-    .action((names: readonly string[]) => down(names));
+const serveCommand = (): Command =>
+  new Command('serve')
+    .description('Start a server that is set up with a model on 127.0.0.1, until this command is ended.')
+    .addArgument(new Argument('<server>').choices(SERVERS))
+    .addArgument(new Argument('<model>').choices(Object.keys(GGUF)))
+    .option('--port <number>', 'port to listen on', integer(1024, 65_535), 8400)
+    .addHelpText('after', '\nExample:\n  $ npm run lab -- peers serve llama-cpp smollm2 --port 8412')
+    .action(serve);
 
-const statusCommand = (): Command =>
-  new Command('status')
-    .description('Show what is set up, its size, and the servers that were started.')
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  $ npm run lab -- peers status')
-    .action(printStatus);
-
-function collectPeers(text: string, before: readonly PeerName[] = []): PeerName[] {
-  const name = PEER_NAMES.find((known) => known === text);
-  if (!name) throw new InvalidArgumentError(`Must be one of ${PEER_NAMES.join(', ')}.`);
-  return [...before.filter((other) => other !== name), name];
+/** What fails does not keep the others from it. */
+async function up(names: readonly PeerName[]): Promise<void> {
+  const root = peersFolder();
+  mkdirSync(root, { recursive: true });
+  await interruptible('what is whole is kept, and the same command continues', async (interrupt) => {
+    const release = await lockFolder(root, (error) => interrupt.abort(error), 'peers');
+    try {
+      // Parts that killed runs were making.
+      for (const name of readdirSync(root))
+        if (name.startsWith(UNFINISHED)) await rm(join(root, name), { recursive: true, force: true });
+      say(`Peers are set up in ${root}.\n`);
+      for (const name of names) say(`${describe(root, name)}\n`);
+      const workshop = new PartsMaker(root, interrupt.signal);
+      const failed: PeerName[] = [];
+      for (const name of names) if (!(await isMade(name, workshop))) failed.push(name);
+      if (failed.length === 0) return;
+      process.exitCode = 1;
+      remark(`failed: ${failed.join(', ')}. What is whole is kept: the same command continues.`);
+    } finally {
+      await release();
+    }
+  });
 }
 
-function collectServers(text: string, before: readonly string[] = []): string[] {
-  if (!SERVER_NAMES.some((name) => name === text))
-    throw new InvalidArgumentError(`Must be one of ${SERVER_NAMES.join(', ')}.`);
-  return [...before, text];
+/** Licence and size, before anything is fetched. */
+function describe(root: string, name: PeerName): string {
+  const { licence, download, disk, parts }: Peer = PEERS[name];
+  const isThere = parts.every((part) => versionOf(root, part) !== null);
+  const size = `at most ${formatBytes(download)} to download, ${formatBytes(disk)} on the disk`;
+  return `${heading(name)}  licence: ${licence}; ${isThere ? 'set up' : size}`;
+}
+
+async function isMade(name: PeerName, workshop: PartsMaker): Promise<boolean> {
+  try {
+    for (const part of PEERS[name].parts) await workshop.provide(part);
+    say(`${name}: ready\n`);
+    return true;
+  } catch (error) {
+    workshop.signal.throwIfAborted();
+    const isFull = /ENOSPC|EDQUOT/.test(reasonOf(error));
+    reportError(
+      new UsageError(`${name}: ${reasonOf(error)}${isFull ? ` ${DISK_FULL}` : ''}`, { cause: error }),
+    );
+    return false;
+  }
+}
+
+async function serve(server: PeerServerName, model: GgufModel, { port }: { port: number }): Promise<void> {
+  const log = join(peersFolder(), `${server}-${model}.log`);
+  const { url, signal, close } = await startPeer(server, { model, port, log, timeout: 600_000 });
+  process.once('exit', () => signal('SIGKILL'));
+  say(`${server} serves ${model} at ${url} (log: ${log})\n`);
+  await new Promise<void>((ended) => {
+    for (const kind of ['SIGINT', 'SIGTERM'] as const) process.once(kind, () => ended());
+  });
+  await close();
 }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { appendFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import { UsageError } from '#src/files/errors.js';
 
 export interface ProgramOptions {
@@ -46,9 +46,9 @@ export async function runProgram(
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
   signal.addEventListener('abort', end, { once: true });
-  const file = createWriteStream(log, { flags: 'a' });
-  // A full disk takes no log, either; the program's own error says so.
-  file.on('error', () => {});
+  const closed = once(child, 'close').catch((cause: Error) => {
+    throw new UsageError(`${command} could not be started (${cause.message})`, { cause });
+  });
   const both = new PassThrough();
   let stdout = '';
   child.stdout.on('data', (data: Buffer) => {
@@ -56,35 +56,24 @@ export async function runProgram(
     both.write(data);
   });
   child.stderr.on('data', (data: Buffer) => both.write(data));
+  child.once('error', () => both.end()).once('close', () => both.end());
   const last: string[] = [];
-  const reading = (async () => {
+  try {
     for await (const line of createInterface({ input: both })) {
-      if (!file.errored) file.write(`${line}\n`);
+      // A full disk takes no log, either; the program's own error says so.
+      await appendFile(log, `${line}\n`).catch(() => {});
       onLine?.(line);
       last.push(line);
       if (last.length > 200) last.shift();
     }
-  })();
-  try {
-    const outcome = await new Promise<number | string>((resolve, reject) => {
-      child.once('error', (cause) => {
-        both.end();
-        reject(new UsageError(`${command} could not be started (${cause.message})`, { cause }));
-      });
-      child.once('close', (code, kind) => {
-        both.end();
-        resolve(code ?? kind ?? 'unknown');
-      });
-    });
-    await reading;
+    const [code, kind] = await closed;
     signal.throwIfAborted();
-    if (outcome === 0) return stdout;
+    if (code === 0) return stdout;
     const text = last.join('\n');
     const shown = last.filter((line) => line.trim() !== '').slice(-SHOWN_LINES);
-    const how = typeof outcome === 'number' ? `exit code ${outcome}` : outcome;
     throw new UsageError(
       [
-        `${[command, ...args.slice(0, 2)].join(' ')} … failed (${how}):`,
+        `${[command, ...args.slice(0, 2)].join(' ')} … failed (${code === null ? kind : `exit code ${code}`}):`,
         ...shown.map((line) => `    ${line}`),
         `  ${hint?.(text) ?? hintFor(text)}`,
         `  All of its output: ${log}`,
@@ -92,8 +81,6 @@ export async function runProgram(
     );
   } finally {
     signal.removeEventListener('abort', end);
-    file.end();
-    await finished(file).catch(() => {});
   }
 }
 
@@ -104,7 +91,6 @@ function hintFor(output: string): string {
     return 'The package index does not have it (any more): it may be gone, or UV_DEFAULT_INDEX names another index.';
   if (/error sending request|dns error|Failed to fetch|connection refused|timed out/i.test(output))
     return 'The package index could not be reached: check the network, HTTPS_PROXY and UV_DEFAULT_INDEX.';
-  if (/Killed|out of memory|MemoryError/i.test(output)) return 'There may be too little memory.';
   return 'Its output says why.';
 }
 

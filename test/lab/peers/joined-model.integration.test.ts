@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { joinedModel, joinFiles } from '#lab/peers/joined-model.js';
+import { joinedModel, joinFiles } from '#lab/peers/model-parts.js';
 import type { Workshop } from '#lab/peers/part.js';
 import { JOINED_MODELS, type JoinedModel } from '#lab/peers/versions.js';
 import { useFolder } from '../../support/cli.js';
@@ -27,7 +27,8 @@ function workshop() {
   const calls: string[] = [];
   const fake: Workshop = {
     root: folder.path('root'),
-    view: { line: () => {}, progress: () => {} },
+    line: () => {},
+    progress: () => {},
     signal,
     run: async (_, args) => {
       calls.push(args.join(' '));

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { type Part, stampOf } from '#lab/peers/part.js';
+import { type Part, versionOf } from '#lab/peers/part.js';
 import { PartsMaker, UNFINISHED } from '#lab/peers/parts-maker.js';
-import { SetUpView } from '#lab/peers/set-up-view.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
@@ -11,9 +10,9 @@ let roots = 0;
 
 function open(root = folder.path(`${roots++}`), signal = new AbortController().signal) {
   mkdirSync(root, { recursive: true });
-  const view = new SetUpView();
-  vi.spyOn(view, 'line').mockReturnValue();
-  return { root, workshop: new PartsMaker(root, view, signal) };
+  const workshop = new PartsMaker(root, signal);
+  vi.spyOn(workshop, 'line').mockReturnValue();
+  return { root, workshop };
 }
 
 const part = (text: string, make?: Part['make'], needs: readonly Part[] = []): Part => ({
@@ -32,11 +31,11 @@ const textOf = (root: string): string => readFileSync(join(root, 'models/model')
 const unfinished = (root: string): string[] =>
   readdirSync(root).filter((name) => name.startsWith(UNFINISHED));
 
-it('moves a part to its place when it is whole, with its version and size', async () => {
+it('moves a part to its place when it is whole, with its version', async () => {
   const { root, workshop } = open();
   await workshop.provide(part('one'));
   expect(textOf(root)).toBe('one');
-  expect(stampOf(root, part('one'))).toEqual({ version: 'one', bytes: expect.any(Number) });
+  expect(versionOf(root, part('one'))).toBe('one');
   expect(unfinished(root)).toEqual([]);
 });
 
@@ -54,7 +53,7 @@ it('leaves what was there, and nothing unfinished, where a part cannot be made',
   await open(root).workshop.provide(part('one'));
   await expect(open(root).workshop.provide(part('two', failing))).rejects.toThrow('it broke');
   expect(textOf(root)).toBe('one');
-  expect(stampOf(root, part('one'))?.version).toBe('one');
+  expect(versionOf(root, part('one'))).toBe('one');
   expect(unfinished(root)).toEqual([]);
 });
 
@@ -62,7 +61,7 @@ it('makes again what was in its place, but not said to be whole', async () => {
   const { root, workshop } = open();
   mkdirSync(join(root, 'models'));
   writeFileSync(join(root, 'models/model'), 'half of it');
-  expect(stampOf(root, part('one'))).toBeNull();
+  expect(versionOf(root, part('one'))).toBeNull();
   await workshop.provide(part('one'));
   expect(textOf(root)).toBe('one');
 });

@@ -1,12 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Contestant, Work } from '#lab/speed/contestant.js';
-import { formatPeersSpeed, type Job, measurePeers } from '#lab/speed/peers-speed.js';
-
-const job = (streams: number): Job => ({
-  streams,
-  promptTokens: 2,
-  prompts: (round) => Array.from({ length: streams }, (_, stream) => [round, stream]),
-});
+import { formatPeersSpeed, measurePeers } from '#lab/speed/peers-speed.js';
 
 /** Programs that write so many tokens per second, in the first round, the second, and so on. */
 function contestants(speeds: Readonly<Record<string, readonly number[]>>) {
@@ -16,8 +10,6 @@ function contestants(speeds: Readonly<Record<string, readonly number[]>>) {
     let round = -1;
     return {
       name,
-      reference: 'b',
-      does: ({ prompts }) => name !== 'c' || prompts.length === 1,
       open: async () => {
         round += 1;
         log.push(`open ${name}`);
@@ -25,7 +17,7 @@ function contestants(speeds: Readonly<Record<string, readonly number[]>>) {
           pid: process.pid,
           run: async (work) => {
             works.push(work);
-            return { firstSeconds: name === 'c' ? null : 0.5, tokensPerSecond: values[round]! };
+            return { firstSeconds: 0.5, tokensPerSecond: values[round]! };
           },
           close: async () => void log.push(`close ${name}`),
         };
@@ -35,39 +27,28 @@ function contestants(speeds: Readonly<Record<string, readonly number[]>>) {
   return { all, log, works };
 }
 
-const OPTIONS = { model: 'm', tokens: 20, onTurn: () => {} };
+const OPTIONS = { work: { prompt: [1, 2], tokens: 40 }, rounds: 2, reference: 'b', onTurn: () => {} };
 
 it('opens one program at a time, in turn, anew in each round', async () => {
   const { all, log } = contestants({ a: [1, 1], b: [1, 1] });
-  await measurePeers(all, { ...OPTIONS, jobs: [job(1)], rounds: 2 });
+  await measurePeers(all, OPTIONS);
   const round = ['open a', 'close a', 'open b', 'close b'];
   expect(log).toEqual([...round, ...round]);
 });
 
-it('compares with the reference of the same round, where both do the work', async () => {
-  const { all } = contestants({ a: [10, 30], b: [20, 20], c: [5, 5] });
-  const { rows } = await measurePeers(all, { ...OPTIONS, jobs: [job(1), job(4)], rounds: 2 });
-  expect(rows.map(({ results }) => results.map(({ ratios }) => ratios))).toEqual([
-    [
-      [0.5, 1.5],
-      [0.5, 1.5],
-    ],
-    [
-      [1, 1],
-      [1, 1],
-    ],
-    [[0.25, 0.25]],
+it('compares with the reference of the same round', async () => {
+  const { all } = contestants({ a: [10, 30], b: [20, 20] });
+  const rows = await measurePeers(all, OPTIONS);
+  expect(rows.map(({ ratios }) => ratios)).toEqual([
+    [0.5, 1.5],
+    [1, 1],
   ]);
-  expect(rows[2]!.results[0]!.firstSeconds).toEqual([]);
 });
 
-it('warms up with a short answer to another prompt, with room for the whole', async () => {
+it('warms up with a short answer', async () => {
   const { all, works } = contestants({ b: [1] });
-  await measurePeers(all, { ...OPTIONS, tokens: 40, jobs: [job(1)], rounds: 1 });
-  expect(works).toEqual([
-    { prompts: [[0, 0]], tokens: 24, positions: 42 },
-    { prompts: [[1, 0]], tokens: 40, positions: 42 },
-  ]);
+  await measurePeers(all, { ...OPTIONS, rounds: 1 });
+  expect(works.map(({ tokens }) => tokens)).toEqual([24, 40]);
 });
 
 it('closes what it has opened if that fails', async () => {
@@ -76,23 +57,17 @@ it('closes what it has opened if that fails', async () => {
     ...all[0]!,
     open: async () => ({ ...(await all[0]!.open()), run: () => Promise.reject(new Error('it broke')) }),
   };
-  const measured = measurePeers([failing], { ...OPTIONS, jobs: [job(1)], rounds: 1 });
-  await expect(measured).rejects.toThrow('it broke');
+  await expect(measurePeers([failing], OPTIONS)).rejects.toThrow('it broke');
   expect(log).toEqual(['open b', 'close b']);
 });
 
-it('reports a table for each job, and the rule of what is measured', async () => {
-  const { all } = contestants({ a: [10, 30, 20], b: [20, 20, 20], c: [5, 5, 5] });
-  const model = await measurePeers(all, { ...OPTIONS, jobs: [job(1), job(4)], rounds: 3 });
-  const machine = { cpu: 'CPU', cores: 2, node: 'v20' };
-  const text = formatPeersSpeed({ machine, tokens: 20, rounds: 3, models: [model] });
-  expect(text).toContain('tokens/s: from the second token to the last, of scored streams to the last score');
-  const [, one = '', four = ''] = text.split(/^(?=m, )/m);
-  expect(one).toMatch(/^m, 1 stream, prompt of 2 tokens; ratio to b\n/);
-  expect(one).toMatch(
-    /\| a +\| +0\.50 \(0\.50–0\.50\) \| +20\.00 \(10\.00–30\.00\) \| 1\.00 \(0\.50–1\.50\) \|/,
+it('reports a table, and the rule of what is measured', async () => {
+  const { all } = contestants({ a: [10, 30, 20], b: [20, 20, 20] });
+  const options = { ...OPTIONS, rounds: 3 };
+  const text = formatPeersSpeed('m', await measurePeers(all, options), options);
+  expect(text).toMatch(/^m: 40 tokens after a prompt of 2; ratio to b; /);
+  expect(text).toContain('tokens/s: from the second token to the last, or to the last score');
+  expect(text).toMatch(
+    /\| a +\| +0\.50 \(0\.50–0\.50\) \| +20\.0 \(10\.0–30\.0\) \| 1\.00 \(0\.50–1\.50\) \|/,
   );
-  expect(one).toMatch(/\| c +\| +\| +5\.00 /);
-  expect(four).toMatch(/^m, 4 streams/);
-  expect(four).not.toContain('| c');
 });

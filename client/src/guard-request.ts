@@ -26,8 +26,6 @@ export interface ScoringRequest {
   readonly tokur_sigma?: number;
   /** `tokur_*`: number of sampled models, including the unperturbed one. Default: `2`. */
   readonly tokur_samples?: 2 | 4 | 8;
-  /** `tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`). Default: `"weights"`. */
-  readonly tokur_law?: 'weights' | 'positions' | 'shared-positions';
 }
 
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */

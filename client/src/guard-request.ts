@@ -8,8 +8,6 @@ export interface ScoringRequest {
   readonly block?: number;
   /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 32, or `block` if that is larger). */
   readonly window?: number | 'all';
-  /** Number of positions of the prompt, the last ones, that each pass perturbs beside its window. Default: `0`. */
-  readonly prompt?: number;
   /** When scores are computed: one pass per block of new tokens (`windowed`), or per block with a doubtful token, for these tokens only (`lazy`). Default: `"windowed"`. */
   readonly schedule?: 'windowed' | 'lazy';
   /** `lazy`: a token is doubtful if 1 − P exceeds this value. Default: `0.5`. */

@@ -15,7 +15,7 @@ const size = z.number().positive();
 const counter = z.int().min(0);
 const window = z.union([z.int().min(1), z.literal('all')], { error: 'must be a whole number or "all"' });
 const block = z.int().min(1);
-const reach = { block, window, prompt: z.int().min(1).optional() };
+const reach = { block, window };
 
 const settings = z.strictObject({
   schedule: z

@@ -66,9 +66,6 @@ export const scoringFields = {
     .describe(
       `Number of positions perturbed by one pass, at least \`block\`, or \`all\` (default: ${DEFAULT_WINDOW}, or \`block\` if that is larger).`,
     ),
-  prompt: integer(0, MAX_WINDOW)
-    .default(0)
-    .describe('Number of positions of the prompt, the last ones, that each pass perturbs beside its window.'),
   schedule: z
     .enum(['windowed', 'lazy'])
     .default('windowed')
@@ -130,12 +127,12 @@ export function scoringOf(
   seed: number = DEFAULT_RANDOM.seed,
 ): Scoring {
   const { schedule, epsilon, alpha, derivative, sigma, samples } = fields;
-  const { block, window, prompt } = fields;
-  const reach = { block, window, ...(prompt > 0 && { prompt }) };
+  const { block, window } = fields;
   return {
     methods,
     alpha,
-    schedule: schedule === 'lazy' ? { kind: schedule, ...reach, epsilon } : { kind: schedule, ...reach },
+    schedule:
+      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed },
     tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, seed },

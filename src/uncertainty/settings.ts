@@ -132,12 +132,10 @@ export function checkScoring({ methods, schedule, alpha, random, tokur, top }: S
   if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
     throw new SettingsError('epsilon', 'must be at least 0 and less than 1');
   }
-  const { block, window, prompt = 0 } = schedule;
+  const { block, window } = schedule;
   if (!Number.isInteger(block) || block < 1) {
     throw new SettingsError('block', 'must be a whole number from 1');
   }
-  if (!Number.isInteger(prompt) || prompt < 0)
-    throw new SettingsError('prompt', 'must be a whole number from 0');
   if (window === 'all') return;
   if (!Number.isInteger(window)) throw new SettingsError('window', 'must be a whole number or "all"');
   if (window < block) throw new SettingsError('window', `must be at least block, which is ${block}`);

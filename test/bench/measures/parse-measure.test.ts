@@ -46,7 +46,7 @@ describe('parseMeasure', () => {
     ['adverserial', /"adverserial": unknown method "adverserial" \(available: adversarial, /],
     [
       'adversarial:blok=8',
-      /blok: is not a setting of this method \(available: block, window, prompt, epsilon, alpha, form\)/,
+      /blok: is not a setting of this method \(available: block, window, epsilon, alpha, form\)/,
     ],
     ['nll:x=1', /x: is not a setting of this method \(the method has no settings\)/],
     ['adversarial:', /is not a setting of this method/],

@@ -60,7 +60,6 @@ export {
   MAX_SAMPLES,
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
-  TOKUR_LAWS,
 } from '../src/uncertainty/settings.js';
 export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 export { formatChoice } from './calibrate-choose.js';

@@ -8,8 +8,6 @@ export interface ScoringRequest {
   readonly block?: number;
   /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 32, or `block` if that is larger). */
   readonly window?: number | 'all';
-  /** Number of positions of the prompt, the last ones, that each pass perturbs beside its window. Default: `0`. */
-  readonly prompt?: number;
   /** When scores are computed: one pass per block of new tokens (`windowed`), or per block with a doubtful token, for these tokens only (`lazy`). Default: `"windowed"`. */
   readonly schedule?: 'windowed' | 'lazy';
   /** `lazy`: a token is doubtful if 1 − P exceeds this value. Default: `0.5`. */
@@ -26,8 +24,6 @@ export interface ScoringRequest {
   readonly tokur_sigma?: number;
   /** `tokur_*`: number of sampled models, including the unperturbed one. Default: `2`. */
   readonly tokur_samples?: 2 | 4 | 8;
-  /** `tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`). Default: `"weights"`. */
-  readonly tokur_law?: 'weights' | 'positions' | 'shared-positions';
 }
 
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */

@@ -100,20 +100,6 @@ export class KvCache {
     return this.#views(start, count).map((data) => floats(data, [count, kvHeads, headDim]));
   }
 
-  /** The same of two ranges of positions, one after the other. What is not one piece of memory is copied. */
-  joined(first: readonly [number, number], second: readonly [number, number]): ort.Tensor[] {
-    if (first[0] === first[1]) return this.tensors(second[0], second[1] - second[0]);
-    const { kvHeads, headDim } = this.#shape;
-    const parts = [first, second].map(([from, to]) => this.#views(from, to - from));
-    const count = first[1] - first[0] + second[1] - second[0];
-    return parts[0]!.map((part, i) => {
-      const data = new Float32Array(count * this.#size);
-      data.set(part);
-      data.set(parts[1]![i]!, part.length);
-      return floats(data, [count, kvHeads, headDim]);
-    });
-  }
-
   /** The first `count` positions in the same way, behind the key that no row sees: `[1 + count, kvHeads, headDim]`. */
   past(count: number): ort.Tensor[] {
     return this.tensors(-1, 1 + count);

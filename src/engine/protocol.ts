@@ -124,8 +124,6 @@ export interface PassMessage extends OfClient {
   readonly newIds: readonly number[];
   /** The first position of the window, which ends before the last token. */
   readonly start: number;
-  /** Positions before the window that a pass with an adversary covers, too, from and up to but without. */
-  readonly lead?: readonly [from: number, to: number];
   readonly from: number;
   readonly to: number;
   /** `null` for a plain forward pass. */

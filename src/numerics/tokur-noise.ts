@@ -8,12 +8,6 @@ export interface TokurSettings {
   readonly sigma: number;
   /** A 32-bit integer. */
   readonly seed: number;
-  /**
-   * - `weights`: one draw for each weight and sample, the law of the theory.
-   * - `positions`: a draw for each position too, as in the authors' code for Hugging Face models.
-   * - `shared-positions`: the same draw for queries and values, as in their code for vLLM.
-   */
-  readonly law: 'weights' | 'positions' | 'shared-positions';
 }
 
 export interface Projection {
@@ -31,24 +25,7 @@ export function weightNoise(
   { hidden, rank }: { readonly hidden: number; readonly rank: number },
 ): Float32Array {
   return perSample(settings, hidden * rank, (replica) =>
-    standardNormals(
-      { seed: settings.seed, replica, position: 0, tag: tagOf(settings, projection) },
-      hidden * rank,
-    ),
-  );
-}
-
-/** Noise of one projection at these positions, `[samples · positions, rank]` with entries from N(0, σ²). Sample 0 is zero. */
-export function positionNoise(
-  settings: TokurSettings,
-  projection: Projection,
-  { positions, rank }: { readonly positions: readonly number[]; readonly rank: number },
-): Float32Array {
-  const tag = tagOf(settings, projection);
-  return perSample(settings, positions.length * rank, (replica) =>
-    positions.flatMap((position) => [
-      ...standardNormals({ seed: settings.seed, replica, position, tag }, rank),
-    ]),
+    standardNormals({ seed: settings.seed, replica, position: 0, tag: tagOf(projection) }, hidden * rank),
   );
 }
 
@@ -63,5 +40,4 @@ function perSample(
 }
 
 /** Tags from 1 on: the noise of embeddings has no tag. */
-const tagOf = ({ law }: TokurSettings, { layer, name }: Projection): number =>
-  1 + 2 * layer + (name === 'v' && law !== 'shared-positions' ? 1 : 0);
+const tagOf = ({ layer, name }: Projection): number => 1 + 2 * layer + (name === 'v' ? 1 : 0);

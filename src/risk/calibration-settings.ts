@@ -11,7 +11,7 @@ export interface CalibrationSettings {
   readonly alpha?: number | undefined;
   readonly form?: 'perturb' | 'derivative' | undefined;
   readonly random?: { readonly sigma: number; readonly samples: number } | undefined;
-  readonly tokur?: Omit<TokurSettings, 'seed'> | undefined;
+  readonly tokur?: (Omit<TokurSettings, 'seed'> & { readonly law: 'weights' }) | undefined;
 }
 
 /**
@@ -29,7 +29,7 @@ export function calibrationSettings(
     ...(uses('adversarial', 'random') && { form }),
     ...(uses('random') && { random: { sigma: random.sigma, samples: random.samples } }),
     ...(uses(...TOKUR_METHODS) && {
-      tokur: { samples: tokur.samples, sigma: tokur.sigma, law: tokur.law },
+      tokur: { samples: tokur.samples, sigma: tokur.sigma, law: 'weights' },
     }),
   };
 }
@@ -46,7 +46,7 @@ export function settingsOf(
   }
   if (method === 'random') return { ...random, form };
   if (!ofTokur.includes(method)) return {};
-  return { 'tokur-sigma': tokur?.sigma, 'tokur-samples': tokur?.samples, 'tokur-law': tokur?.law };
+  return { 'tokur-sigma': tokur?.sigma, 'tokur-samples': tokur?.samples };
 }
 
 /** `alpha 0.001, not 0.0001` for each setting of the method that differs; empty where scores are comparable. */

@@ -17,15 +17,12 @@ export type Schedule =
       readonly block: number;
       /** Positions that a pass covers, at least `block`; `all` reaches back to the first. */
       readonly window: number | 'all';
-      /** Last positions of the prompt that a pass covers, too, however far back they are; 0 by default. */
-      readonly prompt?: number | undefined;
     }
   | {
       readonly kind: 'lazy';
       /** New tokens per pass. */
       readonly block: number;
       readonly window: number | 'all';
-      readonly prompt?: number | undefined;
       /** A token is doubtful when 1 − P exceeds it. */
       readonly epsilon: number;
     };
@@ -35,36 +32,23 @@ export function blockOf(schedule: Schedule): number {
   return schedule.kind === 'offline' ? Number.POSITIVE_INFINITY : schedule.block;
 }
 
-/** Positions (0-based) that a pass covers. */
-export interface PassRange {
-  /** The first of the window. */
-  readonly start: number;
-  /** Positions of the prompt before the window, from and up to but without; absent where the window reaches them. */
-  readonly lead?: readonly [from: number, to: number];
-}
-
 /**
- * The range of the pass that scores tokens `from` to `to − 1`; its last position is `to − 2`.
- * @param promptLength tokens of the prompt
+ * The first position (0-based) of the pass that scores tokens `from` to `to − 1`; its last position is `to − 2`.
  * @param attacked without an adversary nothing before the first new token is needed but its cache
  */
-export function passRange(
+export function passStart(
   schedule: Schedule,
-  promptLength: number,
   { from, to, attacked }: { readonly from: number; readonly to: number; readonly attacked: boolean },
-): PassRange {
-  if (schedule.kind === 'offline') return { start: 0 };
-  if (!attacked) return { start: from - 1 };
-  const start = schedule.window === 'all' ? 0 : Math.max(0, to - 1 - schedule.window);
-  const first = Math.max(0, promptLength - (schedule.prompt ?? 0));
-  if (start <= promptLength) return { start: Math.min(start, first) };
-  return first < promptLength ? { start, lead: [first, promptLength] } : { start };
+): number {
+  if (schedule.kind === 'offline') return 0;
+  if (!attacked) return from - 1;
+  return schedule.window === 'all' ? 0 : Math.max(0, to - 1 - schedule.window);
 }
 
 /** The most positions that a pass covers, of a text of so many. */
 export function passSize(schedule: Schedule, positions: number): number {
   if (schedule.kind === 'offline' || schedule.window === 'all') return positions;
-  return Math.min(positions, schedule.window + (schedule.prompt ?? 0));
+  return Math.min(positions, schedule.window);
 }
 
 /** Whether a lazy pass attacks a token. */

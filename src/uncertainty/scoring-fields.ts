@@ -14,7 +14,6 @@ import {
   MIN_ALPHA,
   parseScale,
   type Scoring,
-  TOKUR_LAWS,
 } from './settings.js';
 
 /** A whole number. All its rules have the same message, on the wire and on the command line. */
@@ -67,9 +66,6 @@ export const scoringFields = {
     .describe(
       `Number of positions perturbed by one pass, at least \`block\`, or \`all\` (default: ${DEFAULT_WINDOW}, or \`block\` if that is larger).`,
     ),
-  prompt: integer(0, MAX_WINDOW)
-    .default(0)
-    .describe('Number of positions of the prompt, the last ones, that each pass perturbs beside its window.'),
   schedule: z
     .enum(['windowed', 'lazy'])
     .default('windowed')
@@ -107,12 +103,6 @@ export const scoringFields = {
   tokur_samples: integer(2, MAX_TOKUR_SAMPLES)
     .default(DEFAULT_TOKUR.samples)
     .describe('`tokur_*`: number of sampled models, including the unperturbed one.'),
-  tokur_law: z
-    .enum(TOKUR_LAWS, { error: `must be one of ${TOKUR_LAWS.join(', ')}` })
-    .default(DEFAULT_TOKUR.law)
-    .describe(
-      '`tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`).',
-    ),
 };
 
 /** The window covers the block by default. */
@@ -137,14 +127,14 @@ export function scoringOf(
   seed: number = DEFAULT_RANDOM.seed,
 ): Scoring {
   const { schedule, epsilon, alpha, derivative, sigma, samples } = fields;
-  const { block, window, prompt } = fields;
-  const reach = { block, window, ...(prompt > 0 && { prompt }) };
+  const { block, window } = fields;
   return {
     methods,
     alpha,
-    schedule: schedule === 'lazy' ? { kind: schedule, ...reach, epsilon } : { kind: schedule, ...reach },
+    schedule:
+      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed },
-    tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, law: fields.tokur_law, seed },
+    tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, seed },
   };
 }

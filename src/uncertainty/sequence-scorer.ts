@@ -8,7 +8,7 @@ import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
 import { checkFinite, type Measured, rivalOf, SCORE_OF } from './methods.js';
 import { needsReplicas, replicaOptions, sizeOf } from './replicas.js';
-import { blockOf, isDoubtful, passRange } from './schedule.js';
+import { blockOf, isDoubtful, passStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
 /** A token of the response, with what its writer says of its probability. */
@@ -113,7 +113,7 @@ export class SequenceScorer {
     if (schedule.kind === 'offline') return;
     const from = this.#promptIds.length;
     const first = { from, to: from + schedule.block, attacked: methods.includes('adversarial') };
-    const { start: end } = passRange(schedule, from, first);
+    const end = passStart(schedule, first);
     if (end <= 0) return;
     const newIds = this.#unsent.splice(0);
     void this.#inOrder(() => this.#sequence.read({ newIds, end }));
@@ -277,10 +277,10 @@ export class SequenceScorer {
   /** @param attacked whether the adversary attacks each of the tokens; `null` for a pass without one */
   async #pass(from: number, to: number, attacked: readonly boolean[] | null): Promise<readonly PassToken[]> {
     const { schedule, alpha, form = 'perturb', top } = this.#scoring;
-    const range = passRange(schedule, this.#promptIds.length, { from, to, attacked: attacked !== null });
+    const start = passStart(schedule, { from, to, attacked: attacked !== null });
     const adversary = attacked && { alpha, form, attacked };
     const newIds = this.#unsent.splice(0);
-    const request = { newIds, ...range, from, to, adversary, ...(top !== undefined && { top }) };
+    const request = { newIds, start, from, to, adversary, ...(top !== undefined && { top }) };
     const { tokens, positions } = await this.#sequence.pass(request);
     this.#positions += positions;
     return tokens;

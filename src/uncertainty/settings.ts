@@ -61,7 +61,6 @@ export const DEFAULT_TOKUR = {
   samples: 2,
   sigma: 1e-3,
   seed: 0,
-  law: 'weights',
 } as const satisfies TokurSettings;
 
 /** Maximum alternatives per token: a pass sends them to the parent for every token. */
@@ -69,12 +68,6 @@ export const MAX_TOP = 100;
 
 /** All go through in one run. */
 export const MAX_TOKUR_SAMPLES = 32;
-export const TOKUR_LAWS = [
-  'weights',
-  'positions',
-  'shared-positions',
-] as const satisfies readonly TokurSettings['law'][];
-
 export const DEFAULT_SCORING: AbsoluteScoring = {
   methods: DEFAULT_METHODS,
   schedule: { kind: 'windowed', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW },
@@ -139,12 +132,10 @@ export function checkScoring({ methods, schedule, alpha, random, tokur, top }: S
   if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
     throw new SettingsError('epsilon', 'must be at least 0 and less than 1');
   }
-  const { block, window, prompt = 0 } = schedule;
+  const { block, window } = schedule;
   if (!Number.isInteger(block) || block < 1) {
     throw new SettingsError('block', 'must be a whole number from 1');
   }
-  if (!Number.isInteger(prompt) || prompt < 0)
-    throw new SettingsError('prompt', 'must be a whole number from 0');
   if (window === 'all') return;
   if (!Number.isInteger(window)) throw new SettingsError('window', 'must be a whole number or "all"');
   if (window < block) throw new SettingsError('window', `must be at least block, which is ${block}`);
@@ -158,13 +149,11 @@ function checkRandom({ sigma, samples, seed }: RandomSettings): void {
   checkSeed('seed', seed);
 }
 
-function checkTokur({ sigma, samples, seed, law }: TokurSettings): void {
+function checkTokur({ sigma, samples, seed }: TokurSettings): void {
   checkScale('tokur.sigma', sigma, MIN_ALPHA, MAX_ALPHA);
   if (!Number.isInteger(samples) || samples < 2 || samples > MAX_TOKUR_SAMPLES) {
     throw new SettingsError('tokur.samples', `must be a whole number from 2 to ${MAX_TOKUR_SAMPLES}`);
   }
-  if (!TOKUR_LAWS.includes(law))
-    throw new SettingsError('tokur.law', `must be one of ${TOKUR_LAWS.join(', ')}`);
   checkSeed('tokur.seed', seed);
 }
 

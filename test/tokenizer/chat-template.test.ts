@@ -225,9 +225,13 @@ describe('strftime', () => {
     ['%Y-%m-%d %H:%M:%S', '2026-02-03 14:05:09'],
     ['%A, %d %B %y', 'Tuesday, 03 February 26'],
     ['%a %-d %b, %I %p', 'Tue 3 Feb, 02 PM'],
-    ['100 %% %Q', '100 % %Q'],
+    ['100 %%', '100 %'],
   ])('%s', (format, output) => {
     expect(strftime(NOW, format)).toBe(output);
+  });
+
+  it('refuses a directive that it does not know', () => {
+    expect(() => strftime(NOW, '%Y %j')).toThrow('the date format "%j" is not supported');
   });
 
   it('counts twelve hours from 12, not from 0', () => {

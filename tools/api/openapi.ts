@@ -27,27 +27,34 @@ import { flagMessage, verdictMessage } from './webhooks.js';
 type Json = Readonly<Record<string, unknown>>;
 
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
-const json = (name: string, description: string): Json => ({
-  description,
-  content: { 'application/json': { schema: ref(name) } },
-});
+const contentOf = (name: string): Json => ({ 'application/json': { schema: ref(name) } });
+const json = (name: string, description: string): Json => ({ description, content: contentOf(name) });
 const refused = (description: string): Json => json('Error', description);
+const bodyOf = (name: string): Json => ({ required: true, content: contentOf(name) });
+
+const operation = (
+  operationId: string,
+  summary: string,
+  responses: Json,
+  parameters?: readonly Json[],
+): Json => ({
+  operationId,
+  summary,
+  ...(parameters && { parameters }),
+  responses,
+});
+/** Without a key. */
+const open = (...parts: Parameters<typeof operation>): Json => ({ ...operation(...parts), security: [{}] });
 
 /** One of OpenAI's APIs that write a text. */
 interface Api {
   readonly path: string;
+  /** The name of its answer's schema. */
   readonly operation: string;
   readonly summary: string;
-  readonly request: string;
-  readonly answer: string;
   /** Schemas of the `data:` of its events: OpenAPI cannot describe events. */
   readonly data: readonly Json[];
 }
-
-const streamed = (description: string, { data }: Api): Json => ({
-  description,
-  content: { 'text/event-stream': { schema: { anyOf: data } } },
-});
 
 const COMMON = {
   '401': refused('The API key is missing or unknown.'),
@@ -63,12 +70,17 @@ const COMMON = {
   '503': refused('Overloaded, starting or shutting down; see `Retry-After`.'),
 };
 
+const NO_MODEL = { '404': refused('The model does not exist.') };
+
 const INVALID = {
   '400': refused('A field of the request is invalid; `param` names it.'),
   '413': refused('The body is too large.'),
   '415': refused('The body is compressed, or its charset is not UTF-8.'),
   '500': refused('The computation failed, or the gateway has a fault.'),
 };
+
+const TEXT = { schema: { type: 'string' } };
+const ID = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
@@ -98,45 +110,39 @@ const APIS: readonly Api[] = [
     path: '/v1/chat/completions',
     operation: 'ChatCompletion',
     summary: 'Create a chat completion, scored and guarded.',
-    request: 'ChatCompletionRequest',
-    answer: 'ChatCompletion',
     data: [ref('ChatCompletionChunk'), ref('Error'), { const: '[DONE]' }],
   },
   {
     path: '/v1/completions',
     operation: 'Completion',
     summary: 'Create a completion of a prompt without a chat template, scored and guarded.',
-    request: 'CompletionRequest',
-    answer: 'Completion',
     data: [ref('CompletionChunk'), ref('Error'), { const: '[DONE]' }],
   },
   {
     path: '/v1/responses',
     operation: 'Response',
     summary: 'Create a response, scored and guarded. It is stored only by an upstream that does so.',
-    request: 'ResponseRequest',
-    answer: 'Response',
     data: [ref('ResponseEvent')],
   },
 ];
 
-function pathsOf(api: Api): Json {
-  const { path, operation, summary, request, answer } = api;
+function pathsOf({ path, operation, summary, data }: Api): Json {
+  const events = { 'text/event-stream': { schema: { anyOf: data } } };
   return {
     [path]: {
       post: {
         operationId: `create${operation}`,
         summary,
         parameters: [{ ...LAST_EVENT_ID, required: false }],
-        requestBody: { required: true, content: { 'application/json': { schema: ref(request) } } },
+        requestBody: bodyOf(`${operation}Request`),
         responses: {
           '200': {
             description: 'The answer; with `stream`, its events.',
             headers: ANSWER_HEADERS,
-            content: { ...contentOf(json(answer, '')), ...contentOf(streamed('', api)) },
+            content: { ...contentOf(operation), ...events },
           },
           ...INVALID,
-          '404': refused('The model does not exist.'),
+          ...NO_MODEL,
           '410': refused('With `Last-Event-ID`: the stream cannot be resumed.'),
           '502': refused('The upstream failed.'),
           '504': refused('The upstream did not answer in time.'),
@@ -148,12 +154,9 @@ function pathsOf(api: Api): Json {
       get: {
         operationId: `resume${operation}`,
         summary: 'Resume an interrupted resumable stream.',
-        parameters: [
-          { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
-          { ...LAST_EVENT_ID, required: true },
-        ],
+        parameters: [ID, { ...LAST_EVENT_ID, required: true }],
         responses: {
-          '200': streamed('All events after the given one, then live events.', api),
+          '200': { description: 'All events after the given one, then live events.', content: events },
           '400': refused('`Last-Event-ID` is missing or invalid.'),
           '410': refused('The stream cannot be resumed: code `not_recovered`.'),
           ...COMMON,
@@ -181,7 +184,7 @@ const webhook = (name: string, summary: string): Json => ({
     operationId: `receive${name}`,
     summary,
     parameters: SIGNATURE,
-    requestBody: { required: true, content: contentOf(json(`${name}Message`, '')) },
+    requestBody: bodyOf(`${name}Message`),
     responses: {
       '2XX': { description: 'Received. After 408, 429 and 5XX, and without an answer, it is sent again.' },
     },
@@ -208,14 +211,11 @@ export function openApi(version: string): Json {
           operationId: 'applyGuardrail',
           summary:
             "LiteLLM's generic guardrail API: score the texts of a response. The key may be in `x-api-key`.",
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: ref('GuardrailRequest') } },
-          },
+          requestBody: bodyOf('GuardrailRequest'),
           responses: {
             '200': json('Guardrail', '`BLOCKED` for a text that is flagged, otherwise `NONE`.'),
             ...INVALID,
-            '404': refused('The model does not exist.'),
+            ...NO_MODEL,
             ...COMMON,
             '503': refused(
               'Overloaded, starting or shutting down; or a text is scored and not judged: code `not_judged`.',
@@ -224,87 +224,66 @@ export function openApi(version: string): Json {
         },
       },
       '/v1/models': {
-        get: {
-          operationId: 'listModels',
-          summary: 'List the models.',
-          responses: { '200': json('ModelList', 'All models.'), ...COMMON },
-        },
+        get: operation('listModels', 'List the models.', {
+          '200': json('ModelList', 'All models.'),
+          ...COMMON,
+        }),
       },
       '/v1/models/{id}': {
-        get: {
-          operationId: 'retrieveModel',
-          summary: 'Retrieve one model.',
-          parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-          responses: {
+        get: operation(
+          'retrieveModel',
+          'Retrieve one model.',
+          {
             '200': json('Model', 'The model.'),
-            '404': refused('The model does not exist.'),
+            ...NO_MODEL,
             ...COMMON,
           },
-        },
+          [ID],
+        ),
       },
       '/v1/models/{id}/calibration': {
-        post: {
-          operationId: 'calibrateModel',
-          summary:
-            'Calibrate a model while no request runs; `flinch.calibration` of the model says how far that is.',
-          parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-          responses: {
+        post: operation(
+          'calibrateModel',
+          'Calibrate a model while no request runs; `flinch.calibration` of the model says how far that is.',
+          {
             '202': json('Calibration', 'It runs.'),
             '404': refused('The model does not exist, or its `flinch.calibration` is `null`.'),
             ...COMMON,
           },
-        },
+          [ID],
+        ),
       },
       '/v1/tickets': {
-        post: {
-          operationId: 'createTicket',
-          summary:
-            'Create a ticket that opens one WebSocket, for browsers, which cannot send headers in the handshake.',
-          responses: {
-            '201': json('Ticket', 'A ticket for one connection, valid for a short time.'),
-            ...COMMON,
-          },
-        },
+        post: operation(
+          'createTicket',
+          'Create a ticket that opens one WebSocket, for browsers, which cannot send headers in the handshake.',
+          { '201': json('Ticket', 'A ticket for one connection, valid for a short time.'), ...COMMON },
+        ),
       },
       '/healthz': {
-        get: {
-          operationId: 'health',
-          summary: 'State of the models.',
-          security: [{}],
-          responses: { '200': json('Health', 'The state; also 200 if degraded.') },
-        },
+        get: open('health', 'State of the models.', {
+          '200': json('Health', 'The state; also 200 if degraded.'),
+        }),
       },
       '/livez': {
-        get: {
-          operationId: 'live',
-          summary: 'Whether the process runs, also while it drains.',
-          security: [{}],
-          responses: { '200': json('Liveness', 'The process runs.') },
-        },
+        get: open('live', 'Whether the process runs, also while it drains.', {
+          '200': json('Liveness', 'The process runs.'),
+        }),
       },
       '/readyz': {
-        get: {
-          operationId: 'ready',
-          summary: 'Whether new generations are accepted.',
-          security: [{}],
-          responses: { '200': json('Readiness', 'Ready.'), '503': json('Readiness', 'Not ready.') },
-        },
+        get: open('ready', 'Whether new generations are accepted.', {
+          '200': json('Readiness', 'Ready.'),
+          '503': json('Readiness', 'Not ready.'),
+        }),
       },
       '/metrics': {
-        get: {
-          operationId: 'metrics',
-          summary: 'Metrics for Prometheus; not available here if `metrics.port` is set.',
-          responses: {
-            '200': {
-              description: 'The metrics; OpenMetrics, with exemplars, if `Accept` asks for it.',
-              content: {
-                'text/plain': { schema: { type: 'string' } },
-                'application/openmetrics-text': { schema: { type: 'string' } },
-              },
-            },
-            ...COMMON,
+        get: operation('metrics', 'Metrics for Prometheus; not available here if `metrics.port` is set.', {
+          '200': {
+            description: 'The metrics; OpenMetrics, with exemplars, if `Accept` asks for it.',
+            content: { 'text/plain': TEXT, 'application/openmetrics-text': TEXT },
           },
-        },
+          ...COMMON,
+        }),
       },
     },
     webhooks: {
@@ -341,8 +320,4 @@ export function openApi(version: string): Json {
       },
     },
   };
-}
-
-function contentOf({ content }: Json): Json {
-  return typeof content === 'object' && content !== null ? { ...content } : {};
 }

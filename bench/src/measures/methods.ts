@@ -15,7 +15,6 @@ import {
   MAX_SAMPLES,
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
-  TOKUR_LAWS,
   TOKUR_METHODS,
 } from 'flinch/internals';
 import { z } from 'zod';
@@ -93,7 +92,6 @@ const adversarial = define(
   z.strictObject({
     block: block.optional(),
     window: window.optional(),
-    prompt: whole(0, 65536).optional(),
     epsilon: number.optional(),
     alpha: scale.default(DEFAULT_ALPHA),
     form,
@@ -117,7 +115,6 @@ const tokur = (method: Method): Definition =>
     z.strictObject({
       samples: whole(2, MAX_TOKUR_SAMPLES).default(DEFAULT_TOKUR.samples),
       sigma: number.default(DEFAULT_TOKUR.sigma),
-      law: choice(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
       seed,
     }),
     (tokur) => engine(method, { tokur }),
@@ -180,14 +177,12 @@ export const METHODS: ReadonlyMap<string, Definition> = new Map([
 function scheduleOf(given: {
   readonly block?: number | undefined;
   readonly window?: number | 'all' | undefined;
-  readonly prompt?: number | undefined;
   readonly epsilon?: number | undefined;
 }): Schedule {
-  const { epsilon, prompt, block = DEFAULT_BLOCK, window = Math.max(DEFAULT_WINDOW, block) } = given;
-  const reach = { block, window, ...(prompt && { prompt }) };
-  if (epsilon !== undefined) return { kind: 'lazy', ...reach, epsilon };
-  if ([given.block, given.window, prompt].every((part) => part === undefined)) return { kind: 'offline' };
-  return { kind: 'windowed', ...reach };
+  const { epsilon, block = DEFAULT_BLOCK, window = Math.max(DEFAULT_WINDOW, block) } = given;
+  if (epsilon !== undefined) return { kind: 'lazy', block, window, epsilon };
+  if ([given.block, given.window].every((part) => part === undefined)) return { kind: 'offline' };
+  return { kind: 'windowed', block, window };
 }
 
 /** @throws SettingsError for settings under which no score would mean anything */

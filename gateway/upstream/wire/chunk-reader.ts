@@ -12,7 +12,7 @@ import {
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
-import { readResponseVerbatim, readWholeResponse, responseReader } from './response-events.js';
+import { readResponseVerbatim, readWholeResponse, responseReader } from './response-chunks.js';
 
 const DONE = '[DONE]';
 

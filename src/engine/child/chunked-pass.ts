@@ -16,13 +16,11 @@ import {
 } from './score-pass.js';
 import { cacheNames, count, keyFeeds, type Runtime, runSequences } from './sequence-run.js';
 
-/** A part of a window, or of the positions before it that are perturbed, too. */
+/** A part of a window. */
 interface Chunk extends Window {
   readonly attacked: readonly boolean[];
   /** Number of its first row in the whole pass. */
   readonly row: number;
-  /** Position from which on what is perturbed is one piece with it. */
-  readonly from: number;
 }
 
 /**
@@ -52,7 +50,7 @@ export class ChunkedPass {
 
   /** Run by run. */
   *steps(): Generator<() => Promise<void>, PassToken[]> {
-    const { cache, start, lead, ids } = this.#window;
+    const { cache, start, ids } = this.#window;
     const { hiddenSize } = this.#runtime.config;
     const chunks = this.#chunks();
     const hidden: Float32Array[] = [];
@@ -74,12 +72,8 @@ export class ChunkedPass {
     const direction = gradient.map(sign);
     const { form, alpha } = this.#step;
     const tangents = cache.empty();
-    const before = lead ? lead[1] - lead[0] : 0;
-    tangents.reserve(start + ids.length - before);
-    const clean = {
-      before: cache.read(lead?.[0] ?? 0, before),
-      window: cache.read(start, ids.length - before),
-    };
+    tangents.reserve(start + ids.length);
+    const clean = cache.read(start, ids.length);
     const tokens: PassToken[] = [];
     let restored = false;
     try {
@@ -98,32 +92,25 @@ export class ChunkedPass {
           tokens.push(...scored);
         };
       }
-      if (lead) cache.write(lead[0], before, clean.before);
-      cache.write(start, ids.length - before, clean.window);
+      cache.write(start, ids.length, clean);
       restored = true;
       return tokens;
     } finally {
-      if (!restored) cache.length = lead?.[0] ?? start; // what follows may be perturbed
+      if (!restored) cache.length = start; // what follows may be perturbed
     }
   }
 
   #chunks(): Chunk[] {
-    const { cache, start, lead = [start, start], ids, targets, attacked } = this.#window;
-    const before = lead[1] - lead[0];
-    const end = start + ids.length - before;
+    const { cache, start, ids, targets, attacked } = this.#window;
+    const end = start + ids.length;
     const firstScored = end - targets.length;
     const sizeOf = (scored: boolean): number =>
       rowsPerRun(this.#runtime, { keys: end, passes: 2, scored, backward: true });
     const unscored = parts(start, firstScored, sizeOf(false));
     const scored = parts(firstScored, end, sizeOf(true));
-    const ofLead = parts(...lead, sizeOf(false)).map(([from, to]): Chunk => {
-      const row = from - lead[0];
-      const rows = ids.slice(row, to - lead[0]);
-      return { cache, start: from, ids: rows, targets: [], attacked: [], row, from: lead[0] };
-    });
-    const ofWindow = [...unscored, ...scored].map(([from, to]): Chunk => {
+    return [...unscored, ...scored].map(([from, to]): Chunk => {
       const own = [Math.max(0, from - firstScored), Math.max(0, to - firstScored)] as const;
-      const row = before + from - start;
+      const row = from - start;
       return {
         cache,
         start: from,
@@ -131,10 +118,8 @@ export class ChunkedPass {
         targets: targets.slice(...own),
         attacked: attacked.slice(...own),
         row,
-        from: start,
       };
     });
-    return [...ofLead, ...ofWindow];
   }
 
   /** Output of the last layer for the scored rows, `[scored, hidden]`. */
@@ -153,7 +138,6 @@ export class ChunkedPass {
     const { layers, kvHeads, headDim } = this.#runtime.config;
     const session = await this.#sessions.get({ kind: 'backward' });
     const scored = atLeastOne(chunk);
-    const inner = chunk.start - chunk.from;
     const dims = [chunk.row + chunk.ids.length, kvHeads, headDim];
     const names = cacheNames('', 0, layers);
     const none = (): ort.Tensor => floats(new Float32Array(dims.reduce((a, b) => a * b)), dims);
@@ -163,8 +147,7 @@ export class ChunkedPass {
       ...Object.fromEntries(names.map((name) => [`d_${name}`, later?.[`d_${name}`] ?? none()])),
     };
     const wanted = ['gradient', ...names.map((name) => `d_inner_${name}`)];
-    const { start, lead } = this.#window;
-    const part = { ...scored, inner, ...(lead && chunk.from === start && { innerLead: lead }) };
+    const part = { ...scored, inner: chunk.row };
     const result = await runSequences(session, this.#runtime, [part], feeds, wanted);
     const earlier = names.map((name) => [`d_${name}`, result.tensor(`d_inner_${name}`)] as const);
     return { rows: result.floats('gradient'), earlier: Object.fromEntries(earlier) };

@@ -72,17 +72,15 @@ export function* scoreSequence(
   sequence: Sequence,
   context: { readonly runtime: Runtime; readonly sessions: GraphRunners },
 ): Steps {
-  const { stream, start, lead, from, to, adversary } = message;
+  const { stream, start, from, to, adversary } = message;
   const { ids, cache, held } = sequence;
   const most = topOf(message);
-  const before = adversary && lead ? ids.slice(...lead) : [];
-  const positions = before.length + to - 1 - start;
+  const positions = to - 1 - start;
   const targets = ids.slice(from, to);
   const size = { rows: positions, keys: to - 1, scored: targets.length };
   const fits = fitsOneRun(context.runtime, size);
   cache.check(to - 1);
-  // A server's graph holds what is read once: it cannot read positions of the prompt again.
-  if (held && (!adversary || (fits && !lead))) {
+  if (held && (!adversary || fits)) {
     const tokens = yield* ownRuns(held.score(ids, { start, from, to, adversary, ...most }));
     return { type: 'scored', stream, tokens, positions };
   }
@@ -95,8 +93,7 @@ export function* scoreSequence(
     return { type: 'scored', stream, tokens, positions };
   }
   const attacked = adversary.attacked ?? targets.map(() => true);
-  const rows = [...before, ...ids.slice(start, to - 1)];
-  const window = { cache, start, ids: rows, targets, attacked, ...(lead && { lead }) };
+  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
   if (fits) {
     const tokens = yield { kind: 'score', window, adversary, ...most };
     return { type: 'scored', stream, tokens, positions };

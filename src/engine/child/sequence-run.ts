@@ -1,5 +1,4 @@
 import type * as ort from 'onnxruntime-node';
-import { NOWHERE } from '../../graphs/attention.js';
 import type { ModelSource } from '../../graphs/decoder.js';
 import { RotaryEmbedding } from '../../graphs/rope.js';
 import type { Backend } from '../device.js';
@@ -12,23 +11,8 @@ export interface SequenceRows {
   readonly cache: KvCache;
   readonly start: number;
   readonly ids: readonly number[];
-  /** Positions before `start` whose tokens are the first of `ids`. */
-  readonly lead?: Range;
   /** How many positions before `start` are part of the same window, where a graph takes both past and inner keys. */
   readonly inner?: number;
-  /** Further positions of that window, before these: their keys are taken out of the past. */
-  readonly innerLead?: Range;
-}
-
-/** Positions, from and up to but without. */
-export type Range = readonly [from: number, to: number];
-
-const sizeOf = ([from, to]: Range): number => to - from;
-const NONE: Range = [0, 0];
-
-/** Positions of a sequence's rows. */
-function positionsOf({ start, ids, lead = NONE }: SequenceRows): number[] {
-  return [...count(lead[0], sizeOf(lead)), ...count(start, ids.length - sizeOf(lead))];
 }
 
 /** A graph that may have keys and values where it runs. */
@@ -96,7 +80,7 @@ export async function runSequences(
 ): Promise<RunResult> {
   const takes = new Set(session.inputNames);
   const gives = new Set(session.outputNames);
-  const positions = sequences.map(positionsOf);
+  const positions = sequences.map(({ start, ids }) => count(start, ids.length));
   const feeds: Record<string, Feeds[string]> = { ...more };
   for (const [r, rope] of rotary.entries()) {
     const { cos, sin } = rope.angles(positions.flat());
@@ -109,41 +93,33 @@ export async function runSequences(
     cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),
   );
 
-  const pasts = sequences.map(({ cache, start, ids, lead = NONE, inner = 0 }, t) => {
+  const pasts = sequences.map(({ cache, start, ids, inner = 0 }, t) => {
     cache.length = start; // what follows is overwritten
-    cache.reserve(start + ids.length - sizeOf(lead));
+    cache.reserve(start + ids.length);
     return { cache, count: takes.has(`past_positions.${t}`) ? start - inner : 0 };
   });
   const tensors = (await session.past?.(pasts)) ?? pasts.map((past) => past.cache.past(past.count));
 
-  for (const [t, { cache, start, ids, lead, innerLead }] of sequences.entries()) {
+  for (const [t, { cache, start, ids }] of sequences.entries()) {
     feeds[`ids.${t}`] = longs(ids, [ids.length]);
     feeds[`positions.${t}`] = longs(positions[t]!, [ids.length]);
     const past = pasts[t]!.count;
     if (takes.has(`past_positions.${t}`)) {
       Object.assign(feeds, keyFeeds('', t, tensors[t]!));
-      const elsewhere = lead ?? innerLead ?? NONE;
-      const seen = count(0, past).fill(NOWHERE, ...elsewhere);
-      feeds[`past_positions.${t}`] = longs(seen, [past]);
+      feeds[`past_positions.${t}`] = longs(count(0, past), [past]);
     }
     if (takes.has(`inner_positions.${t}`)) {
-      const before = innerLead ?? NONE;
-      const positions = [...count(before[0], sizeOf(before)), ...count(past, start - past)];
-      Object.assign(feeds, keyFeeds('inner_', t, cache.joined(before, [past, start])));
-      feeds[`inner_positions.${t}`] = longs(positions, [positions.length]);
+      Object.assign(feeds, keyFeeds('inner_', t, cache.tensors(past, start - past)));
+      feeds[`inner_positions.${t}`] = longs(count(past, start - past), [start - past]);
     }
     for (const name of windows[t]!) fetches[name] = null;
   }
 
   const result = new RunResult(await session.run(feeds, fetches));
-  for (const [t, { cache, start, ids, lead = NONE }] of sequences.entries()) {
-    const rows = ids.length - sizeOf(lead);
-    cache.length = start + rows;
-    const parts = windows[t]!.map((name) => {
-      const all = result.floats(name);
-      return all.subarray((sizeOf(lead) / ids.length) * all.length);
-    });
-    if (parts.length > 0) cache.write(start, rows, parts);
+  for (const [t, { cache, start, ids }] of sequences.entries()) {
+    cache.length = start + ids.length;
+    const parts = windows[t]!.map((name) => result.floats(name));
+    if (parts.length > 0) cache.write(start, ids.length, parts);
   }
   return result;
 }

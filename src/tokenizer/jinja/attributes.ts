@@ -1,5 +1,5 @@
-import { equals, isIdentical, numberOf } from './compare.js';
-import { Refused, TypeFault } from './faults.js';
+import { numberOf } from './compare.js';
+import { Refused } from './faults.js';
 import { type Bound, Signature } from './signature.js';
 import { textMethod } from './text-methods.js';
 import {
@@ -8,9 +8,7 @@ import {
   Func,
   isList,
   itemsOf,
-  Lazy,
   orElse,
-  Range,
   Safe,
   Struct,
   Tuple,
@@ -20,56 +18,30 @@ import {
   View,
 } from './values.js';
 
-/** What Python's types have, is safe in the sandbox, and is not known here. */
-const UNKNOWN: readonly [is: (value: Value) => boolean, names: readonly string[]][] = [
-  [isList, ['copy']],
-  [(value) => value instanceof Dict, ['fromkeys']],
-  [(value) => value instanceof View, ['isdisjoint', 'mapping']],
-  [(value) => value instanceof Range, ['start', 'stop', 'step']],
-  [(value) => value instanceof Lazy, ['close', 'send', 'throw']],
-  [
-    (value) => value instanceof Func,
-    ['name', 'arguments', 'caller', 'catch_kwargs', 'catch_varargs', 'explicit_caller', 'fromkeys'],
-  ],
-  [
-    (value) => numberOf(value) !== undefined,
-    [
-      'as_integer_ratio',
-      'bit_count',
-      'bit_length',
-      'conjugate',
-      'denominator',
-      'from_bytes',
-      'fromhex',
-      'hex',
-    ].concat(['imag', 'is_integer', 'numerator', 'real', 'to_bytes']),
-  ],
-];
+const OF_NUMBERS =
+  'as_integer_ratio bit_count bit_length conjugate denominator from_bytes fromhex hex imag is_integer numerator real to_bytes';
+/** Attributes of Python's types that are safe in the sandbox, and not known here. */
+const UNKNOWN: Readonly<Record<string, string>> = {
+  list: 'copy count index',
+  tuple: 'count index',
+  range: 'count index start step stop',
+  dict: 'copy fromkeys',
+  dict_items: 'isdisjoint mapping',
+  dict_keys: 'isdisjoint mapping',
+  dict_values: 'mapping',
+  generator: 'close send throw',
+  function: 'arguments caller catch_kwargs catch_varargs explicit_caller fromkeys name',
+  bool: OF_NUMBERS,
+  float: OF_NUMBERS,
+  int: OF_NUMBERS,
+};
 
 const DICT: Readonly<Record<string, readonly [string, (dict: Dict, given: Bound) => Value]>> = {
-  copy: ['/', (dict) => dict],
   get: ['key, default=None, /', (dict, given) => orElse(dict.get(given.value(0)), () => given.value(1))],
   items: ['/', (dict) => new View('items', dict)],
   keys: ['/', (dict) => new View('keys', dict)],
   values: ['/', (dict) => new View('values', dict)],
 };
-
-const SEQUENCE: Readonly<
-  Record<string, readonly [string, (items: readonly Value[], given: Bound) => Value]>
-> = {
-  count: ['value, /', (items, given) => BigInt(items.filter((item) => isSame(item, given.value(0))).length)],
-  index: ['value, start=0, stop=None, /', (items, given) => indexOf(items, given)],
-};
-
-const isSame = (a: Value, b: Value): boolean => isIdentical(a, b) === true || equals(a, b);
-
-function indexOf(items: readonly Value[], given: Bound): bigint {
-  const place = (at: number): number => (at < 0 ? Math.max(0, at + items.length) : at);
-  const [start, stop] = [place(given.int(1)), place(given.intOrNone(2) ?? items.length)];
-  const at = items.findIndex((item, i) => i >= start && i < stop && isSame(item, given.value(0)));
-  if (at < 0) throw new TypeFault('value is not in the list');
-  return BigInt(at);
-}
 
 /** Python's `getattr`; undefined where there is no such attribute, or the sandbox forbids it. */
 export function attributeOf(value: Value, name: string): Value | undefined {
@@ -77,28 +49,19 @@ export function attributeOf(value: Value, name: string): Value | undefined {
   if (value instanceof Struct) return value.attribute(name);
   if (name.startsWith('_')) return undefined;
   if (typeof value === 'string') {
-    const call = textMethod(value, name, ACCESS);
+    const call = textMethod(value, name);
     return call && new Func(name, call);
   }
   if (value instanceof Safe) throw new Refused(`the attribute "${name}" of safe text`);
-  if (value instanceof Tuple && value.names.includes(name)) return value.items[value.names.indexOf(name)];
-  if (value instanceof Dict && Object.hasOwn(DICT, name)) return method(DICT[name], value, name);
-  const items = itemsOf(value);
-  if (items && Object.hasOwn(SEQUENCE, name)) return method(SEQUENCE[name], items, name);
-  if (UNKNOWN.some(([is, names]) => is(value) && names.includes(name))) {
+  const entry = value instanceof Dict && Object.hasOwn(DICT, name) ? DICT[name] : undefined;
+  if (value instanceof Dict && entry) {
+    const [signature, work] = entry;
+    return new Func(name, (given) => work(value, new Signature(signature).bind(name, given)));
+  }
+  if (UNKNOWN[typeName(value)]?.split(' ').includes(name)) {
     throw new Refused(`the attribute "${name}" of '${typeName(value)}'`);
   }
   return undefined;
-}
-
-function method<T>(
-  entry: readonly [string, (value: T, given: Bound) => Value] | undefined,
-  value: T,
-  name: string,
-): Value | undefined {
-  if (entry === undefined) return undefined;
-  const [signature, work] = entry;
-  return new Func(name, (given) => work(value, new Signature(signature).bind(name, given)));
 }
 
 /** Python's `value[key]`; undefined where Python raises an error that Jinja takes for something undefined. */

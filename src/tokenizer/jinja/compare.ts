@@ -1,16 +1,5 @@
-import { TypeFault } from './faults.js';
-import {
-  Dict,
-  itemsOf,
-  iterate,
-  Range,
-  Safe,
-  Struct,
-  typeName,
-  Undefined,
-  type Value,
-  View,
-} from './values.js';
+import { Refused, TypeFault } from './faults.js';
+import { Dict, itemsOf, iterate, Safe, Struct, typeName, Undefined, type Value, View } from './values.js';
 
 /** A number, also a bool, which is one to Python. */
 export function numberOf(value: Value): bigint | number | undefined {
@@ -33,9 +22,7 @@ export function equals(a: Value, b: Value): boolean {
   if (a instanceof Dict && b instanceof Dict) {
     return a.size === b.size && a.entries.every(([key, value]) => isSame(value, b.get(key)));
   }
-  if (a instanceof View && b instanceof View && a.kind !== 'values' && b.kind !== 'values') {
-    return a.dict.size === b.dict.size && a.items.every((item) => contains(b, item));
-  }
+  if (a instanceof View && b instanceof View && a !== b) throw new Refused('comparing views of dicts');
   return a === b;
 }
 
@@ -71,13 +58,7 @@ export function compare(a: Value, b: Value, operator = '<'): number {
   if (x !== undefined && y !== undefined) return x < y ? -1 : x > y ? 1 : x >= y ? 0 : Number.NaN;
   const [text, other] = [textOf(a), textOf(b)];
   if (text !== undefined && other !== undefined) return compareTexts(text, other);
-  const [items, others] = [itemsOf(a), itemsOf(b)];
-  if (items && others && typeName(a) === typeName(b) && !(a instanceof Range)) {
-    const i = items.findIndex((item, at) => !isSame(item, others[at]));
-    const [first, second] = [items[i], others[i]];
-    if (i < 0 || first === undefined || second === undefined) return Math.sign(items.length - others.length);
-    return compare(first, second, operator);
-  }
+  if (itemsOf(a) && itemsOf(b)) throw new Refused('the order of lists');
   throw new TypeFault(
     `'${operator}' not supported between instances of '${typeName(a)}' and '${typeName(b)}'`,
   );
@@ -85,13 +66,9 @@ export function compare(a: Value, b: Value, operator = '<'): number {
 
 /** By code points. UTF-16 units have another order where surrogates meet U+E000 to U+FFFF. */
 function compareTexts(a: string, b: string): number {
-  let i = 0;
-  while (i < a.length && a[i] === b[i]) i++;
-  if (i >= a.length || i >= b.length) return Math.sign(a.length - b.length);
-  return rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+  if (/[\ue000-\uffff]/.test(a + b)) throw new Refused('the order of such characters');
+  return a < b ? -1 : a > b ? 1 : 0;
 }
-
-const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 /** Sorted like Python's `sorted`: stable, also backwards. */
 export function sorted(
@@ -102,11 +79,4 @@ export function sorted(
   const keyed = [...values].map((value) => ({ value, key: keyOf(value) }));
   const direction = isReversed ? -1 : 1;
   return keyed.sort((a, b) => direction * (compare(a.key, b.key) || 0)).map(({ value }) => value);
-}
-
-/** Whether `is sameas` is known to hold or not; Python shares some numbers and texts, and others not. */
-export function isIdentical(a: Value, b: Value): boolean | undefined {
-  if (!equals(a, b) || typeName(a) !== typeName(b)) return false;
-  const isShared = a === null || typeof a === 'boolean' || typeof a === 'object';
-  return isShared ? a === b : undefined;
 }

@@ -1,6 +1,5 @@
 import { ACCESS } from './attributes.js';
-import { addNames, called } from './calls.js';
-import { Refused } from './faults.js';
+import { Refused, TypeFault } from './faults.js';
 import { unescaped } from './lexer.js';
 import { joinTexts } from './limits.js';
 import { binary, unary } from './numbers.js';
@@ -9,7 +8,17 @@ import type { Expression, Scope } from './runtime.js';
 import { sliced } from './slice.js';
 import { COMPARISONS } from './tests.js';
 import { TokenReader } from './token-reader.js';
-import { type Arguments, Dict, isTrue, iterate, Tuple, Undefined, type Value } from './values.js';
+import {
+  type Arguments,
+  Dict,
+  Func,
+  isTrue,
+  iterate,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+} from './values.js';
 
 type GivenArguments = (scope: Scope) => Arguments;
 
@@ -18,13 +27,15 @@ export const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ...(['false', 'False'] as const).map((name) => [name, false] as const),
   ...(['none', 'None'] as const).map((name) => [name, null] as const),
 ]);
-/** Names of Jinja that stand for what is not known here. */
-const REFUSED_NAMES = ['self', 'super', 'lipsum', 'cycler', 'joiner'];
+/** Names of Jinja that no chat template was seen to use. */
+const REFUSED_NAMES: readonly string[] = [
+  ...['caller', 'cycler', 'joiner', 'kwargs', 'lipsum', 'self', 'super', 'varargs'],
+];
 
 /** Reads expressions, as functions that make their values. The grammar is that of Jinja's own parser. */
 export class ExpressionParser extends TokenReader {
-  /** Names that were read. */
-  protected names = new Set<string>();
+  /** Whether `caller` was read: only a macro that reads it can be given it. */
+  protected readsCaller = false;
 
   /** An expression, or a tuple without parentheses. */
   protected sequence(
@@ -111,15 +122,13 @@ export class ExpressionParser extends TokenReader {
     return this.is('operator', '==', '!=', '<', '<=', '>', '>=') ? COMPARISONS[this.next().value] : undefined;
   }
 
-  /** Sums, of texts joined by `~`, of products, of powers. */
+  /** Sums, of texts joined by `~`, of products. */
   #arithmetic(operators: readonly string[]): Expression {
-    const operand = (): Expression => {
-      if (operators[0] === '+') return this.#joined();
-      return operators[0] === '*' ? this.#arithmetic(['**']) : this.#unary();
-    };
+    const operand = (): Expression => (operators[0] === '+' ? this.#joined() : this.#unary());
     const first = operand();
     const rest: (readonly [string, Expression])[] = [];
     while (this.is('operator', ...operators)) rest.push([this.next().value, operand()]);
+    if (this.is('operator', '**')) throw new Refused('the operator "**"');
     if (rest.length === 0) return first;
     return (scope) => {
       let value = first(scope);
@@ -143,12 +152,12 @@ export class ExpressionParser extends TokenReader {
       const operator = this.next().value;
       const operand = this.nested(() => this.#unary(false));
       value = (scope) => unary(operator, operand(scope));
-    } else value = this.primary();
+    } else value = this.#primary();
     value = this.#postfix(value);
     return hasFilters ? this.#filtered(value) : value;
   }
 
-  protected primary(): Expression {
+  #primary(): Expression {
     const token = this.next();
     const { type, value } = token;
     if (type === 'name') return this.#named(value);
@@ -157,12 +166,8 @@ export class ExpressionParser extends TokenReader {
       while (this.is('string')) text += unescaped(this.next().value.slice(1, -1));
       return () => text;
     }
-    if (type === 'int') {
-      const number = BigInt(value.replaceAll('_', ''));
-      return () => number;
-    }
-    if (type === 'float') {
-      const number = Number(value.replaceAll('_', ''));
+    if (type === 'int' || type === 'float') {
+      const number = type === 'int' ? BigInt(value) : Number(value);
       return () => number;
     }
     if (type === 'operator' && value === '(') {
@@ -179,7 +184,7 @@ export class ExpressionParser extends TokenReader {
   #named(name: string): Expression {
     const constant = CONSTANTS.get(name);
     if (constant !== undefined) return () => constant;
-    this.names.add(name);
+    if (name === 'caller') this.readsCaller = true;
     return (scope) => {
       const value = scope.get(name);
       if (value instanceof Undefined && REFUSED_NAMES.includes(name)) throw new Refused(`"${name}"`);
@@ -233,11 +238,12 @@ export class ExpressionParser extends TokenReader {
   }
 
   #attribute(object: Expression): Expression {
-    const { type, value } = this.next();
-    if (type === 'name') return (scope) => ACCESS.attribute(object(scope), value);
-    if (type !== 'int') throw this.fault('a name or a number is missing behind "."');
-    const place = BigInt(value.replaceAll('_', ''));
-    return (scope) => ACCESS.item(object(scope), place);
+    if (this.is('int')) {
+      const place = BigInt(this.next().value);
+      return (scope) => ACCESS.item(object(scope), place);
+    }
+    const name = this.expect('name').value;
+    return (scope) => ACCESS.attribute(object(scope), name);
   }
 
   #subscript(object: Expression): Expression {
@@ -249,57 +255,46 @@ export class ExpressionParser extends TokenReader {
     if (this.accept('operator', ':')) {
       const stop = part();
       const step = this.accept('operator', ':') ? part() : nothing;
-      if (this.is('operator', ',')) throw new Refused('a tuple of slices');
       this.expect('operator', ']');
       return (scope) => scope.run.checked(sliced(object(scope), start(scope), stop(scope), step(scope)));
     }
-    const keys = [start];
-    while (this.accept('operator', ',')) keys.push(this.expression());
+    if (this.is('operator', ',')) throw new Refused('a tuple between "[" and "]"');
     this.expect('operator', ']');
-    if (keys.length === 1) return (scope) => ACCESS.item(object(scope), start(scope));
-    return (scope) => ACCESS.item(object(scope), new Tuple(keys.map((key) => key(scope))));
+    return (scope) => ACCESS.item(object(scope), start(scope));
   }
 
   #called(callee: Expression): Expression {
     const given = this.arguments();
-    return (scope) => called(callee(scope), given(scope), scope);
+    return (scope) => scope.run.checked(called(callee(scope), given(scope)));
   }
 
   protected arguments(): GivenArguments {
     const positional: Expression[] = [];
     const named: (readonly [string, Expression])[] = [];
     let spread: Expression | undefined;
-    let spreadNames: Expression | undefined;
     this.expect('operator', '(');
     while (!this.is('operator', ')')) {
       const { following } = this;
-      if (this.accept('operator', '*')) {
-        if (spread || spreadNames) throw this.fault('"*" is not allowed here');
-        spread = this.expression();
-      } else if (this.accept('operator', '**')) {
-        if (spreadNames) throw this.fault('"**" is not allowed here');
-        spreadNames = this.expression();
-      } else if (this.is('name') && following?.type === 'operator' && following.value === '=') {
-        if (spreadNames) throw this.fault('an argument behind "**"');
+      if (this.is('operator', '**') || (spread && this.is('operator', '*'))) {
+        throw new Refused('"**", or a second "*" before an argument');
+      }
+      if (this.accept('operator', '*')) spread = this.expression();
+      else if (this.is('name') && following?.type === 'operator' && following.value === '=') {
         const name = this.next().value;
         if (named.some(([other]) => other === name)) throw this.fault(`the argument "${name}" is repeated`);
         this.next();
         named.push([name, this.expression()]);
       } else {
-        if (spread || spreadNames || named.length > 0)
-          throw this.fault('an argument without a name behind others');
+        if (spread || named.length > 0) throw this.fault('an argument without a name behind others');
         positional.push(this.expression());
       }
       if (!this.accept('operator', ',')) break;
     }
     this.expect('operator', ')');
-    return (scope) => {
-      const values = positional.map((each) => each(scope));
-      const names = new Map(named.map(([name, value]) => [name, value(scope)]));
-      if (spread) values.push(...iterate(spread(scope)));
-      if (spreadNames) addNames(names, spreadNames(scope));
-      return { positional: values, named: names };
-    };
+    return (scope) => ({
+      positional: [...positional.map((each) => each(scope)), ...(spread ? iterate(spread(scope)) : [])],
+      named: new Map(named.map(([name, value]) => [name, value(scope)])),
+    });
   }
 
   #filtered(start: Expression): Expression {
@@ -307,18 +302,12 @@ export class ExpressionParser extends TokenReader {
     for (;;) {
       if (this.is('operator', '(')) value = this.#called(value);
       else if (this.accept('operator', '|')) {
-        const [filter, operand] = [this.filter(), value];
-        value = (scope) => filter(operand(scope), scope);
+        const [name, operand] = [this.#dotted(), value];
+        const given = this.is('operator', '(') ? this.arguments() : NO_ARGUMENTS;
+        value = (scope) => scope.run.filter(name, operand(scope), given(scope));
       } else if (this.accept('name', 'is')) value = this.#test(value);
       else return value;
     }
-  }
-
-  /** A filter with its arguments, behind its bar. */
-  protected filter(): (value: Value, scope: Scope) => Value {
-    const name = this.#dotted();
-    const given = this.is('operator', '(') ? this.arguments() : NO_ARGUMENTS;
-    return (value, scope) => scope.run.filter(name, value, given(scope));
   }
 
   #test(value: Expression): Expression {
@@ -335,7 +324,7 @@ export class ExpressionParser extends TokenReader {
       ['name', 'string', 'int', 'float'].includes(type) || (type === 'operator' && '[{'.includes(value));
     if (!begins || this.is('name', 'else', 'or', 'and')) return NO_ARGUMENTS;
     if (this.is('name', 'is')) throw this.fault('tests cannot be chained with "is"');
-    const argument = this.#postfix(this.primary());
+    const argument = this.#postfix(this.#primary());
     return (scope) => ({ positional: [argument(scope)], named: new Map() });
   }
 
@@ -344,6 +333,12 @@ export class ExpressionParser extends TokenReader {
     while (this.accept('operator', '.')) name += `.${this.expect('name').value}`;
     return name;
   }
+}
+
+export function called(callee: Value, given: Arguments): Value {
+  if (callee instanceof Undefined) callee.fail();
+  if (callee instanceof Func) return callee.call(given);
+  throw new TypeFault(`'${typeName(callee)}' object is not callable`);
 }
 
 const NO_ARGUMENTS: GivenArguments = () => ({ positional: [], named: new Map() });

@@ -1,5 +1,4 @@
 import { Refused } from './faults.js';
-import { escapeOf } from './repr.js';
 import { isSpace, SPACE, stripped } from './text.js';
 
 /** `open` and `close` are `{%` and `%}`, `print` and `end` are `{{` and `}}`. */
@@ -21,14 +20,13 @@ export interface Token {
 }
 
 const BLANK = `[${SPACE}]`;
-const BEGIN = new RegExp(`\\{(?:%([-+]?)${BLANK}*raw${BLANK}*(?:-%\\}${BLANK}*|%\\})|([%{#])([-+]?))`, 'g');
-const END_RAW = new RegExp(`\\{%([-+]?)${BLANK}*endraw${BLANK}*(?:\\+%\\}|-%\\}${BLANK}*|%\\}\\n?)`, 'g');
+const BEGIN = /\{([%{#])([-+]?)/g;
 const END_COMMENT = new RegExp(`\\+#\\}|-#\\}${BLANK}*|#\\}\\n?`, 'g');
 const END_BLOCK = new RegExp(`\\+%\\}|-%\\}${BLANK}*|%\\}\\n?`, 'y');
 const END_PRINT = new RegExp(`-\\}\\}${BLANK}*|\\}\\}`, 'y');
 const SPACES = new RegExp(`${BLANK}+`, 'y');
-const NUMBER = /(?<!\.)(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)/iy;
-const INT = /0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(?:_?0)*/iy;
+const NUMBER = /(?<!\.)\d+(?:(?:\.\d+)?e[+-]?\d+|\.\d+)/iy;
+const INT = /[1-9]\d*|0+(?!\d)/y;
 const NAME = /[\p{L}\p{N}_]+/uy;
 const STRING = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'|"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y;
 const OPERATOR = /\/\/|\*\*|[=!<>]=|[-+/*%~[\](){}<>=.:|,;]/y;
@@ -71,11 +69,10 @@ class Lexer {
         this.#push('text', this.#source.slice(this.#at));
         break;
       }
-      const [tag, rawSign, kind, sign] = begin;
-      this.#text(begin.index, kind === undefined ? rawSign : sign, kind !== '{');
+      const [tag, kind, sign] = begin;
+      this.#text(begin.index, sign, kind !== '{');
       this.#move(begin.index + tag.length);
-      if (kind === undefined) this.#raw();
-      else if (kind === '#') this.#move(this.#end(END_COMMENT, 'the comment'));
+      if (kind === '#') this.#move(this.#end(END_COMMENT, 'the comment'));
       else this.#tag(kind === '{');
     }
     this.#push('eof', '');
@@ -94,13 +91,6 @@ class Lexer {
     const lineAt = text.lastIndexOf('\n') + 1;
     const isIndent = (lineAt > 0 || this.#startsLine) && [...text.slice(lineAt)].every(isSpace);
     return isIndent ? text.slice(0, lineAt) : text;
-  }
-
-  #raw(): void {
-    const end = this.#search(END_RAW);
-    if (end === null) throw this.#fault('{% raw %} has no end');
-    this.#text(end.index, end[1], true);
-    this.#move(end.index + end[0].length);
   }
 
   #tag(isPrint: boolean): void {
@@ -180,40 +170,25 @@ function balance(open: string[], text: string, fault: () => SyntaxError): void {
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  ...{
-    '\n': '',
-    '\\': '\\',
-    "'": "'",
-    '"': '"',
-    a: '\x07',
-    b: '\b',
-    f: '\f',
-    n: '\n',
-    r: '\r',
-    t: '\t',
-    v: '\v',
-  },
+  '\n': '',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  n: '\n',
+  r: '\r',
+  t: '\t',
 };
 
 /** The text of a string between its quotes, with Python's escapes. */
 export function unescaped(written: string): string {
   return written.replace(
-    /\\(?:([0-7]{1,3})|x(.{0,2})|u(.{0,4})|U(.{0,8})|([\s\S]))/gu,
-    (whole, octal?: string, two?: string, four?: string, eight?: string, character?: string) => {
-      if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8));
-      const digits = two ?? four ?? eight;
-      if (digits === undefined) {
-        // Jinja escapes other characters than those of ASCII before it reads the escapes.
-        if (character !== undefined && character > '\x7f') return `\\${escapeOf(character).slice(1)}`;
-        if (character === 'N') throw new Refused('"\\N{...}" in a string');
-        return ESCAPES[character ?? ''] ?? whole;
-      }
-      const code = Number.parseInt(digits, 16);
-      const length = two !== undefined ? 2 : four !== undefined ? 4 : 8;
-      if (!/^[\da-f]+$/i.test(digits) || digits.length !== length || code > 0x10ffff) {
-        throw new SyntaxError(`"${whole}" is not a character`);
-      }
-      return String.fromCodePoint(code);
+    /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|([\s\S]))/gu,
+    (whole, two: string | undefined, four: string | undefined, character = '') => {
+      const digits = two ?? four;
+      if (digits !== undefined) return String.fromCharCode(Number.parseInt(digits, 16));
+      // Jinja escapes other characters than those of ASCII before it reads the escapes.
+      if (/[abfvNUux0-7]|[^\0-\x7f]/.test(character)) throw new Refused(`"${whole}" in a string`);
+      return ESCAPES[character] ?? whole;
     },
   );
 }

@@ -1,8 +1,7 @@
 import { ACCESS } from './attributes.js';
-import { compare, contains, equals, sorted, textOf } from './compare.js';
-import { TypeFault } from './faults.js';
-import { joinTexts, repeatText } from './limits.js';
-import { binary } from './numbers.js';
+import { contains, sorted, textOf } from './compare.js';
+import { Refused, TypeFault } from './faults.js';
+import { joinTexts } from './limits.js';
 import { pythonText } from './repr.js';
 import type { Bound } from './signature.js';
 import {
@@ -12,6 +11,7 @@ import {
   isTrue,
   iterate,
   Lazy,
+  orElse,
   Tuple,
   typeName,
   Undefined,
@@ -93,14 +93,14 @@ export function first(value: Value): Value {
 }
 
 /** What Python's `reversed` gives, which takes no generator. */
-export function backwards(value: Value): readonly Value[] | undefined {
-  if (value instanceof Lazy) return undefined;
-  return [...iterate(value)].reverse();
+function backwards(value: Value): readonly Value[] | undefined {
+  return value instanceof Lazy ? undefined : [...iterate(value)].reverse();
 }
 
-export function notBackwards(value: Value): Undefined {
-  if (value instanceof Lazy) throw new TypeFault("'generator' object is not reversible");
-  return new Undefined('the last item of nothing');
+export function last(value: Value): Value {
+  const items = backwards(value);
+  if (items === undefined) throw new TypeFault("'generator' object is not reversible");
+  return orElse(items[0], () => new Undefined('the last item of nothing'));
 }
 
 export function reversed(value: Value): Value {
@@ -109,59 +109,19 @@ export function reversed(value: Value): Value {
   return items === undefined ? [...iterate(value)].reverse() : new Lazy(items);
 }
 
-export function* batches(value: Value, given: Bound): Generator<Value> {
-  let batch: Value[] = [];
-  const [count, filling] = [given.int(0), given.value(1)];
-  for (const item of iterate(value)) {
-    if (batch.length === count) {
-      yield batch;
-      batch = [];
-    }
-    batch.push(item);
-  }
-  if (batch.length === 0) return;
-  const missing = filling === null ? 0 : Math.max(0, count - batch.length);
-  repeatText(' ', missing);
-  yield [...batch, ...Array<Value>(missing).fill(filling)];
-}
-
-export function* slices(value: Value, given: Bound): Generator<Value> {
-  const all = [...iterate(value)];
-  const [count, filling] = [given.int(0), given.value(1)];
-  if (count === 0) throw new TypeFault('division by zero');
-  const size = Math.floor(all.length / count);
-  const larger = all.length - size * count;
-  let start = 0;
-  for (let i = 0; i < count; i++) {
-    const end = start + size + (i < larger ? 1 : 0);
-    const part = all.slice(start, end);
-    yield filling !== null && i >= larger ? [...part, filling] : part;
-    start = end;
-  }
-}
-
-export function sortedItems(value: Value, given: Bound): Value {
+export function sortedItems(value: Value): Value {
   if (!(value instanceof Dict)) throw new TypeFault(`'${typeName(value)}' has no items`);
-  const by = given.value(1);
-  if (by !== 'key' && by !== 'value') throw new TypeFault('"dictsort" sorts by "key" or "value"');
-  const key = ({ items }: Tuple): Value => items[by === 'key' ? 0 : 1] ?? null;
-  const all = new View('items', value).items;
   return sorted(
-    all,
-    (item) => {
-      const part = item instanceof Tuple ? key(item) : null;
-      return given.isTrue(0) ? part : lowered(part);
-    },
-    given.isTrue(2),
+    new View('items', value).items,
+    (item) => (item instanceof Tuple ? lowered(item.items[0] ?? null) : null),
+    false,
   );
 }
 
-/** Sorted by lists of keys, in which equal items need no order. */
 export function sort(value: Value, given: Bound): Value {
   const attribute = given.value(2);
-  const paths = textOf(attribute)?.split(',') ?? [attribute];
-  const getters = paths.map((path) => getter(path, !given.isTrue(1)));
-  return sorted(iterate(value), (item) => getters.map((get) => get(item)), given.isTrue(0));
+  if (textOf(attribute)?.includes(',')) throw new Refused('"sort" by several attributes');
+  return sorted(iterate(value), getter(attribute, !given.isTrue(1)), given.isTrue(0));
 }
 
 export function* unique(value: Value, given: Bound, run: Runtime): Generator<Value> {
@@ -176,33 +136,6 @@ export function* unique(value: Value, given: Bound, run: Runtime): Generator<Val
   }
 }
 
-export function extreme(value: Value, given: Bound, run: Runtime, direction: number): Value {
-  const get = getter(given.value(1), !given.isTrue(0));
-  let best: { readonly item: Value; readonly key: Value } | undefined;
-  for (const item of iterate(value)) {
-    run.tick();
-    const key = get(item);
-    if (best === undefined || direction * compare(key, best.key, direction > 0 ? '>' : '<') > 0)
-      best = { item, key };
-  }
-  return best ? best.item : new Undefined('no item of nothing');
-}
-
-export function groups(value: Value, given: Bound): Value {
-  const [attribute, standard, isExact] = [given.value(0), given.value(1), given.isTrue(2)];
-  const get = getter(attribute, !isExact, standard);
-  const shown = getter(attribute, false, standard);
-  const made: { readonly key: Value; readonly items: Value[] }[] = [];
-  for (const item of sorted(iterate(value), get, false)) {
-    const last = made.at(-1);
-    if (last && equals(last.key, get(item))) last.items.push(item);
-    else made.push({ key: get(item), items: [item] });
-  }
-  return made.map(
-    ({ items }) => new Tuple([(isExact ? get : shown)(items[0] ?? null), items], ['grouper', 'list']),
-  );
-}
-
 export function* items(value: Value): Generator<Value> {
   if (value instanceof Undefined) return;
   if (!(value instanceof Dict)) throw new TypeFault('can only get item pairs from a mapping');
@@ -215,15 +148,6 @@ export function join(value: Value, given: Bound): Value {
     Array.from(iterate(value), (item) => pythonText(get(item))),
     pythonText(given.value(0)),
   );
-}
-
-export function sum(value: Value, given: Bound): Value {
-  const start = given.value(1);
-  if (textOf(start) !== undefined) throw new TypeFault("sum() can't sum strings");
-  const get = getter(given.value(0), false);
-  let total = start;
-  for (const item of iterate(value)) total = binary('+', total, get(item));
-  return total;
 }
 
 const lowered = (value: Value): Value => textOf(value)?.toLowerCase() ?? value;

@@ -1,52 +1,58 @@
-import { TypeFault } from './faults.js';
+import { Refused } from './faults.js';
 import { type Expression, Output, type Scope, type Statement } from './runtime.js';
-import { type Arguments, Dict, Func, orElse, Tuple, Undefined, type Value } from './values.js';
+import { type Arguments, Func, orElse, Undefined, type Value } from './values.js';
+
+export interface Parameter {
+  readonly name: string;
+  readonly standard: Expression | undefined;
+}
 
 /** A macro as it is written. */
-export interface MacroCode {
+interface Macro {
   readonly name: string;
-  readonly parameters: readonly { readonly name: string; readonly standard: Expression | undefined }[];
+  readonly parameters: readonly Parameter[];
+  /** Whether it reads `caller`. */
+  readonly hasCaller: boolean;
   readonly body: Statement;
-  /** Names that the body reads: only a macro that reads `varargs`, `kwargs` or `caller` can be given these. */
-  readonly reads: ReadonlySet<string>;
 }
 
 /** @param defined where it is defined, whose variables it reads */
-export function macroOf(code: MacroCode, defined: Scope): Func {
+export function macroOf(macro: Macro, defined: Scope): Func {
   const call = (given: Arguments): Value =>
     defined.run.nested(() => {
       const scope = defined.inner();
-      bind(code, given, scope);
-      const output = new Output(defined.run);
-      code.body(scope, output);
-      return output.text;
+      bind(macro, given, scope);
+      return textOf(macro.body, scope);
     });
-  return new Func(code.name, call, `<Macro ${code.name === 'caller' ? 'anonymous' : `'${code.name}'`}>`);
+  return new Func(macro.name, call);
 }
 
-function bind({ name: macro, parameters, reads }: MacroCode, given: Arguments, scope: Scope): void {
+/** What a body writes within a scope of its own. */
+export function textOf(body: Statement, scope: Scope): string {
+  const output = new Output(scope.run);
+  body(scope.inner(), output);
+  return output.text;
+}
+
+function bind({ name: macro, parameters, hasCaller }: Macro, given: Arguments, scope: Scope): void {
+  const { positional } = given;
   const named = new Map(given.named);
-  const extra = given.positional.slice(parameters.length);
-  const isExplicit = parameters.some(({ name }) => name === 'caller');
+  if (positional.length > parameters.length) {
+    throw new Refused(`more arguments of the macro "${macro}" than it names`);
+  }
   parameters.forEach(({ name, standard }, i) => {
-    const value = i < given.positional.length ? given.positional[i] : named.get(name);
-    if (i >= given.positional.length) named.delete(name);
-    const missing = (): Value => new Undefined(`the parameter "${name}" was not provided`);
+    const value = i < positional.length ? positional[i] : named.get(name);
+    if (i >= positional.length) named.delete(name);
+    const missing = new Undefined(`the parameter "${name}" was not provided`);
     scope.set(
       name,
-      orElse(value, () => (standard ? standard(scope) : missing())),
+      orElse(value, () => (standard ? standard(scope) : missing)),
     );
   });
-  if (reads.has('caller') && !isExplicit) {
-    const caller = named.get('caller') ?? null;
+  const caller = named.get('caller');
+  if (hasCaller && caller !== undefined) {
     named.delete('caller');
-    scope.set('caller', caller ?? new Undefined('no caller is defined'));
+    scope.set('caller', caller);
   }
-  if (reads.has('kwargs')) scope.set('kwargs', new Dict(named));
-  else if (named.size > 0)
-    throw new TypeFault(`the macro "${macro}" takes no argument "${[...named.keys()][0]}"`);
-  if (reads.has('varargs')) scope.set('varargs', new Tuple(extra));
-  else if (extra.length > 0) {
-    throw new TypeFault(`the macro "${macro}" takes at most ${parameters.length} arguments`);
-  }
+  for (const name of named.keys()) throw new Refused(`the argument "${name}" of the macro "${macro}"`);
 }

@@ -1,19 +1,9 @@
 import { isRecord } from '../../files/json.js';
-import { TypeFault } from './faults.js';
+import { Refused, TypeFault } from './faults.js';
 import { pythonText } from './repr.js';
 import { Output, Run, Scope, type Statement } from './runtime.js';
 import { Signature } from './signature.js';
-import {
-  type Arguments,
-  Dict,
-  Func,
-  iterate,
-  lengthOf,
-  Namespace,
-  Range,
-  Undefined,
-  type Value,
-} from './values.js';
+import { type Arguments, Dict, Func, Namespace, Range, type Value } from './values.js';
 
 export { parseTemplate } from './statements.js';
 
@@ -39,7 +29,7 @@ export function runTemplate(
 ): string {
   const globals: Func[] = [
     new Func('range', range),
-    new Func('dict', (given) => dictOf(given)),
+    new Func('dict', (given) => new Dict(namesOf('dict', given))),
     new Func('namespace', namespace),
     ...Object.entries(functions).map(([name, work]) => textFunction(name, work)),
   ];
@@ -82,28 +72,16 @@ function range(given: Arguments): Range {
   if (step === 0) throw new TypeFault('the step of a range is zero');
   const length = Math.max(0, Math.ceil((stop - start) / step));
   if (length > MAX_RANGE) throw new TypeFault(`range(${start}, ${stop}, ${step}) is too long`);
-  return new Range(start, stop, step, length);
+  return new Range(start, step, length);
 }
 
-function dictOf({ positional, named }: Arguments): Dict {
-  const [first, ...more] = positional;
-  if (first instanceof Undefined) first.fail();
-  if (more.length > 0) throw new TypeFault('"dict" takes at most one argument without a name');
-  const made = new Dict(first instanceof Dict ? first.entries : []);
-  if (first !== undefined && !(first instanceof Dict)) {
-    for (const pair of iterate(first)) {
-      const [key, value] = iterate(pair);
-      if (key === undefined || value === undefined || lengthOf(pair) !== 2)
-        throw new TypeFault('"dict" takes pairs');
-      made.set(key, value);
-    }
-  }
-  for (const [name, value] of named) made.set(name, value);
-  return made;
+function namesOf(of: string, { positional, named }: Arguments): ReadonlyMap<string, Value> {
+  if (positional.length > 0) throw new Refused(`an argument of "${of}" without a name`);
+  return named;
 }
 
 function namespace(given: Arguments): Namespace {
   const made = new Namespace();
-  for (const [name, value] of dictOf(given).entries) made.set(name, value);
+  for (const [name, value] of namesOf('namespace', given)) made.set(name, value);
   return made;
 }

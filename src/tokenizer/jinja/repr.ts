@@ -1,17 +1,5 @@
 import { Refused, TypeFault } from './faults.js';
-import {
-  Dict,
-  Func,
-  isList,
-  Lazy,
-  Range,
-  Safe,
-  Struct,
-  Tuple,
-  Undefined,
-  type Value,
-  View,
-} from './values.js';
+import { Dict, isList, Safe, Tuple, typeName, Undefined, type Value, View } from './values.js';
 
 /** Python writes no longer number. */
 const MOST_DIGITS = 4300;
@@ -34,23 +22,14 @@ export function pythonRepr(value: Value): string {
   if (value instanceof Undefined) return 'Undefined';
   if (value instanceof Safe) return `Markup(${quoted(value.text)})`;
   if (value instanceof Tuple) return `(${list(value.items)}${value.items.length === 1 ? ',' : ''})`;
-  if (value instanceof Range) {
-    const [start, stop, step] = value.bounds;
-    return `range(${start}, ${stop}${step === 1 ? '' : `, ${step}`})`;
-  }
   if (value instanceof View) return `dict_${value.kind}([${list(value.items)}])`;
   if (value instanceof Dict) {
     const fields = value.entries.map(([key, each]) => `${pythonRepr(key)}: ${pythonRepr(each)}`);
     return `{${fields.join(', ')}}`;
   }
-  if (value instanceof Struct) {
-    if (value.kind === 'namespace') throw new Refused('printing a namespace');
-    return `<LoopContext ${value.attribute('index')}/${value.attribute('length')}>`;
-  }
   if (isList(value)) return `[${list(value)}]`;
-  if (value instanceof Func && value.shown !== undefined) return value.shown;
-  // Python prints an address.
-  throw new Refused(value instanceof Lazy ? 'printing a generator' : `printing the function "${value.name}"`);
+  // Python prints an address for most of these.
+  throw new Refused(`printing a ${typeName(value)}`);
 }
 
 function intText(value: bigint): string {
@@ -81,7 +60,7 @@ function quoted(text: string): string {
 }
 
 /** Python's escape of a character by its code. */
-export function escapeOf(character: string): string {
+function escapeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   const [letter, digits] = code < 0x100 ? ['x', 2] : code < 0x10000 ? ['u', 4] : ['U', 8];
   return `\\${letter}${code.toString(16).padStart(digits, '0')}`;

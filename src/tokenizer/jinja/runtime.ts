@@ -1,8 +1,8 @@
 import { TextLimitError } from '../../files/errors.js';
 import { TypeFault } from './faults.js';
-import { applyFilter, isFilter } from './filters.js';
+import { applyFilter } from './filters.js';
 import type { Runtime } from './list-filters.js';
-import { isTest, testOf } from './tests.js';
+import { applyTest } from './tests.js';
 import {
   type Arguments,
   Dict,
@@ -90,14 +90,7 @@ export class Run implements Runtime {
 
   test(name: string, value: Value, given: Arguments): boolean {
     this.tick();
-    if (name === 'filter' || name === 'test') {
-      return (
-        typeof value === 'string' && (name === 'filter' ? isFilter(value) : isTest(value) || isNaming(value))
-      );
-    }
-    const test = testOf(name);
-    if (test === undefined) throw new TypeFault(`there is no test "${name}"`);
-    return test(value, given);
+    return applyTest(name, value, given);
   }
 
   /**
@@ -125,8 +118,6 @@ export class Run implements Runtime {
     return measured;
   }
 }
-
-const isNaming = (name: string): boolean => name === 'filter' || name === 'test';
 
 function partsOf(value: object & Value): readonly Value[] {
   if (value instanceof Dict) return value.entries.flat();

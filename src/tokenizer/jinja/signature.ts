@@ -1,13 +1,17 @@
 import { numberOf, textOf } from './compare.js';
-import { TypeFault } from './faults.js';
+import { Refused, TypeFault } from './faults.js';
 import { type Arguments, isTrue, typeName, type Value } from './values.js';
 
 interface Parameter {
   readonly name: string;
   readonly standard: Value | undefined;
+  readonly isRefused: boolean;
 }
 
-/** A signature as Python writes it, such as `sep=None, maxsplit=-1`; all of one that ends in `/` are given by place. */
+/**
+ * A signature as Python writes it, such as `sep=None, maxsplit=-1`; all of one that ends in `/` are given by place.
+ * A parameter behind `!` is not supported.
+ */
 export class Signature {
   readonly #parameters: readonly Parameter[];
   readonly #byPlace: boolean;
@@ -18,8 +22,10 @@ export class Signature {
     this.#parameters = parts
       .filter((part) => part !== '/')
       .map((part) => {
-        const [name = '', standard] = part.split('=');
-        return { name, standard: standard === undefined ? undefined : constantOf(standard) };
+        const [written = '', standard] = part.split('=');
+        const isRefused = written.startsWith('!');
+        const value = isRefused ? null : standard === undefined ? undefined : constantOf(standard);
+        return { name: written.replace('!', ''), standard: value, isRefused };
       });
   }
 
@@ -34,7 +40,10 @@ export class Signature {
       if (at < 0 || this.#byPlace) throw new TypeFault(`${of} takes no argument "${name}"`);
       if (at < positional.length) throw new TypeFault(`${of} has two values for "${name}"`);
     }
-    const values = all.map(({ name, standard }, i) => {
+    const values = all.map(({ name, standard, isRefused }, i) => {
+      if (isRefused && (i < positional.length || named.has(name))) {
+        throw new Refused(`the argument "${name}" of "${of}"`);
+      }
       const value = i < positional.length ? positional[i] : named.has(name) ? named.get(name) : standard;
       if (value === undefined) throw new TypeFault(`${of} needs the argument "${name}"`);
       return value;

@@ -16,16 +16,13 @@ import {
 export function sliced(value: Value, start: Value, stop: Value, step: Value): Value {
   if (value instanceof Undefined) value.fail();
   if (value instanceof Safe) throw new Refused('a slice of safe text');
-  const all = typeof value === 'string' ? characters(value) : itemsOf(value);
+  const all =
+    typeof value === 'string' ? characters(value) : value instanceof Range ? undefined : itemsOf(value);
   // Python's error; Jinja prints nothing if the value is written in the template.
   if (all === undefined) throw new Refused(`a slice of '${typeName(value)}'`);
   const stepSize = placeOf(step) ?? 1;
   const [from, to] = boundsOf(all.length, placeOf(start), placeOf(stop), stepSize);
   const count = Math.max(0, Math.ceil((to - from) / stepSize));
-  if (value instanceof Range) {
-    const [first, , each] = value.bounds;
-    return new Range(first + from * each, first + to * each, stepSize * each, count);
-  }
   const places = Array.from({ length: count }, (_, i) => from + i * stepSize);
   const items = places.map((at) => all[at] ?? null);
   if (typeof value === 'string') return items.join('');

@@ -1,14 +1,29 @@
-import { called } from './calls.js';
+import { called } from './expressions.js';
 import { located, Refused } from './faults.js';
 import { tokenize } from './lexer.js';
 import { Loop } from './loop.js';
-import { type MacroCode, macroOf } from './macro.js';
+import { macroOf, type Parameter, textOf } from './macro.js';
 import { pythonText } from './repr.js';
-import { type Expression, Output, type Scope, type Statement } from './runtime.js';
+import type { Expression, Scope, Statement } from './runtime.js';
 import { TargetParser } from './targets.js';
 import { isTrue, iterate, Lazy, type Value } from './values.js';
 
-const REFUSED_TAGS = ['autoescape', 'block', 'extends', 'from', 'import', 'include', 'print'];
+/** Tags of Jinja that no chat template was seen to use. */
+const REFUSED_TAGS: readonly string[] = [
+  ...[
+    'autoescape',
+    'block',
+    'call',
+    'extends',
+    'filter',
+    'from',
+    'import',
+    'include',
+    'print',
+    'raw',
+    'with',
+  ],
+];
 
 /** @throws SyntaxError, or Refused for a tag of Jinja that is not known here */
 export function parseTemplate(source: string): Statement {
@@ -93,10 +108,6 @@ class StatementParser extends TargetParser {
         return this.#macro();
       case 'call':
         return this.#call();
-      case 'filter':
-        return this.#filter();
-      case 'with':
-        return this.#with();
       case 'generation':
         return this.#scoped(this.#outsideLoops(() => this.#bodyUntil('endgeneration')));
       case 'break':
@@ -129,7 +140,7 @@ class StatementParser extends TargetParser {
     this.expect('name', 'in');
     const values = this.sequence(() => this.is('name', 'recursive'), false);
     const condition = this.accept('name', 'if') ? this.expression() : undefined;
-    const isRecursive = this.accept('name', 'recursive');
+    if (this.is('name', 'recursive')) throw new Refused('a recursive loop');
     this.#loops++;
     const body = this.#body('endfor', 'else');
     this.#loops--;
@@ -149,19 +160,8 @@ class StatementParser extends TargetParser {
         })(),
       );
     };
-    const run = (
-      scope: Scope,
-      output: Output,
-      items: Value,
-      depth: number,
-    ): 'break' | 'continue' | undefined => {
-      const again = (others: Value): Value =>
-        scope.run.nested(() => {
-          const text = new Output(scope.run);
-          run(scope, text, others, depth + 1);
-          return text.text;
-        });
-      const loop = new Loop(chosen(scope, items), depth, isRecursive ? again : null);
+    return (scope, output) => {
+      const loop = new Loop(chosen(scope, values(scope)));
       let hasTurn = false;
       for (let item = loop.next(); item !== undefined; item = loop.next()) {
         scope.run.tick();
@@ -175,7 +175,6 @@ class StatementParser extends TargetParser {
       }
       return hasTurn ? undefined : otherwise?.(scope.inner(), output);
     };
-    return (scope, output) => run(scope, output, values(scope), 0);
   }
 
   #set(): Statement {
@@ -187,42 +186,11 @@ class StatementParser extends TargetParser {
         return undefined;
       };
     }
-    const filters = this.accept('operator', '|') ? this.#filters() : [];
+    if (this.is('operator', '|')) throw new Refused('a filter of {% set %}');
     const body = this.#outsideLoops(() => this.#bodyUntil('endset'));
     return (scope) => {
-      target(scope, filtered(filters, textOf(body, scope), scope));
+      target(scope, textOf(body, scope));
       return undefined;
-    };
-  }
-
-  #filters(): ReturnType<TargetParser['filter']>[] {
-    const filters = [this.filter()];
-    while (this.accept('operator', '|')) filters.push(this.filter());
-    return filters;
-  }
-
-  #filter(): Statement {
-    const filters = this.#filters();
-    const body = this.#outsideLoops(() => this.#bodyUntil('endfilter'));
-    return (scope, output) => {
-      output.write(pythonText(filtered(filters, textOf(body, scope), scope)));
-      return undefined;
-    };
-  }
-
-  #with(): Statement {
-    const entries: (readonly [ReturnType<StatementParser['target']>, Expression])[] = [];
-    while (!this.is('close')) {
-      if (entries.length > 0) this.expect('operator', ',');
-      const target = this.target(() => this.is('operator', '='), false);
-      this.expect('operator', '=');
-      entries.push([target, this.expression()]);
-    }
-    const body = this.#bodyUntil('endwith');
-    return (scope, output) => {
-      const inner = scope.inner();
-      for (const [target, value] of entries) target(inner, value(scope));
-      return body(inner, output);
     };
   }
 
@@ -241,24 +209,34 @@ class StatementParser extends TargetParser {
 
   #macro(): Statement {
     const name = this.targetName();
-    const code = this.#macroCode(name, this.#parameters(), 'endmacro');
+    const parameters = this.#parameters();
+    const outer = this.readsCaller;
+    this.readsCaller = false;
+    const body = this.#outsideLoops(() => this.#bodyUntil('endmacro'));
+    const macro = { name, parameters, hasCaller: this.readsCaller, body };
+    this.readsCaller = outer;
     return (scope) => {
-      scope.set(name, macroOf(code, scope));
+      scope.set(name, macroOf(macro, scope));
       return undefined;
     };
   }
 
-  #macroCode(name: string, parameters: MacroCode['parameters'], end: string): MacroCode {
-    const outer = this.names;
-    this.names = new Set();
-    const body = this.#outsideLoops(() => this.#bodyUntil(end));
-    const reads = this.names;
-    this.names = new Set([...outer, ...reads]);
-    return { name, parameters, body, reads };
+  #call(): Statement {
+    if (this.is('operator', '(')) throw new Refused('{% call %} with parameters');
+    const callee = this.dottedName();
+    const given = this.arguments();
+    const body = this.#outsideLoops(() => this.#bodyUntil('endcall'));
+    return (scope, output) => {
+      const caller = macroOf({ name: 'caller', parameters: [], hasCaller: false, body }, scope);
+      const { positional, named } = given(scope);
+      const value = called(callee(scope), { positional, named: new Map([...named, ['caller', caller]]) });
+      output.write(pythonText(scope.run.checked(value)));
+      return undefined;
+    };
   }
 
-  #parameters(): MacroCode['parameters'] {
-    const parameters: { readonly name: string; readonly standard: Expression | undefined }[] = [];
+  #parameters(): readonly Parameter[] {
+    const parameters: Parameter[] = [];
     this.expect('operator', '(');
     while (!this.is('operator', ')')) {
       const name = this.targetName();
@@ -272,20 +250,6 @@ class StatementParser extends TargetParser {
     this.expect('operator', ')');
     return parameters;
   }
-
-  #call(): Statement {
-    const parameters = this.is('operator', '(') ? this.#parameters() : [];
-    const callee = this.dottedName();
-    if (!this.is('operator', '(')) throw new Refused('{% call %} of something else than a macro');
-    const given = this.arguments();
-    const code = this.#macroCode('caller', parameters, 'endcall');
-    return (scope, output) => {
-      const { positional, named } = given(scope);
-      const withCaller = new Map<string, Value>([...named, ['caller', macroOf(code, scope)]]);
-      output.write(pythonText(called(callee(scope), { positional, named: withCaller }, scope)));
-      return undefined;
-    };
-  }
 }
 
 function write(text: string): Statement {
@@ -294,12 +258,3 @@ function write(text: string): Statement {
     return undefined;
   };
 }
-
-function textOf(body: Statement, scope: Scope): string {
-  const output = new Output(scope.run);
-  body(scope.inner(), output);
-  return output.text;
-}
-
-const filtered = (filters: ReturnType<TargetParser['filter']>[], text: string, scope: Scope): Value =>
-  filters.reduce<Value>((value, filter) => filter(value, scope), text);

@@ -46,21 +46,16 @@ export class Safe {
 
 export class Tuple {
   readonly items: readonly Value[];
-  /** Of its items, if they have names. */
-  readonly names: readonly string[];
 
-  constructor(items: readonly Value[], names: readonly string[] = []) {
+  constructor(items: readonly Value[]) {
     this.items = items;
-    this.names = names;
   }
 }
 
 export class Range {
-  readonly bounds: readonly [start: number, stop: number, step: number];
   readonly items: readonly Value[];
 
-  constructor(start: number, stop: number, step: number, length: number) {
-    this.bounds = [start, stop, step];
+  constructor(start: number, step: number, length: number) {
     this.items = Array.from({ length }, (_, i) => BigInt(start + i * step));
   }
 }
@@ -130,13 +125,10 @@ export interface Arguments {
 export class Func {
   readonly name: string;
   readonly call: (given: Arguments) => Value;
-  /** What Python prints for it, if that is always the same. */
-  readonly shown: string | undefined;
 
-  constructor(name: string, call: (given: Arguments) => Value, shown?: string) {
+  constructor(name: string, call: (given: Arguments) => Value) {
     this.name = name;
     this.call = call;
-    this.shown = shown;
   }
 }
 
@@ -183,15 +175,9 @@ export function hashOf(value: Value): unknown {
   if (typeof value === 'bigint' || typeof value === 'number') {
     return `n${Number.isInteger(value) ? BigInt(value) : value}`;
   }
-  if (value instanceof Tuple) return `t${value.items.map(partHash).join('')}`;
+  if (value instanceof Tuple) throw new Refused('a tuple as a key');
   if (isList(value) || value instanceof Dict) throw new TypeFault(`unhashable type: '${typeName(value)}'`);
   return value instanceof Undefined ? 'u' : value;
-}
-
-function partHash(item: Value): string {
-  const hash = hashOf(item);
-  if (typeof hash !== 'string') throw new Refused('a function as a part of a key');
-  return `${hash.length}:${hash}`;
 }
 
 export function typeName(value: Value): string {

@@ -40,7 +40,6 @@ describe('the measures of the guard', () => {
       samples: 3,
       tokur_sigma: 2e-3,
       tokur_samples: 4,
-      tokur_law: 'positions',
     },
   };
 
@@ -71,7 +70,6 @@ describe('the measures of the guard', () => {
     ['random', { derivative: true }],
     ['tokur_eu', { tokur_sigma: 1e-3 }],
     ['tokur_eu', { tokur_samples: 2 }],
-    ['tokur_eu', { tokur_law: 'weights' }],
   ])('depend on their settings: %s on %j', async (method, changes) => {
     const column = async (settings: object) =>
       (await whole({ methods: [method], scoring: { ...guard.scoring, ...settings } }, short)).tokens.map(
@@ -156,7 +154,6 @@ describe('a guard that cannot be used', () => {
     [{ scoring: { tokur_sigma: '0.005rms' } }, 'scoring.tokur_sigma'],
     [{ scoring: { tokur_samples: 1 } }, 'scoring.tokur_samples'],
     [{ scoring: { tokur_samples: 3 } }, 'scoring.tokur_samples'],
-    [{ scoring: { tokur_law: 'weight' } }, 'scoring.tokur_law'],
     [{ methods: ['nll'], method: 'adversarial' }, 'method'],
     [{ per: 'word' }, 'per'],
     [{ statistic: 'median' }, 'statistic'],

@@ -54,7 +54,7 @@ describe('a folder of GGUF files', () => {
 
   it.each([
     [['chat', '--model', place, 'Hi'], 'flinch chat --model'],
-    [['calibrate', '--tasks', '3', '--model', place], 'flinch calibrate --model'],
+    [['calibrate', '--model', place], 'flinch calibrate --model'],
     [['inspect', place], 'flinch inspect'],
   ])('is refused with the command for each of them: %j', async (args, command) => {
     const { code, stderr } = await flinch(args, '', env);

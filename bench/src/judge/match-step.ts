@@ -1,4 +1,4 @@
-import type { Span } from 'flinch/internals';
+import type { Span } from '../steps/first-wrong-step.js';
 
 /** Position in a response of a text that a judge quoted from it. */
 export interface StepMatch {

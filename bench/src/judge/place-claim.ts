@@ -1,5 +1,5 @@
 import { segmentText } from 'flinch';
-import type { Span } from 'flinch/internals';
+import type { Span } from '../steps/first-wrong-step.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { alignWords } from './claims.js';
 import { matchStep } from './match-step.js';

@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'flinch';
-import type { Span } from 'flinch/internals';
+import type { Span } from '../steps/first-wrong-step.js';
 
 /** Its responses were written by others and came with labels: how many are right says nothing of the model. */
 export const comesLabelled = (suite: string): boolean => suite === 'processbench';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { firstWrongStep } from '#bench/steps/first-wrong-step.js';
+import type { Problem } from '#bench/tasks/problem.js';
+import { verify } from '#bench/tasks/verify.js';
 import type { Engine } from '#src/engine/engine.js';
 import { samplingDefaults } from '#src/engine/sampler.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
-import type { Problem } from '#src/tasks/problem.js';
-import { verify } from '#src/tasks/verify.js';
 import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
 import { answer } from '../schedules/answers.js';

@@ -6,22 +6,13 @@ type Load = () => Promise<Command>;
 /** The programs of each group by name. A program's modules are loaded when it is needed. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'What scores and the guard are worth:': {
-    detection: async () => (await import('./detection/detection-command.js')).detectionCommand(),
-    verdict: async () => (await import('./verdict/verdict-command.js')).verdictCommand(),
-    correct: async () => (await import('./correct/correct-command.js')).correctCommand(),
-    schedules: async () => (await import('./schedules/schedules-command.js')).schedulesCommand(),
-    agreement: async () => (await import('./agreement/agreement-command.js')).agreementCommand(),
-    'small-models': async () => (await import('./small-models/small-models-command.js')).smallModelsCommand(),
     evidence: async () => (await import('./evidence/evidence-command.js')).evidenceCommand(),
   },
   'Speed and memory:': {
     speed: async () => (await import('./speed/speed-command.js')).speedCommand(),
-    checkpoint: async () => (await import('./speed/checkpoint-command.js')).checkpointCommand(),
     'peers-speed': async () => (await import('./speed/peers-speed-command.js')).peersSpeedCommand(),
-    models: async () => (await import('./models/models-command.js')).modelsCommand(),
     soak: async () => (await import('./soak/soak-command.js')).soakCommand(),
     gateway: async () => (await import('./gateway/gateway-command.js')).gatewayCommand(),
-    dashboard: async () => (await import('./dashboard/dashboard-command.js')).dashboardCommand(),
   },
   'Peers:': {
     peers: async () => (await import('./peers/peers-command.js')).peersCommand(),

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openCheckpoint } from '#src/index.js';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
 import {
@@ -112,8 +113,7 @@ describe('flinch score', () => {
   });
 
   it('takes alpha relative to the embeddings, and reports what it comes to', async () => {
-    const { embeddingRms } = JSON.parse((await flinch(['inspect', reasonerPath, '--json'])).stdout);
-    const alpha = 0.01 * embeddingRms;
+    const alpha = 0.01 * (await (await openCheckpoint(reasonerPath)).embeddingRms());
     const relative = await flinch(['score', '--input', '-', '--scoring', 'alpha=0.01rms'], json([good]));
     expect(relative).toMatchObject({ code: 0, stdout: expect.stringContaining(`"alpha":${alpha},`) });
     expect(await flinch(['score', '--input', '-', '--scoring', `alpha=${alpha}`], json([good]))).toEqual(

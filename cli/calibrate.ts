@@ -19,12 +19,10 @@ import { FalseAlarmCheck } from '../src/risk/false-alarms.js';
 import { riskModel } from '../src/risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
-import { writesScores } from '../src/stream/written-scores.js';
-import { METHODS, type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
-import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
+import { METHODS, type Method } from '../src/uncertainty/method-names.js';
+import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
 import { chooseByLabels } from './calibrate-choose.js';
 import { compareLabels } from './calibrate-labels.js';
-import { AnswerProgress } from './calibrate-progress.js';
 import { readPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { CalibrationRun, requestsOf } from './calibration-run.js';
@@ -32,6 +30,7 @@ import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
+import { Progress } from './progress.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from './scoring-options.js';
 import { remark, say } from './terminal.js';
 
@@ -270,15 +269,14 @@ async function forEachAnswer(
   use: (answer: CollectedAnswer, index: number) => void,
 ): Promise<boolean> {
   let left = missing.length;
-  const progress = new AnswerProgress(requests.length, requests.length - left, adviceFor(scoring));
+  const progress = new Progress(requests.length, 'answers', requests.length - left);
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
   const remaining = missing.map((i) => requests[i]!);
-  const onToken = (): void => progress.token();
-  const answers = collectScores(engine, remaining, scoring, { onToken }).pipe(
+  const answers = collectScores(engine, remaining, scoring).pipe(
     tap((answer) => {
       use(answer, missing[answer.request]!);
       left -= 1;
-      progress.answer(answer.tokens.length);
+      progress.advance();
     }),
     takeUntil(interrupted),
   );
@@ -289,7 +287,3 @@ async function forEachAnswer(
   }
   return left === 0;
 }
-
-/** What takes less time, if anything does. */
-const adviceFor = (scoring: Scoring): string =>
-  writesScores(scoring) ? '' : `; --methods ${PROBABILITY_METHODS.join()} needs no passes, and less time`;

@@ -15,23 +15,21 @@ export type { UpstreamRequest } from '../gateway/upstream/upstream.js';
 export { digestLarge, fingerprint } from '../src/checkpoint/fingerprint.js';
 export { candidates, executionProviders } from '../src/engine/device.js';
 export { Inbox } from '../src/engine/inbox.js';
-export { decodeMemory, scoreMemory } from '../src/engine/memory.js';
 export { longs } from '../src/engine/ort-session.js';
 export { EngineProcess } from '../src/engine/process.js';
 export { type DownloadOptions, download, sha256 } from '../src/files/download.js';
 export { lockDownloads } from '../src/files/download-lock.js';
 export { reasonOf, show, TemplateError, UsageError } from '../src/files/errors.js';
 export { parseExactJson } from '../src/files/exact-json.js';
-export { holderOf, lockFolder } from '../src/files/folder-lock.js';
+export { lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines } from '../src/files/json-lines.js';
 export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
-export { visible, visibleLine } from '../src/files/visible.js';
+export { visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
 export { DEFAULT_GUARD } from '../src/guard/guard.js';
 export { linearRegex } from '../src/guard/linear-regex.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
-export { reckoned } from '../src/numerics/least-logprob.js';
 export { hash32 } from '../src/numerics/noise.js';
 export { wilson } from '../src/numerics/proportion.js';
 export { type Calibration, withCalibration } from '../src/risk/calibration.js';
@@ -46,7 +44,6 @@ export { Detokenizer } from '../src/tokenizer/detokenizer.js';
 export { checkTextSteps } from '../src/tokenizer/supported-pipeline.js';
 export type { Tokenizer } from '../src/tokenizer/tokenizer.js';
 export { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
-export { replicaOptions, sizeOf } from '../src/uncertainty/replicas.js';
 export {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,

@@ -24,9 +24,6 @@ const problems = readFileSync(PROBLEMS, 'utf8').split('\n');
 const firstProblems = (count: number, from = 0): string =>
   folder.write(`problems-${from}-${count}.jsonl`, problems.slice(from, from + count).join('\n'));
 
-/** Nothing, or what takes long on a machine under load. */
-const QUIET = expect.stringMatching(/^(flinch: \d+ answers to write: .*\n)?$/);
-
 describe('flinch calibrate', () => {
   it('collects scores of the answers to prompts, and checks them on fresh ones', async () => {
     const { code, stdout, stderr } = await calibrate(
@@ -38,7 +35,7 @@ describe('flinch calibrate', () => {
       'entropy',
       '--json',
     );
-    expect({ code, stderr }).toEqual({ code: 0, stderr: QUIET });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [summary] = jsonLines(stdout);
     const written = await readCalibration(file);
     expect(summary).toMatchObject({
@@ -102,7 +99,7 @@ describe('flinch calibrate', () => {
     const refused = await run('--check', '2');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('other-rule.json: calibrations[0].stepRule: must be');
-    expect(await run()).toMatchObject({ code: 0, stderr: QUIET });
+    expect(await run()).toMatchObject({ code: 0, stderr: '' });
     const after = (await readCalibration(output))?.calibrations;
     expect(after?.map(({ methods, stepRule }) => [Object.keys(methods), stepRule])).toEqual([
       [['nll'], STEP_RULE_VERSION],
@@ -200,22 +197,10 @@ describe('flinch calibrate', () => {
 
     rmSync(output);
     const continued = await flinch([...common, firstProblems(18), '--json']);
-    expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: QUIET });
+    expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 18 } });
     expect(await largest()).toBe(123);
     expect(logs()).toEqual([]);
-  });
-
-  it('says within seconds how long it takes, and what takes less', async () => {
-    const output = folder.path('long.json');
-    const running = start(['calibrate', '--model', REASONER, '--input', PROBLEMS, '--output', output]);
-    await expect
-      .poll(running.stderr)
-      .toMatch(
-        /: \d+ answers to write: [\d.]+ tokens\/s, about [\d.]+ \w+ left; --methods nll,entropy,margin/,
-      );
-    running.child.kill('SIGINT');
-    await running.finished;
   });
 
   it('keeps a calibration of more answers at Ctrl-C', async () => {
@@ -349,7 +334,7 @@ describe('flinch calibrate --labels, without --answers', () => {
     cpSync(`${REASONER}/calibration.json`, output);
     const before = (await readCalibration(output))!;
     const { code, stdout, stderr } = await choose(write('chosen.jsonl', labelled));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: QUIET });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('20 wrong and 20 right answers');
     const after = (await readCalibration(output))!;
     expect(stdout).toContain(`The method that judges is now ${after.method}.`);

@@ -23,7 +23,7 @@ describe.runIf(HAS_TERMINAL)('colours on a terminal', () => {
     ['dumb', false],
   ])('come with a bar, on %s: %s', async (TERM, drawn) => {
     const env = { TERM, NO_COLOR: '1' };
-    const { stdout } = await startOnTerminal(['score', '--input', '/dev/null'], env).finished;
+    const { stdout } = await startOnTerminal(['score', '/dev/null'], env).finished;
     expect(stdout.includes('\x1b')).toBe(drawn);
   });
 });

@@ -105,7 +105,7 @@ describe('hostile text', () => {
   });
 
   it('in the name of a file that is missing, and in an option', async () => {
-    await shows(['score', '--input', folder.path(`no ${HOSTILE}`)], SHOWN);
+    await shows(['score', folder.path(`no ${HOSTILE}`)], SHOWN);
     const unknown = HOSTILE.replaceAll('\n', '');
     await shows([`--${unknown}`], SHOWN);
   });

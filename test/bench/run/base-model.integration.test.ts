@@ -1,10 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
-import { aggregate } from '#bench/steps/aggregation.js';
-import { unitSetSchema } from '#lab/small-models/units.js';
-import { flinch, jsonLines, lab, useFolder } from '../../support/cli.js';
+import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
 import { sharedReasoner } from '../../support/shared-engines.js';
@@ -49,21 +46,6 @@ describe('a model without a chat template', () => {
     const wrong = lines('run/checks.jsonl').filter(({ correct }) => !correct);
     expect(lines('run/spans.jsonl').filter(({ span }) => span !== null)).toHaveLength(wrong.length);
 
-    const file = folder.path('units.json');
-    const collected = await lab(['small-models', 'collect', folder.path('run'), '--output', file]);
-    expect(collected.code, collected.stderr).toBe(0);
-    const [set] = z.array(unitSetSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
-    const whole = responses.filter(({ finish }) => finish === 'stop');
-    expect(set).toMatchObject({ task: 'questions', answers: 12, truncated: 12 - whole.length });
-    expect(set!.units).toHaveLength(whole.length);
-    const sum = set!.columns.findIndex(([measure, how]) => measure === 'nll' && how === 'sum');
-    const asked = lines('run/problems.jsonl')[Number(set!.units[0]![0])];
-    const record = lines('run/scores.jsonl').find(({ id }) => id === asked!.id);
-    const { nll } = z.object({ nll: z.array(z.number()) }).parse(record!.tokens);
-    expect(set!.units[0]![2 + sum]).toBeCloseTo(aggregate('sum', nll), 2);
-
-    const told = await run('questions', 'told', '--system', 'Be brief.');
-    expect([told.code, told.stderr]).toEqual([1, 'flinch: --system: the model has no chat template\n']);
     const engine = await sharedReasoner();
     const server = await EngineUpstream.start(engine, { logprobs: true });
     onTestFinished(() => server.close());

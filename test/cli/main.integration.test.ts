@@ -20,7 +20,7 @@ describe('flinch', () => {
     [['serve', '--prt', '1'], "unknown option '--prt'"],
     [['serve', '--port', 'many'], 'Must be a whole number'],
     [['inspect', 'models/reasoner'], "unknown command 'inspect'"],
-    [['export', 'triton'], "'model'"],
+    [['score'], "missing required argument 'file'"],
     [['data', 'lst'], "unknown command 'lst'"],
     [['bench', 'run'], "required option '--out <folder>'"],
   ])('refuses %j, and exits with 2', async (args, message) => {

@@ -44,10 +44,10 @@ describe('judgeAnswer', () => {
     });
   });
 
-  it('asks again, less firmly, where the answer cannot be read, and gives up', async () => {
+  it('asks again where the answer cannot be read, and gives up', async () => {
     const { endpoint, requests } = await useEndpoint(() => 'They differ.');
     expect(await judgeAnswer(endpoint, JUDGED)).toBeNull();
-    expect(requests.map(({ temperature }) => temperature)).toEqual([0, 0.5, 0.5]);
+    expect(requests).toHaveLength(3);
     expect(endpoint.usage).toMatchObject({ requests: 3, unreadable: 1 });
   });
 

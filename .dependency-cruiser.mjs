@@ -39,7 +39,6 @@ const ROOMS = {
     'src/steps',
     'src/stream',
   ],
-  'src/tasks': ['src/files'],
   'src/cost': ['src/onnx', 'src/checkpoint', 'src/graphs', 'src/engine', 'src/uncertainty', 'src/stream'],
 
   // The client of the stream protocol: a package of its own, for front ends. It also bounds the bodies that are read.
@@ -107,7 +106,8 @@ const ROOMS = {
   'bench/src/steps': FLINCH,
   'bench/src/encoder': [...FLINCH, 'bench/src/baselines'],
   'bench/src/measures': [...FLINCH, 'bench/src/baselines', 'bench/src/encoder'],
-  'bench/src/suites': [...FLINCH, 'bench/src/answers', 'bench/src/steps'],
+  'bench/src/tasks': ['bench/src/steps'],
+  'bench/src/suites': [...FLINCH, 'bench/src/answers', 'bench/src/steps', 'bench/src/tasks'],
   'bench/src/data': [...FLINCH, 'bench/src/suites'],
   'bench/src/records': [...FLINCH, 'bench/src/suites'],
   'bench/src/evaluate': [...FLINCH, ...RECORDS],

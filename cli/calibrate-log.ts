@@ -13,7 +13,6 @@ const loggedAnswer = z.object({
   key: z.string(),
   scores: z.array(z.object({ scores: z.partialRecord(z.enum(METHODS), z.number()) })),
   steps: z.array(z.object({ from: z.int(), to: z.int() })),
-  ordinarySteps: z.int(),
 });
 
 type LoggedAnswer = z.infer<typeof loggedAnswer>;
@@ -53,12 +52,11 @@ export class CalibrationLog {
     return this.#answers.get(keyOf(request));
   }
 
-  add(request: CompleteRequest, { scores, steps }: ScoredAnswer, ordinarySteps: number): void {
+  add(request: CompleteRequest, { scores, steps }: ScoredAnswer): void {
     const answer: LoggedAnswer = {
       key: keyOf(request),
       scores: scores.map((token) => ({ scores: token.scores })),
       steps: steps.map(({ from, to }) => ({ from, to })),
-      ordinarySteps,
     };
     appendFileSync(this.file, `${JSON.stringify(answer)}\n`);
   }

@@ -19,19 +19,18 @@ import { FalseAlarmCheck } from '../src/risk/false-alarms.js';
 import { riskModel } from '../src/risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
-import { writesScores } from '../src/stream/written-scores.js';
-import { METHODS, type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
-import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
+import { METHODS, type Method } from '../src/uncertainty/method-names.js';
+import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
 import { chooseByLabels } from './calibrate-choose.js';
 import { compareLabels } from './calibrate-labels.js';
-import { AnswerProgress } from './calibrate-progress.js';
-import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
+import { readPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { CalibrationRun, requestsOf } from './calibration-run.js';
 import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
+import { Progress } from './progress.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from './scoring-options.js';
 import { remark, say } from './terminal.js';
 
@@ -42,8 +41,6 @@ interface CalibrateOptions {
   readonly device: DeviceChoice;
   readonly precision?: Precision;
   readonly input?: string;
-  readonly tasks?: number | true;
-  readonly limit?: number;
   readonly output?: string;
   readonly check?: number;
   readonly methods: Method[];
@@ -57,7 +54,6 @@ interface CalibrateOptions {
   readonly labelName?: string;
 }
 
-const DEFAULT_TASKS = 2000;
 const DEFAULT_MAX_TOKENS = 1024;
 
 export function calibrateCommand(): Command {
@@ -69,15 +65,6 @@ export function calibrateCommand(): Command {
       '--input <file>',
       'file of prompts in JSON Lines; - reads standard input (default: 200 everyday prompts)',
     )
-    .addOption(
-      new Option(
-        '--tasks [count]',
-        `use generated problems of the embedded reasoner instead (default: ${DEFAULT_TASKS})`,
-      )
-        .argParser(integer(1, 1e6))
-        .conflicts('input'),
-    )
-    .option('--limit <prompts>', 'use at most this many prompts', integer(1, 1e9))
     .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
     .option(
       '--check <prompts>',
@@ -97,7 +84,7 @@ export function calibrateCommand(): Command {
       new Option(
         '--labels <file>',
         'choose the method that judges by answers with labels; or, with --answers, write nothing and compare verdicts with labels',
-      ).conflicts(['input', 'tasks', 'check', 'method']),
+      ).conflicts(['input', 'check', 'method']),
     )
     .addOption(
       new Option(
@@ -108,7 +95,7 @@ export function calibrateCommand(): Command {
     .option('--label-name <name>', 'use only labels of this name')
     .optionsGroup('Answers:')
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
-    .option('--seed <number>', 'seed of problems, answers and noise', integer(0, 2 ** 30), 0)
+    .option('--seed <number>', 'seed of answers and noise', integer(0, 2 ** 30), 0)
     .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
   return addScoringOption(command, ['windowed', 'lazy'])
     .addHelpText(
@@ -119,9 +106,8 @@ ${METHOD_HELP}
 Each input line has exactly one of these fields; others are ignored:
   {"prompt" | "messages" | "question"}
 A prompt is raw text. A question is a user's message, or raw text for a model without a chat template.
-All tokens of an answer count as ordinary. Answers to the reasoner's own problems can be checked:
-there, only the steps before the first wrong step count, and only answers without one count as
-ordinary answers.
+All tokens of an answer count as ordinary. The embedded model comes with a calibration of its own
+problems, where only steps before the first wrong one count.
 
 --labels alone: lines like those of --input, with "response" and "label", "right" or "wrong". The
 model scores each response by each method, and the calibration then names the one that tells wrong
@@ -138,11 +124,8 @@ another version of the rule for steps. A rate below 1 / (number of scores) never
 rate of 0.1 % per step needs thousands of steps.
 
 Examples:
-  $ flinch calibrate --tasks
-  $ flinch calibrate --tasks 500 --scoring schedule=lazy --temperature 0.5
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
-  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
-  $ flinch calibrate --tasks --check 1000
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --temperature 0.5
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --labels labelled.jsonl
   $ flinch calibrate --labels annotations.json --answers spans.json`,
@@ -188,28 +171,27 @@ const calibrationToCheck = (checkpoint: Checkpoint, { output }: CalibrateOptions
 
 /** @throws UsageError for the embedded model, whose problems are not everyday prompts */
 function everydayPrompts({ dir }: Checkpoint): string {
-  if (dir === reasonerPath) throw new UsageError('--input or --tasks is required for the embedded model');
+  if (dir === reasonerPath)
+    throw new UsageError(
+      '--input: is required for the embedded model, which answers few everyday prompts; without a calibration of your own, the one that comes with it is used',
+    );
   remark('without --input, these are the 200 everyday prompts that come with flinch');
   return everydayPromptsPath;
 }
 
-/** Each problem and each answer has a seed of its own, the next number. A check uses those below 0, to be fresh. */
+/** Each answer has a seed of its own, the next number. A check uses those below 0, to be fresh. */
 const firstSeed = ({ seed, check }: CalibrateOptions, count: number): number =>
   check === undefined ? seed : -seed - count;
 
-async function promptsOf(engine: Engine, options: CalibrateOptions): Promise<CalibrationPrompt[]> {
-  const { tasks, check, limit = Number.POSITIVE_INFINITY } = options;
-  const { checkpoint, contextLength } = engine;
-  if (tasks !== undefined) {
-    const count = Math.min(limit, check ?? (tasks === true ? DEFAULT_TASKS : tasks));
-    return taskPrompts(checkpoint, count, firstSeed(options, count));
-  }
-  const input = options.input ?? everydayPrompts(checkpoint);
-  const prompts = await readPrompts(input, checkpoint, Math.min(limit, check ?? limit));
-  for (const [i, { promptIds }] of prompts.entries()) {
-    if (promptIds.length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
-    if (promptIds.length < contextLength) continue;
-    const problem = `has ${promptIds.length} tokens and fills the context length of ${contextLength}`;
+async function promptsOf(
+  { checkpoint, contextLength }: Engine,
+  { input, check }: CalibrateOptions,
+): Promise<number[][]> {
+  const prompts = await readPrompts(input ?? everydayPrompts(checkpoint), checkpoint, check);
+  for (const [i, { length }] of prompts.entries()) {
+    if (length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
+    if (length < contextLength) continue;
+    const problem = `has ${length} tokens and fills the context length of ${contextLength}`;
     throw new UsageError(`prompt ${i + 1}: ${problem}`);
   }
   return prompts;
@@ -219,13 +201,12 @@ async function collect(
   engine: Engine,
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
-  prompts: readonly CalibrationPrompt[],
+  prompts: readonly (readonly number[])[],
   file: string,
 ): Promise<void> {
   const { method, json, temperature, seed, maxTokens } = options;
-  const answers = options.tasks === undefined ? 'all' : 'right';
   const answering = { temperature, seed, maxTokens };
-  const run = await CalibrationRun.open({ engine, scoring, prompts, answers, file, ...answering });
+  const run = await CalibrationRun.open({ engine, scoring, prompts, file, ...answering });
   const isWhole = await forEachAnswer(engine, scoring, run, (answer, i) => run.add(i, answer));
   const { counts, model } = run;
   if (isWhole && !run.isEnough) {
@@ -258,7 +239,7 @@ async function check(
   engine: Engine,
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
-  prompts: readonly CalibrationPrompt[],
+  prompts: readonly (readonly number[])[],
   calibration: CalibrationFile | null,
 ): Promise<void> {
   const { risks, warnings } = await riskModel(engine.checkpoint, calibration, scoring, options.methods);
@@ -269,9 +250,7 @@ async function check(
   const seed = firstSeed(options, prompts.length);
   const requests = requestsOf(engine, prompts, { ...options, seed });
   const asked = { requests, missing: [...requests.keys()] };
-  const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, (answer, i) =>
-    alarms.add(answer, prompts[i]!.ordinarySteps(answer)),
-  );
+  const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, (answer) => alarms.add(answer));
   if (!whole) return;
   const table = alarms.table();
   if (options.json) {
@@ -290,15 +269,14 @@ async function forEachAnswer(
   use: (answer: CollectedAnswer, index: number) => void,
 ): Promise<boolean> {
   let left = missing.length;
-  const progress = new AnswerProgress(requests.length, requests.length - left, adviceFor(scoring));
+  const progress = new Progress(requests.length, 'answers', requests.length - left);
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
   const remaining = missing.map((i) => requests[i]!);
-  const onToken = (): void => progress.token();
-  const answers = collectScores(engine, remaining, scoring, { onToken }).pipe(
+  const answers = collectScores(engine, remaining, scoring).pipe(
     tap((answer) => {
       use(answer, missing[answer.request]!);
       left -= 1;
-      progress.answer(answer.tokens.length);
+      progress.advance();
     }),
     takeUntil(interrupted),
   );
@@ -309,7 +287,3 @@ async function forEachAnswer(
   }
   return left === 0;
 }
-
-/** What takes less time, if anything does. */
-const adviceFor = (scoring: Scoring): string =>
-  writesScores(scoring) ? '' : `; --methods ${PROBABILITY_METHODS.join()} needs no passes, and less time`;

@@ -17,7 +17,6 @@ import type { CollectedAnswer } from '../src/stream/collect-scores.js';
 import type { Method } from '../src/uncertainty/method-names.js';
 import type { AbsoluteScoring } from '../src/uncertainty/settings.js';
 import { CalibrationLog } from './calibrate-log.js';
-import type { CalibrationPrompt } from './calibrate-prompts.js';
 
 export interface Answering {
   readonly temperature?: number | undefined;
@@ -29,10 +28,10 @@ export interface Answering {
 /** A request for each prompt. */
 export const requestsOf = (
   engine: Engine,
-  prompts: readonly CalibrationPrompt[],
+  prompts: readonly (readonly number[])[],
   { temperature, seed, maxTokens }: Answering,
 ): CompleteRequest[] =>
-  prompts.map(({ promptIds }, i) =>
+  prompts.map((promptIds, i) =>
     engine.complete({
       promptIds,
       maxTokens: Math.min(maxTokens, engine.contextLength - promptIds.length),
@@ -43,9 +42,8 @@ export const requestsOf = (
 export interface RunPlan extends Answering {
   readonly engine: Engine;
   readonly scoring: AbsoluteScoring;
-  readonly prompts: readonly CalibrationPrompt[];
-  /** Whether all answers are ordinary, or those that are known to be right. */
-  readonly answers: Calibration['collected']['answers'];
+  /** Tokens of each. */
+  readonly prompts: readonly (readonly number[])[];
   /** Place of the calibration. */
   readonly file: string;
 }
@@ -70,13 +68,13 @@ export class CalibrationRun {
     this.#collector = new ScoreCollector(plan.scoring.methods);
     for (const [i, request] of requests.entries()) {
       const known = log.get(request);
-      if (known) this.#collector.add(known, known.ordinarySteps);
+      if (known) this.#collector.add(known, known.steps.length);
       else this.#missing.add(i);
     }
   }
 
   static async open(plan: RunPlan): Promise<CalibrationRun> {
-    const { engine, scoring, prompts, answers, maxTokens, file } = plan;
+    const { engine, scoring, prompts, maxTokens, file } = plan;
     const { methods } = scoring;
     const model = await fingerprint(engine.checkpoint);
     const log = await CalibrationLog.open(file, {
@@ -85,7 +83,6 @@ export class CalibrationRun {
       methods,
       ...samplingOf(plan),
       maxTokens,
-      answers,
       stepRule: STEP_RULE_VERSION,
     });
     return new CalibrationRun(plan, { model, log, requests: requestsOf(engine, prompts, plan) });
@@ -116,9 +113,8 @@ export class CalibrationRun {
   }
 
   add(index: number, answer: CollectedAnswer): void {
-    const ordinarySteps = this.#plan.prompts[index]!.ordinarySteps(answer);
-    this.#collector.add(answer, ordinarySteps);
-    this.#log.add(this.requests[index]!, answer, ordinarySteps);
+    this.#collector.add(answer, answer.steps.length);
+    this.#log.add(this.requests[index]!, answer);
     this.#missing.delete(index);
   }
 
@@ -139,11 +135,11 @@ export class CalibrationRun {
   }
 
   #calibration(): Calibration {
-    const { scoring, answers, seed } = this.#plan;
+    const { scoring, seed } = this.#plan;
     return {
       stepRule: STEP_RULE_VERSION,
       settings: calibrationSettings(scoring, scoring.methods),
-      collected: { answers, ...this.counts, ...samplingOf(this.#plan), seed },
+      collected: { answers: 'all', ...this.counts, ...samplingOf(this.#plan), seed },
       ...this.#collector.distributions(),
     };
   }

@@ -34,15 +34,7 @@ import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { fieldOption } from './field-option.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
-import {
-  collectText,
-  deviceOption,
-  integer,
-  modelOption,
-  parseMethods,
-  precisionOption,
-  real,
-} from './options.js';
+import { deviceOption, integer, modelOption, parseMethods, precisionOption, real } from './options.js';
 import { addScoringOption, METHOD_HELP, scoringOf } from './scoring-options.js';
 import { paint, remark, say } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
@@ -55,9 +47,6 @@ interface ChatOptions {
   readonly calibration?: string;
   readonly system?: string;
   readonly temperature?: number;
-  readonly topP?: number;
-  readonly topK?: number;
-  readonly stop?: readonly string[];
   readonly seed?: number;
   readonly maxTokens?: number;
   readonly score: boolean;
@@ -97,23 +86,12 @@ export function chatCommand(): Command {
       'sampling temperature; 0 is greedy (default: set by the model)',
       real(0, 2),
     )
-    .option(
-      '--top-p <number>',
-      'sample from the most probable tokens with this cumulative probability; 1 is all (default: set by the model)',
-      real(0.0001, 1),
-    )
-    .option(
-      '--top-k <number>',
-      'sample from this many most probable tokens; 0 is all (default: set by the model)',
-      integer(0, 1 << 20),
-    )
     .option('--seed <number>', 'seed of sampling and noise (default: random)', integer(0, 2 ** 31 - 1))
     .option(
       '--max-tokens <number>',
       'maximum length of the answer (default: the rest of the context)',
       integer(1, 1 << 20),
     )
-    .option('--stop <text>', 'stop before this text; can be repeated', collectText)
     .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')
     .addOption(
@@ -143,7 +121,7 @@ Examples:
   $ flinch chat --methods nll,entropy,margin "What is 12 + 30 - 5?"
   $ flinch chat --color random --scoring samples=10 "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
-  $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
+  $ flinch chat --temperature 1 --seed 7 "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat
   $ flinch chat    (a conversation; /help lists its commands)`,
     )
@@ -235,10 +213,10 @@ async function answer(
   watch: Watch | null,
   interrupted: Observable<unknown>,
 ): Promise<Answered> {
-  const { maxTokens, stop, temperature, topP, topK, seed } = options;
+  const { maxTokens, temperature, seed } = options;
   const promptIds = encodePrompt(engine.checkpoint, messages);
-  const sampling = { temperature, topP, topK, seed };
-  const request: GenerateRequest = { client: 'chat', promptIds, maxTokens, stop, sampling };
+  const sampling = { temperature, seed };
+  const request: GenerateRequest = { client: 'chat', promptIds, maxTokens, sampling };
   const { tokenizer } = engine.checkpoint;
   const show = options.json
     ? (event: GuardEvent) => say(`${JSON.stringify(eventFields(event, tokenizer))}\n`)

@@ -13,7 +13,7 @@ import { readsPending } from '../src/files/regular-file.js';
 import { shownAddress } from '../src/files/shown-address.js';
 import { checkPort } from './check-port.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
-import { modelFindings } from './doctor-models.js';
+import { modelsFindings } from './doctor-models.js';
 import { listenProblem } from './errors.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
@@ -41,7 +41,7 @@ export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promi
     accessFindings(config, env),
     secretFindings(config, flags, env),
     portFindings(config),
-    ...Object.entries(config.models).map(([name, model]) => modelFindings(name, model, env)),
+    modelsFindings(config, env),
     redisFindings(config),
     attempt('webhooks', () => {
       checkWebhooks(config.webhooks, env);

@@ -1,38 +1,74 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { CheckpointConfig, UpstreamModelConfig } from '../gateway/config/config.js';
 import { UpstreamError } from '../gateway/upstream/errors.js';
 import { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
 import { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
 import type { Capabilities } from '../gateway/upstream/upstream.js';
+import { type MachineSpeed, measureMachine } from '../src/cost/machine-speed.js';
+import { modelSpeed } from '../src/cost/model-speed.js';
 import { DEFAULT_MEMORY_SHARE } from '../src/engine/engine.js';
+import { decodeMemory, gpuWeights, scoreMemory } from '../src/engine/memory.js';
 import { shownAddress } from '../src/files/shown-address.js';
 import { asHubModel } from '../src/hub/hub-model.js';
 import { readCalibration } from '../src/risk/calibration-file.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
 import { formatBytes } from './format.js';
-import { memoryOf } from './inspect.js';
 import { type ModelFacts, readModelFacts } from './model-facts.js';
+import { layerWords, tokenWords, weightWords } from './model-words.js';
+import type { ServeConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
 
 type ModelConfig = CheckpointConfig | UpstreamModelConfig;
 
-/** Tokens of prompt and response that memory is stated for, as in `flinch inspect`. */
+/** Tokens of prompt and response that memory and speed are stated for. */
 const LENGTH = 1024;
 /** A server that has not answered a question of a few tokens by then is slow. */
 const PATIENCE_S = 20;
 
-/** A model of the configuration: its files, memory and calibration, or those of its scorer, and its servers. */
-export async function modelFindings(
+/** Tokens in a second below which people read faster. */
+const SLOW = 5;
+
+/** This machine, as models use it, and each of them. */
+export async function modelsFindings(
+  { models }: Pick<ServeConfig, 'models'>,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Finding[]> {
+  const all = Object.entries(models);
+  const local = all.some(([, model]) => folderOf(model) !== undefined && model.device === 'cpu');
+  const threads = availableParallelism();
+  const machine = local ? await measureMachine(threads) : null;
+  const words = machine && [
+    `${threads} threads`,
+    `${formatBytes(process.availableMemory())} of memory free`,
+    `${rounded(machine.flops / 1e9)} GFLOP/s`,
+    `reads ${rounded(machine.bandwidth / 1e9)} GB/s`,
+  ];
+  const each = all.map(([name, model]) => modelFindings(name, model, env, machine));
+  return [
+    ...(words ? [ok('machine', words.join(', '), undefined, { threads, ...machine })] : []),
+    ...(await Promise.all(each)).flat(),
+  ];
+}
+
+const folderOf = (model: ModelConfig): string | undefined =>
+  'checkpoint' in model ? model.checkpoint : model.scorer;
+
+/** A model of the configuration: its files, memory, speed and calibration, or those of its scorer, and its servers. */
+async function modelFindings(
   name: string,
   model: ModelConfig,
   env: NodeJS.ProcessEnv,
+  machine: MachineSpeed | null,
 ): Promise<readonly Finding[]> {
-  const folder = 'checkpoint' in model ? model.checkpoint : model.scorer;
+  const folder = folderOf(model);
   const field = `models.${name}.${'checkpoint' in model ? 'checkpoint' : 'scorer'}`;
+  const speed = model.device === 'cpu' ? machine : null;
   const [files, servers] = await Promise.all([
     folder === undefined
       ? []
-      : attempt('model', () => checkpointFindings(name, model, folder, field), null, name),
+      : attempt('model', () => checkpointFindings(name, model, { folder, field }, speed), null, name),
     'upstreams' in model ? upstreamFindings(name, model, env) : [],
   ]);
   return [...servers, ...files];
@@ -41,8 +77,8 @@ export async function modelFindings(
 async function checkpointFindings(
   name: string,
   model: ModelConfig,
-  folder: string,
-  field: string,
+  { folder, field }: { readonly folder: string; readonly field: string },
+  machine: MachineSpeed | null,
 ): Promise<readonly Finding[]> {
   if (!existsSync(folder)) {
     const pull = asHubModel(folder)
@@ -51,53 +87,69 @@ async function checkpointFindings(
     return [bad('problem', 'model', `${folder}: no such file or folder`, pull, name)];
   }
   const facts = await readModelFacts(folder);
-  const { config, parameters, weightBytes } = facts;
-  const size = `${config.family}, ${formatParameters(parameters)}, weights of ${formatBytes(weightBytes)}`;
   return [
-    ok('model', `${folder}: ${size}`, name),
-    ...(facts.files?.warnings ?? []).map((warning) => bad('warning', 'tokens', warning, null, name)),
-    memoryFinding(name, model, facts, folder),
+    ok('model', `${folder}: ${weightWords(facts)}`, name, facts),
+    ok('layers', layerWords(facts.config), name),
+    ok('tokens', tokenWords(facts), name),
+    ...facts.warnings.map((warning) => bad('warning', 'tokens', warning, null, name)),
+    memoryFinding(name, model, facts),
+    ...(machine ? [speedFinding(name, facts, machine)] : []),
     await calibrationFinding(name, model, facts, folder),
   ];
 }
 
-const formatParameters = (parameters: number): string =>
-  `${parameters < 1e9 ? `${Math.round(parameters / 1e6)} M` : `${(parameters / 1e9).toPrecision(2)} B`} parameters`;
-
-function memoryFinding(name: string, model: ModelConfig, facts: ModelFacts, folder: string): Finding {
-  const { config, weightBytes } = facts;
-  if (model.device !== 'cpu') return ok('memory', `on ${model.device}: known once it is opened`, name);
+function memoryFinding(name: string, model: ModelConfig, facts: ModelFacts): Finding {
+  const { config, weightBytes, parameters, integers, float8, types } = facts;
+  if (model.device !== 'cpu') {
+    const widened = float8 || (!integers && types.includes('bf16'));
+    const { webgpu, cuda } = gpuWeights(weightBytes, { parameters, widened });
+    return ok(
+      'memory',
+      `weights of ${formatBytes(webgpu)} with WebGPU, ${formatBytes(cuda)} with CUDA`,
+      name,
+    );
+  }
   const length = Math.min(config.maxPositions, LENGTH);
-  const { decode, windowed } = memoryOf(config, length);
-  const kept = ('checkpoint' in model ? decode.kept : 0) + windowed.kept;
-  const run = ('checkpoint' in model ? decode.run : 0) + windowed.run;
+  const threads = availableParallelism();
+  const decode = decodeMemory({ config, threads }, length);
+  const score = scoreMemory(
+    { config, threads },
+    { positions: length, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, replicas: 0 },
+  );
+  const kept = ('checkpoint' in model ? decode.kept : 0) + score.kept;
+  const run = ('checkpoint' in model ? decode.run : 0) + score.run;
   const free = process.availableMemory();
   const limit = model.memory ?? DEFAULT_MEMORY_SHARE * free;
   const responses = Math.floor((limit - run) / kept);
-  const inspect = `flinch inspect ${shellWord(folder)} --length ${length}`;
   const need = `${formatBytes(kept)} for each response of ${length} tokens, ${formatBytes(run)} for passes`;
   const room = `${formatBytes(free)} free, of which ${formatBytes(limit)} may be used`;
-  if (responses < 1)
-    return bad(
-      'problem',
-      'memory',
-      `${need}: more than fits (${room})`,
-      `${inspect} # and a smaller model`,
-      name,
-    );
+  if (responses < 1) {
+    const remedy = 'a smaller model, or a higher memory limit (--memory)';
+    return bad('problem', 'memory', `${need}: more than fits (${room})`, remedy, name);
+  }
   // Weights are mapped: what does not fit is read from the disk again and again.
   if (weightBytes + kept + run > free) {
     const found = `weights of ${formatBytes(weightBytes)} do not fit beside it (${room}): it will be slow`;
-    return bad('warning', 'memory', found, `${inspect} # and a smaller model, or one of fewer bits`, name);
+    return bad('warning', 'memory', found, 'a smaller model, or one of fewer bits', name);
   }
   const fit = Math.min(responses, model.max_streams);
-  return ok('memory', `${need}; ${fit} at once (${room})`, name);
+  return ok('memory', `${need}; ${fit} at once (${room})`, name, { length, kept, run });
 }
+
+function speedFinding(name: string, { config, weightBytes }: ModelFacts, machine: MachineSpeed): Finding {
+  const speed = modelSpeed(config, weightBytes, Math.min(config.maxPositions, LENGTH), machine);
+  const { written, scored } = speed;
+  const found = `at most ${rounded(written)} tokens/s written, ${rounded(scored)} of a finished text scored with Adv. Pert. (estimate)`;
+  if (written >= SLOW) return ok('speed', found, name, speed);
+  return bad('warning', 'speed', found, 'a smaller model, or one of fewer bits', name);
+}
+
+const rounded = (value: number): string => String(Number(value.toPrecision(2)));
 
 async function calibrationFinding(
   name: string,
   model: ModelConfig,
-  { files }: ModelFacts,
+  { calibration }: ModelFacts,
   folder: string,
 ): Promise<Finding> {
   const calibrate = `flinch calibrate --model ${shellWord(folder)}`;
@@ -107,7 +159,7 @@ async function calibrationFinding(
     return bad('problem', 'calibration', `${model.calibration}: no such file`, remedy, name);
   }
   const ranks = 'risks are ranks among the scores so far';
-  switch (files?.calibration) {
+  switch (calibration) {
     case 'own':
       return ok('calibration', 'its own', name);
     case 'shipped':

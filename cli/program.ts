@@ -35,13 +35,9 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./calibrate.js')).calibrateCommand(),
   },
   {
-    name: 'inspect',
-    description: 'Show the properties of a checkpoint, and estimate memory and time.',
-    load: async () => (await import('./inspect.js')).inspectCommand(),
-  },
-  {
     name: 'doctor',
-    description: 'Check what `flinch serve` needs, with a remedy for each problem.',
+    description:
+      'Check what `flinch serve` needs: this machine, a model, its memory and speed, with a remedy for each problem.',
     load: async () => (await import('./doctor.js')).doctorCommand(),
   },
   {

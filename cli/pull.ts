@@ -7,10 +7,12 @@ import { readJsonFile } from '../src/files/json-text.js';
 import { parseHubModel } from '../src/hub/hub-model.js';
 import { PACKAGE_ROOT } from '../src/package-root.js';
 import { reportOpening } from './conversion.js';
+import { tableOf } from './doctor-finding.js';
+import { modelsFindings } from './doctor-models.js';
 import { formatBytes, heading } from './format.js';
 import { downloadModel } from './hub-download.js';
-import { inspect } from './inspect.js';
 import { type SelfTest, selfTest } from './self-test.js';
+import { serveConfig } from './serve-config.js';
 import { say } from './terminal.js';
 
 interface PullOptions {
@@ -55,7 +57,7 @@ async function pull(
   if (model === undefined) throw new UsageError('a model is required: OWNER/NAME, or --list');
   const hubModel = parseHubModel(model);
   const { path, commit, bytes } = await downloadModel(hubModel, { gguf, verify });
-  if (!json) await inspect(path, { prompt: 200 });
+  if (!json) say(tableOf(await modelsFindings(await serveConfig({ model: path }, {}), {})));
   const tested = test ? await tryOut(path) : null;
   if (json) {
     say(`${JSON.stringify({ model: hubModel.id, commit, path, downloaded: bytes, test: tested })}\n`);
@@ -109,6 +111,6 @@ function printKnown(json: boolean): void {
     return `  ${model.padEnd(width)}  ${formatBytes(bytes).padStart(7)}  ${notes.join(', ')}`.trimEnd();
   });
   say(
-    `${lines.join('\n')}\n\nAbout that much is downloaded and mapped into memory. Texts take more: see flinch inspect.\n`,
+    `${lines.join('\n')}\n\nAbout that much is downloaded and mapped into memory. Texts take more: see flinch doctor.\n`,
   );
 }

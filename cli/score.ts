@@ -29,7 +29,6 @@ interface ScoreOptions {
   readonly scoring: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly device: DeviceChoice;
-  readonly input?: string;
   readonly output: string;
   readonly methods: Method[];
   readonly seed: number;
@@ -38,10 +37,9 @@ interface ScoreOptions {
 
 export function scoreCommand(): Command {
   const command = new Command('score')
-    .argument('[file]', 'file of responses in JSON Lines; - reads standard input')
+    .argument('<file>', 'file of responses in JSON Lines; - reads standard input')
     .addOption(modelOption())
     .addOption(deviceOption())
-    .option('--input <file>', 'the same as [file]')
     .option('--output <file>', 'file to write; - is standard output', '-')
     .addOption(methodsOption());
   return addScoringOption(command, ['offline', 'windowed', 'lazy'])
@@ -77,8 +75,7 @@ Examples:
     .action(score);
 }
 
-async function score(argument: string | undefined, options: ScoreOptions, command: Command): Promise<void> {
-  const file = inputOf(argument, options.input, command);
+async function score(file: string, options: ScoreOptions): Promise<void> {
   const { device, noise } = options;
   const given = scoringOf(options, options.methods, options.seed);
   const asked = noise === undefined ? given : await withNoise(given, noise);
@@ -94,13 +91,6 @@ async function score(argument: string | undefined, options: ScoreOptions, comman
   } finally {
     await engine.close();
   }
-}
-
-/** The file to read, by either way of naming it. */
-function inputOf(argument: string | undefined, option: string | undefined, command: Command): string {
-  if (argument !== undefined && option !== undefined)
-    command.error(`error: ${argument} and --input ${option} both name the file; give one of them`);
-  return argument ?? option ?? command.error('error: no file to score; name one, or - for standard input');
 }
 
 async function scoreLines(

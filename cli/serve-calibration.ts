@@ -132,9 +132,9 @@ export async function openRun(
   scoring: AbsoluteScoring,
   file: string,
 ): Promise<CalibrationRun> {
-  const all = await readPrompts(everydayPromptsPath, engine.checkpoint, Number.POSITIVE_INFINITY);
-  const prompts = all.filter(({ promptIds }) => promptIds.length < engine.contextLength);
-  const plan = { engine, scoring, prompts, answers: 'all', file, seed: 0, maxTokens: MAX_TOKENS } as const;
+  const all = await readPrompts(everydayPromptsPath, engine.checkpoint);
+  const prompts = all.filter(({ length }) => length < engine.contextLength);
+  const plan = { engine, scoring, prompts, file, seed: 0, maxTokens: MAX_TOKENS };
   return CalibrationRun.open(plan);
 }
 

@@ -4,14 +4,9 @@ type Load = () => Promise<Command>;
 
 /** The commands by name. A command's modules are loaded when it is needed. */
 const COMMANDS: Readonly<Record<string, Load>> = {
-  plan: async () => (await import('./run/plan/plan-command.js')).planCommand(),
   run: async () => (await import('./run/run-command.js')).runCommand(),
-  status: async () => (await import('./run/status-command.js')).statusCommand(),
-  merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
   report: async () => (await import('./report/report-command.js')).reportCommand(),
   calibrate: async () => (await import('./calibrate/calibrate-command.js')).calibrateCommand(),
-  export: async () => (await import('./export/export-command.js')).exportCommand(),
-  judge: async () => (await import('./run/judge-command.js')).judgeCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
   vote: async () => (await import('./vote/vote-command.js')).voteCommand(),
   rollouts: async () => (await import('./run/rollouts-command.js')).rolloutsCommand(),

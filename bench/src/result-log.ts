@@ -72,11 +72,6 @@ export class Ledger<T extends object> {
     return whole;
   }
 
-  /** Takes over what others have found out, without writing it. */
-  learn(other: Ledger<T>): void {
-    for (const [key, result] of other.#results) if (!this.#results.has(key)) this.#results.set(key, result);
-  }
-
   get(key: string | number): T | undefined {
     return this.#results.get(key);
   }

@@ -1,5 +1,4 @@
-import type { ResponseSize } from '../../src/cost/response-cost.js';
-import { responseWork } from '../../src/cost/scoring-work.js';
+import { type ResponseSize, responseWork } from '../../src/cost/scoring-work.js';
 import type { Scoring } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 

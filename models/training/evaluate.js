@@ -4,12 +4,12 @@
  *     node models/training/evaluate.js MODEL [PROBLEMS_OF_EACH_FAMILY]
  */
 import { readFileSync } from 'node:fs';
+import { generateProblems } from '#bench/tasks/generate.js';
+import { TASKS, UNSEEN_TASKS } from '#bench/tasks/problem.js';
+import { IN_WORDS } from '#bench/tasks/solution.js';
+import { verify } from '#bench/tasks/verify.js';
 import { Engine } from '#src/engine/engine.js';
 import { samplingDefaults } from '#src/engine/sampler.js';
-import { generateProblems } from '#src/tasks/generate.js';
-import { TASKS, UNSEEN_TASKS } from '#src/tasks/problem.js';
-import { IN_WORDS } from '#src/tasks/solution.js';
-import { verify } from '#src/tasks/verify.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
 import { REFUSAL } from './other-questions.js';
 

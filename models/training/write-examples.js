@@ -8,9 +8,9 @@
 import { readFileSync } from 'node:fs';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import { generateProblems } from '#src/tasks/generate.js';
-import { TASKS } from '#src/tasks/problem.js';
-import { IN_WORDS, plainSolution, wordedSolution } from '#src/tasks/solution.js';
+import { generateProblems } from '#bench/tasks/generate.js';
+import { TASKS } from '#bench/tasks/problem.js';
+import { IN_WORDS, plainSolution, wordedSolution } from '#bench/tasks/solution.js';
 import { otherQuestion, REFUSAL } from './other-questions.js';
 
 /** Share of questions that are no problems, and of problems whose lines open with words. */

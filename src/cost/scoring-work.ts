@@ -1,7 +1,12 @@
 import { needsReplicas } from '../uncertainty/replicas.js';
 import { passSize } from '../uncertainty/schedule.js';
 import { DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../uncertainty/settings.js';
-import type { ResponseSize } from './response-cost.js';
+
+/** A response, in tokens. */
+export interface ResponseSize {
+  readonly prompt: number;
+  readonly response: number;
+}
 
 /** Positions that go through the model, for each part of the work of a response. */
 export interface ResponseWork {

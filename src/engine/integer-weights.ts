@@ -53,10 +53,6 @@ export async function openIntegerWeights(
   );
 }
 
-/** Bytes of that file for a model: its integers and their scales, 1.125 for each weight of a product. */
-export const integerBytes = (config: ModelConfig): number =>
-  planConversion({ ...planOf({ config, tensors: new Map() }), folder: '' }).byteLength;
-
 const planOf = ({ config, tensors }: ModelSource) => ({
   format: FORMAT,
   weights: productsOf(config).flatMap(({ name, shape }): ConvertedWeight[] => {

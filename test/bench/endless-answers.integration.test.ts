@@ -30,7 +30,7 @@ async function asking(request: () => Promise<unknown>, status = 200): Promise<[s
 
 describe('an answer without an end', () => {
   it('of a judge', async () => {
-    const settings = { model: 'judge', apiKey: null, temperature: 0, timeoutMs: 60_000, retries: 0 };
+    const settings = { model: 'judge', apiKey: null, timeoutMs: 60_000, retries: 0 };
     const endpoint = new Endpoint({ baseUrl: url, ...settings }, memoryCache());
     const [problem, bytes] = await asking(() => endpoint.text('?'));
     expect(problem).toContain('the body has more than 16777216 bytes');

@@ -85,16 +85,11 @@ describe('flinch chat', () => {
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
   });
 
-  it('stops before a text, and draws the same for the same seed', async () => {
-    const greedy = ['chat', '--no-score', '--temperature', '0', QUESTION];
-    const stopped = await flinch(['chat', '--stop', 'nowhere', '--stop', ' = 75', ...greedy.slice(1)]);
-    expect(stopped.stdout).toMatch(/8 \+ 67\n$/);
-    const sampled = ['chat', '--no-score', '--temperature', '1.5', '--top-k', '40', '--seed', '7', QUESTION];
+  it('draws the same for the same seed', async () => {
+    const sampled = ['chat', '--no-score', '--temperature', '1.5', '--seed', '7', QUESTION];
     const first = await flinch(sampled);
     expect(first.stdout.length).toBeGreaterThan(5);
     expect(await flinch(sampled)).toEqual(first);
-    const narrow = await flinch(['chat', '--no-score', '--temperature', '1.5', '--top-k', '1', QUESTION]);
-    expect(narrow.stdout).toBe((await flinch(greedy)).stdout);
   });
 
   it('refuses an empty question and bad options by name', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { start } from '../support/cli.js';
-import { REASONER } from '../support/golden.js';
 import { HAS_TERMINAL, startOnTerminal } from '../support/pseudo-terminal.js';
 
 const BOLD = '\x1b[1m';
@@ -14,7 +13,7 @@ describe.runIf(HAS_TERMINAL)('colours on a terminal', () => {
     ['are not there with FORCE_COLOR=0', { FORCE_COLOR: '0' }, false],
     ['are not there on a dumb terminal', { TERM: 'dumb' }, false],
   ])('%s', async (_, env, coloured) => {
-    const { code, stdout } = await startOnTerminal(['inspect', REASONER], env).finished;
+    const { code, stdout } = await startOnTerminal(['data', 'list'], env).finished;
     expect(code).toBe(0);
     expect(stdout.includes(BOLD)).toBe(coloured);
   });
@@ -24,13 +23,13 @@ describe.runIf(HAS_TERMINAL)('colours on a terminal', () => {
     ['dumb', false],
   ])('come with a bar, on %s: %s', async (TERM, drawn) => {
     const env = { TERM, NO_COLOR: '1' };
-    const { stdout } = await startOnTerminal(['score', '--input', '/dev/null'], env).finished;
+    const { stdout } = await startOnTerminal(['score', '/dev/null'], env).finished;
     expect(stdout.includes('\x1b')).toBe(drawn);
   });
 });
 
 it('colours are not in a pipe, but if FORCE_COLOR asks for them', async () => {
-  const plain = await start(['inspect', REASONER], '', { FORCE_COLOR: undefined }).finished;
-  const forced = await start(['inspect', REASONER], '', { FORCE_COLOR: '1' }).finished;
+  const plain = await start(['data', 'list'], '', { FORCE_COLOR: undefined }).finished;
+  const forced = await start(['data', 'list'], '', { FORCE_COLOR: '1' }).finished;
   expect([plain, forced].map(({ stdout }) => stdout.includes(BOLD))).toEqual([false, true]);
 });

@@ -7,7 +7,7 @@ const line = JSON.stringify({
   messages: [{ role: 'user', content: QUESTION }],
   response: '2 + 3 = 5.',
 });
-const SCORE = ['score', '--input', '-'];
+const SCORE = ['score', '-'];
 
 describe('--device', () => {
   it('says on standard error what was chosen, once, and prints the same', async () => {

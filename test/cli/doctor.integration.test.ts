@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { shellWord } from '#cli/shell-word.js';
 import { freePort } from '#lab/free-port.js';
 import { flinch, useFolder } from '../support/cli.js';
-import { REASONER } from '../support/golden.js';
+import { checkpointFolder, REASONER } from '../support/golden.js';
 import { hasRedis, RedisServer } from '../support/redis.js';
 import { scriptedUpstream } from '../support/scripted-upstream.js';
 import { vllmDouble } from '../support/upstream-doubles.js';
@@ -22,6 +22,7 @@ const report = z.object({
       status: z.enum(['ok', 'warning', 'problem']),
       found: z.string(),
       remedy: z.string().nullable(),
+      facts: z.record(z.string(), z.unknown()).optional(),
     }),
   ),
 });
@@ -51,8 +52,52 @@ describe('flinch doctor', () => {
     const { healthy, statuses } = await doctor('--port', '0');
     expect({ healthy, statuses }).toEqual({
       healthy: true,
-      statuses: { configuration: 'ok', access: 'ok', model: 'ok', memory: 'ok', calibration: 'ok' },
+      statuses: {
+        configuration: 'ok',
+        access: 'ok',
+        machine: 'ok',
+        model: 'ok',
+        layers: 'ok',
+        tokens: 'ok',
+        memory: 'ok',
+        speed: 'ok',
+        calibration: 'ok',
+      },
     });
+  });
+
+  it('says what a model is, what memory it needs, and how fast it can be', async () => {
+    const { of } = await doctor(REASONER, '--port', '0');
+    const found = (check: string) => of(check)[0]?.found;
+    expect(found('model')).toMatch(/: llama; 2\.56 M parameters stored as fp32; weights of 10 MB/);
+    expect(found('layers')).toMatch(/^6 layers, .*; 512 positions$/);
+    expect(found('tokens')).toMatch(/ends with .*<\|im_end\|>.*; chat template$/);
+    expect(found('memory')).toContain('for each response of 512 tokens');
+    expect(found('speed')).toMatch(/^at most [\d.e+]+ tokens\/s written, [\d.e+]+ of a finished text/);
+    expect(of('machine')[0]?.facts).toMatchObject({ flops: expect.any(Number) });
+    expect(of('model')[0]?.facts).toMatchObject({ embeddingRms: expect.closeTo(0.2465, 4) });
+  });
+
+  it.each([
+    [
+      'tiny-gemma3',
+      /; the last 20 positions in 2 of 3 layers; θ 1000000, linear; θ 10000 in layers with a window; /,
+    ],
+    ['tiny-phi3', /θ 10000, longrope, 12 of 16 dimensions; 256 positions \(long_factor.* is not supported\)/],
+    ['tiny-smollm3', /θ 2000000; no rotation in 1 of 3 layers; /],
+  ] as const)('says how the layers of %s differ', async (name, expected) => {
+    const { of } = await doctor(checkpointFolder(name), '--port', '0');
+    expect(of('layers')[0]?.found).toMatch(expected);
+  });
+
+  it('names a place that is no model', async () => {
+    expect((await doctor('/nowhere', '--port', '0')).of('model')).toMatchObject([
+      { status: 'problem', found: '/nowhere: no such file or folder' },
+    ]);
+    const readme = await doctor('README.md', '--port', '0');
+    expect(readme.of('model')).toMatchObject([
+      { status: 'problem', found: expect.stringContaining('README.md') },
+    ]);
   });
 
   it('prints a table, with the remedy below each problem', async () => {
@@ -121,7 +166,7 @@ describe('flinch doctor', () => {
       of: 'large',
       status: 'problem',
       found: expect.stringContaining('more than fits'),
-      remedy: expect.stringContaining(`flinch inspect ${shellWord(REASONER)} --length 512`),
+      remedy: expect.stringContaining('a smaller model'),
     });
     expect(of('calibration').at(-1)).toMatchObject({
       of: 'uncalibrated',

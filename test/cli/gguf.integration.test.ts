@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flinch, jsonLines, useFolder } from '../support/cli.js';
+import { flinch, jsonLines, modelFacts, useFolder } from '../support/cli.js';
 import { encodeGguf, ggufFile, ggufParts } from '../support/gguf.js';
 
 const folder = useFolder();
@@ -11,9 +11,9 @@ copyFileSync(ggufFile('tiny-llama'), model);
 
 describe('a GGUF file as --model', () => {
   it('is inspected without being converted', async () => {
-    const { stdout, code } = await flinch(['inspect', model, '--json'], '', env);
+    const { stdout, code } = await flinch(['doctor', model, '--port', '0', '--json'], '', env);
     expect(code).toBe(0);
-    const { gguf, embeddingRms, weightBytes, types } = JSON.parse(stdout);
+    const { gguf, embeddingRms, weightBytes, types } = modelFacts(stdout);
     expect(gguf).toMatchObject({ file: model, types: { Q8_0: 4, Q4_0: 4, F32: 8 } });
     expect({ embeddingRms, types }).toEqual({
       embeddingRms: null,

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { addressIn, flinch, start, useFolder } from '../support/cli.js';
+import { addressIn, flinch, modelFacts, start, useFolder } from '../support/cli.js';
 import { FileServer } from '../support/file-server.js';
 import { encodeGguf, ggufFile, ggufParts } from '../support/gguf.js';
 import { REASONER } from '../support/golden.js';
@@ -62,10 +62,10 @@ describe('hostile text', () => {
       'tokenizer.ggml.tokens': tokens.with(end, HOSTILE),
     };
     writeFileSync(file, encodeGguf({ metadata: renamed, tensors }));
-    await shows(['inspect', file, ...(json ? ['--json'] : [])], SHOWN);
+    await shows(['doctor', file, '--port', '0', ...(json ? ['--json'] : [])], SHOWN);
     if (json) {
-      const { stdout } = await flinch(['inspect', file, '--json']);
-      expect(JSON.parse(stdout)).toMatchObject({ ends: expect.arrayContaining([HOSTILE]), dir: file });
+      const { stdout } = await flinch(['doctor', file, '--port', '0', '--json']);
+      expect(modelFacts(stdout)).toMatchObject({ ends: expect.arrayContaining([HOSTILE]), dir: file });
     }
   });
 
@@ -73,7 +73,7 @@ describe('hostile text', () => {
     const { metadata, tensors } = ggufParts(ggufFile('tiny-llama'));
     const file = folder.path(`${key}.gguf`);
     writeFileSync(file, encodeGguf({ metadata: { ...metadata, [key]: HOSTILE }, tensors }));
-    await shows(['inspect', file], SHOWN);
+    await shows(['doctor', file, '--port', '0'], SHOWN);
   });
 
   it.each([
@@ -83,7 +83,7 @@ describe('hostile text', () => {
     ['tokenizer.json', { model: { type: 'BPE', merges: [], vocab: { [HOSTILE]: HOSTILE } } }],
   ])('in %s', async (file, change) => {
     const model = modelWith(`model-${JSON.stringify(change).length}`, file, change);
-    await shows(['inspect', model], SHOWN);
+    await shows(['doctor', model, '--port', '0'], SHOWN);
   });
 
   it('in what a chat template says', async () => {
@@ -105,7 +105,7 @@ describe('hostile text', () => {
   });
 
   it('in the name of a file that is missing, and in an option', async () => {
-    await shows(['score', '--input', folder.path(`no ${HOSTILE}`)], SHOWN);
+    await shows(['score', folder.path(`no ${HOSTILE}`)], SHOWN);
     const unknown = HOSTILE.replaceAll('\n', '');
     await shows([`--${unknown}`], SHOWN);
   });

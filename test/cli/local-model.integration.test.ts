@@ -24,7 +24,7 @@ describe('a model that is not there', () => {
     'models/none.gguf',
     'models/none.GGUF',
   ])('is not asked for at the hub if it looks like a path: %s', async (model) => {
-    const { code, stderr } = await flinch(['inspect', model], '', env);
+    const { code, stderr } = await flinch(['chat', '--model', model, 'Hi'], '', env);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(/: no such file or folder\n$/),
@@ -54,8 +54,7 @@ describe('a folder of GGUF files', () => {
 
   it.each([
     [['chat', '--model', place, 'Hi'], 'flinch chat --model'],
-    [['calibrate', '--tasks', '3', '--model', place], 'flinch calibrate --model'],
-    [['inspect', place], 'flinch inspect'],
+    [['calibrate', '--model', place], 'flinch calibrate --model'],
   ])('is refused with the command for each of them: %j', async (args, command) => {
     const { code, stderr } = await flinch(args, '', env);
     const commands = [`'${place}/it'\\''s.gguf'`, `${place}/q4.gguf`, `${place}/q8.gguf`].map(

@@ -1,14 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { flinch, start } from '../support/cli.js';
-import { checkpointFolder, REASONER } from '../support/golden.js';
 import { isAlive } from '../support/process.js';
 
 describe('flinch', () => {
   it('shows its commands, and for each its options and an example', async () => {
     const { stdout } = await flinch(['--help']);
     expect(stdout).toContain('Exit codes: 1 for an error, 2 for a command line');
-    for (const command of ['serve', 'chat', 'score', 'inspect']) {
+    for (const command of ['serve', 'chat', 'score', 'doctor']) {
       expect(stdout).toContain(command);
       const help = (await flinch([command, '--help'])).stdout;
       expect(help).toContain('Options:');
@@ -20,7 +19,8 @@ describe('flinch', () => {
     [['scor'], "unknown command 'scor'"],
     [['serve', '--prt', '1'], "unknown option '--prt'"],
     [['serve', '--port', 'many'], 'Must be a whole number'],
-    [['inspect'], "'model'"],
+    [['inspect', 'models/reasoner'], "unknown command 'inspect'"],
+    [['score'], "missing required argument 'file'"],
     [['data', 'lst'], "unknown command 'lst'"],
     [['bench', 'run'], "required option '--out <folder>'"],
   ])('refuses %j, and exits with 2', async (args, message) => {
@@ -29,51 +29,10 @@ describe('flinch', () => {
   });
 
   it('exits with 2 as a process, with 1 for other errors, and with 0 after its help', async () => {
-    const codes = [['scor'], ['inspect', '/nowhere'], ['serve', '--help'], ['--version']].map(
+    const codes = [['scor'], ['doctor', '/nowhere'], ['serve', '--help'], ['--version']].map(
       async (args) => (await start(args).finished).code,
     );
     expect(await Promise.all(codes)).toEqual([2, 1, 0, 0]);
-  });
-});
-
-describe('flinch inspect', () => {
-  it('says what a checkpoint is and what memory it needs', async () => {
-    const { stdout } = await flinch(['inspect', REASONER, '--length', '300']);
-    for (const fact of [
-      'llama, 6 layers',
-      '2.56 M',
-      'fp32',
-      '512 positions',
-      '<|im_end|>',
-      'text of 300 tokens',
-      'root mean square 0.2465',
-    ]) {
-      expect(stdout).toContain(fact);
-    }
-  });
-
-  it('prints JSON, and predicts more memory for a longer text', async () => {
-    const memoryAt = async (length: string) => {
-      const { stdout } = await flinch([
-        'inspect',
-        checkpointFolder('tiny-mistral'),
-        '--length',
-        length,
-        '--json',
-      ]);
-      const facts = JSON.parse(stdout);
-      expect(facts.embeddingRms).toBeGreaterThan(0);
-      expect(facts).toMatchObject({ name: 'tiny-mistral', types: ['fp16'], config: { family: 'mistral' } });
-      return facts.memory.offline.run;
-    };
-    expect(await memoryAt('200')).toBeGreaterThan(2 * (await memoryAt('100')));
-  });
-
-  it('names a folder that is no checkpoint', async () => {
-    expect(await start(['inspect', '/nowhere']).finished).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('/nowhere'),
-    });
   });
 });
 

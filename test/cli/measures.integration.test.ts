@@ -28,7 +28,7 @@ const column = ({ tokens }: Output, method: string) => tokens.map(({ scores }) =
 
 /** The lines of output for these lines of input, none of which fails. */
 async function scored(args: readonly string[], input: string): Promise<Output[]> {
-  const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);
+  const { code, stdout, stderr } = await flinch(['score', '-', ...args], input);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return jsonLines(stdout).map((line) => output.parse(line));
 }
@@ -60,7 +60,7 @@ describe('flinch score --noise', () => {
   const name = 'tiny-llama';
   const { promptIds, responseIds, noiseFile } = goldenCases(name)[0]!;
   const text = { promptIds, responseIds };
-  const base = ['score', '--input', '-', '--model', checkpointFolder(name), '--methods', 'random'];
+  const base = ['score', '-', '--model', checkpointFolder(name), '--methods', 'random'];
   const noise = folder.path('noise.f32');
   copyFileSync(`${checkpointFolder(name)}/${noiseFile}`, noise);
   const run = (file: string, input: string, ...more: string[]) =>
@@ -198,7 +198,7 @@ describe('flinch score', () => {
     [['--scoring', 'schedule=lazy,epsilon=1'], 'Must be a number from 0, and below 1.', 2],
     [['--scoring', 'schedule=lazy,window=4'], 'window: must be at least block', 1],
   ])('refuses %j by name', async (args, message, expected) => {
-    const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);
+    const { code, stdout, stderr } = await flinch(['score', '-', ...args], input);
     expect([code, stdout]).toEqual([expected, '']);
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('    at ');

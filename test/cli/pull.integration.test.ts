@@ -36,7 +36,7 @@ describe('flinch pull', () => {
         /^flinch: downloading tiny\/model \(5 files, 10 MB\) into .*models--tiny--model\n$/,
       ),
     });
-    expect(stdout).toMatch(/^model {2}.*snapshots/);
+    expect(stdout).toMatch(/^ok +model model +.*snapshots.*: llama; 2\.56 M parameters/m);
     expect(stdout).toMatch(/16 tokens written and scored, "/);
     expect(stdout).toMatch(/scores of the stream and of the finished text (are the same|differ by at most)/);
     expect(stdout.endsWith('\nServe it:  flinch serve --model tiny/model\n')).toBe(true);

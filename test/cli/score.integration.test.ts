@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openCheckpoint } from '#src/index.js';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
 import {
@@ -46,7 +47,7 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
       ...cases.map(({ messages, response }, i) => ({ id: `text ${i}`, messages, response })),
     ]);
     const { code, stdout, stderr } = await flinch(
-      ['score', '--model', model, '--input', '-', '--scoring', `alpha=${alpha}`],
+      ['score', '--model', model, '-', '--scoring', `alpha=${alpha}`],
       input,
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -79,7 +80,6 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
     const args = [
       '--model',
       model,
-      '--input',
       input,
       '--output',
       folder.path(`${name}.out`),
@@ -105,26 +105,23 @@ describe('flinch score', () => {
   const good = { id: 'good', prompt: 'What is 2 + 3?', response: '5' };
 
   it('leaves out what was not asked for', async () => {
-    const { stdout } = await flinch(['score', '--input', '-', '--methods', 'nll,margin'], json([good]));
+    const { stdout } = await flinch(['score', '-', '--methods', 'nll,margin'], json([good]));
     const [token] = lines(stdout)[0]!.tokens;
     expect(Object.keys(token!.scores)).toEqual(['nll', 'margin']);
     expect(token!.rival).toBeUndefined();
   });
 
   it('takes alpha relative to the embeddings, and reports what it comes to', async () => {
-    const { embeddingRms } = JSON.parse((await flinch(['inspect', reasonerPath, '--json'])).stdout);
-    const alpha = 0.01 * embeddingRms;
-    const relative = await flinch(['score', '--input', '-', '--scoring', 'alpha=0.01rms'], json([good]));
+    const alpha = 0.01 * (await (await openCheckpoint(reasonerPath)).embeddingRms());
+    const relative = await flinch(['score', '-', '--scoring', 'alpha=0.01rms'], json([good]));
     expect(relative).toMatchObject({ code: 0, stdout: expect.stringContaining(`"alpha":${alpha},`) });
-    expect(await flinch(['score', '--input', '-', '--scoring', `alpha=${alpha}`], json([good]))).toEqual(
-      relative,
-    );
+    expect(await flinch(['score', '-', '--scoring', `alpha=${alpha}`], json([good]))).toEqual(relative);
   });
 
   it('scores the end token only when its id is given', async () => {
     const ids = { id: 1, prompt: 'x', responseIds: [20, 2] };
     const { stdout } = await flinch(
-      ['score', '--model', REASONER, '--input', '-'],
+      ['score', '--model', REASONER, '-'],
       json([ids, good, { ...good, id: 'empty', response: '' }]),
     );
     expect(lines(stdout).map(({ tokens }) => tokens.length)).toEqual([2, 1, 0]);
@@ -167,10 +164,7 @@ describe('flinch score', () => {
     ],
   ])('reports a line with %s by its number, and scores the others', async (_name, bad, message) => {
     const line = typeof bad === 'string' ? bad : JSON.stringify(bad);
-    const { code, stdout, stderr } = await flinch(
-      ['score', '--input', '-'],
-      `${line}\n\n${JSON.stringify(good)}\n`,
-    );
+    const { code, stdout, stderr } = await flinch(['score', '-'], `${line}\n\n${JSON.stringify(good)}\n`);
     expect(code).toBe(1);
     expect(stderr).toContain(`input:1: ${message.startsWith('exceed') ? '' : message}`);
     expect(stderr).toContain(message);
@@ -186,10 +180,8 @@ describe('flinch score', () => {
     [['-', '--scoring', 'schedule=never'], 'schedule: Must be', 2],
     [['-', '--scoring', 'schedule=windowed,window=4'], 'window: must be at least block', 1],
     [['/nowhere/x.jsonl'], '/nowhere/x.jsonl', 1],
-    [['--input', '/nowhere/x.jsonl'], '/nowhere/x.jsonl', 1],
     [['-', '--model', '/nowhere'], '/nowhere', 1],
-    [['a.jsonl', '--input', 'b.jsonl'], 'a.jsonl and --input b.jsonl both name the file', 2],
-    [[], 'no file to score', 2],
+    [[], "missing required argument 'file'", 2],
   ])('refuses %j by name', async (args, message, expected) => {
     const { code, stdout, stderr } = await flinch(['score', ...args], json([good]));
     expect(code).toBe(expected);
@@ -198,23 +190,16 @@ describe('flinch score', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('reads a file by its name alone as with --input', async () => {
-    const input = folder.write('named.jsonl', json([good]));
-    const named = await flinch(['score', input, '--methods', 'nll']);
-    expect(lines(named.stdout)).toHaveLength(1);
-    expect(named).toEqual(await flinch(['score', '--input', input, '--methods', 'nll']));
-  });
-
   it('reads what can be read only once', async () => {
     const input = folder.write('once.jsonl', json([good, good]));
-    const { stdout } = await shell(`score --methods nll --input <(cat "${input}")`);
+    const { stdout } = await shell(`score --methods nll <(cat "${input}")`);
     expect(lines(stdout)).toHaveLength(2);
   });
 
   it('reads a byte order mark, and separators of lines within a string; a newline alone ends a line', async () => {
     const text = 'One\u2028two\u2029three';
     const input = `\ufeff${JSON.stringify({ ...good, id: 1 })}\r\n${JSON.stringify({ id: 2, prompt: 'Say it.', response: text })}`;
-    const { code, stdout, stderr } = await flinch(['score', '--methods', 'nll', '--input', '-'], input);
+    const { code, stdout, stderr } = await flinch(['score', '--methods', 'nll', '-'], input);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [, second] = lines(stdout);
     expect(second!.tokens.map((token) => token.text).join('')).toBe(text);
@@ -224,7 +209,7 @@ describe('flinch score', () => {
     const bytes = Buffer.concat([Buffer.from(json([good])), Buffer.from([0x22, 0xff, 0x22, 0x0a])]);
     const input = folder.path('latin1.jsonl');
     writeFileSync(input, bytes);
-    const { code, stdout, stderr } = await flinch(['score', '--methods', 'nll', '--input', input]);
+    const { code, stdout, stderr } = await flinch(['score', '--methods', 'nll', input]);
     expect(code).toBe(1);
     expect(lines(stdout)).toHaveLength(1);
     expect(stderr).toContain('latin1.jsonl:2: is not UTF-8');
@@ -236,10 +221,10 @@ describe('flinch score', () => {
       folder.write('out.jsonl', 'earlier results'),
     ];
     const base = ['score', '--output', output];
-    expect((await flinch([...base, '--input', input, '--model', '/nowhere'])).code).toBe(1);
-    expect((await flinch([...base, '--input', '/nowhere'])).code).toBe(1);
+    expect((await flinch([...base, input, '--model', '/nowhere'])).code).toBe(1);
+    expect((await flinch([...base, '/nowhere'])).code).toBe(1);
     expect(folder.read('out.jsonl')).toBe('earlier results');
-    const same = await flinch(['score', '--input', input, '--output', input]);
+    const same = await flinch(['score', input, '--output', input]);
     expect(same).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('--output: is the same file as the input'),
@@ -249,16 +234,16 @@ describe('flinch score', () => {
 
   it('ends quietly when its reader has seen enough, and says that a disk is full', async () => {
     const input = folder.write('more.jsonl', json(Array.from({ length: 50 }, (_, id) => ({ ...good, id }))));
-    const { stdout, stderr } = await shell(`score --input "${input}" | head -n 1`);
+    const { stdout, stderr } = await shell(`score "${input}" | head -n 1`);
     expect([lines(stdout).length, stderr]).toEqual([1, '']);
-    await expect(shell(`score --input "${input}" --output /dev/full`)).rejects.toMatchObject({
+    await expect(shell(`score "${input}" --output /dev/full`)).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^flinch: ENOSPC[^\n]*\n$/),
     });
   });
 
   it('stops at Ctrl-C while it waits for input', async () => {
-    const running = start(['score', '--input', '-'], null);
+    const running = start(['score', '-'], null);
     running.child.stdin?.write(json([good]));
     while (!running.stdout().endsWith('\n')) await setTimeout(5);
     running.child.kill('SIGINT');
@@ -270,7 +255,7 @@ describe('flinch score', () => {
       'many.jsonl',
       json(Array.from({ length: 5000 }, (_, id) => ({ ...good, id }))),
     );
-    const running = start(['score', '--input', input]);
+    const running = start(['score', input]);
     while (running.stdout().length < 1000) await setTimeout(5);
     running.child.kill('SIGINT');
     const { code, stdout } = await running.finished;

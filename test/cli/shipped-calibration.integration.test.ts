@@ -10,7 +10,7 @@ import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { calibrationOf, DEFAULT_SCORING, openCheckpoint, readCalibration } from '#src/index.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
-import { flinch, jsonLines, useFolder } from '../support/cli.js';
+import { flinch, jsonLines, modelFacts, useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { QUESTION } from '../support/requests.js';
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(calibrationsPath, { recursive: true }));
 
 const placeOf = async (path: string): Promise<unknown> =>
-  JSON.parse((await flinch(['inspect', path, '--json'])).stdout).calibration;
+  modelFacts((await flinch(['doctor', path, '--port', '0', '--json'])).stdout).calibration;
 
 async function flagOf(...more: readonly string[]): Promise<unknown> {
   const chat = ['chat', '--model', model, '--temperature', '0', '--json', '--rate', '0.5', ...more, QUESTION];
@@ -86,9 +86,10 @@ describe('a calibration that comes with flinch', () => {
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/no\.json: no such file/) });
   });
 
-  it('is named by flinch inspect', async () => {
+  it('is named by flinch doctor', async () => {
     expect(await placeOf(model)).toBe('shipped');
-    expect((await flinch(['inspect', model])).stdout).toMatch(/calibration +shipped for this model\n/);
+    const { stdout } = await flinch(['doctor', model, '--port', '0']);
+    expect(stdout).toMatch(/calibration under-any-name +shipped for this model\n/);
     expect(await placeOf('models/reasoner')).toBe('own');
     expect(await placeOf(checkpointFolder('tiny-llama'))).toBe('none');
   });

@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { mean, sampleRankCorrelation } from 'simple-statistics';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { generateProblems } from '#bench/tasks/generate.js';
+import { TASKS } from '#bench/tasks/problem.js';
 import type { Precision } from '#src/engine/precision.js';
 import {
   DEFAULT_SCORING,
@@ -10,8 +12,6 @@ import {
   type Scoring,
   scoreResponse,
 } from '#src/index.js';
-import { generateProblems } from '#src/tasks/generate.js';
-import { TASKS } from '#src/tasks/problem.js';
 import { modelWithOutliers } from '../support/changed-model.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder, largestDifference, REASONER } from '../support/golden.js';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { escapeMarkdown } from '#bench/report/markdown.js';
+import { extractFacts } from '#bench/tasks/facts.js';
 import { saidBy } from '#gateway/models/said-by.js';
 import { finalAnswer } from '#src/guard/final-answer.js';
 import { stepContent } from '#src/steps/step-content.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
-import { extractFacts } from '#src/tasks/facts.js';
 import { growthOf, MOST_GROWTH } from '../support/growth.js';
 
 /** Whoever asks a model chooses what it writes. */

@@ -1,4 +1,4 @@
-import type { Problem, Task } from '#src/tasks/problem.js';
+import type { Problem, Task } from '#bench/tasks/problem.js';
 
 /** The answer of a problem, from its question alone; `null` for a family that has no solver. */
 export const answerOf = ({ task, question }: Problem): string | null => SOLVERS[task]?.(question) ?? null;

@@ -93,6 +93,10 @@ export const jsonLines = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
+/** What `flinch doctor --json` says of a model. */
+export const modelFacts = (stdout: string): Record<string, unknown> =>
+  JSON.parse(stdout).findings.find(({ check }: Record<string, unknown>) => check === 'model').facts;
+
 /** A folder for one test file, removed at its end. */
 export function useFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'flinch-test-'));

@@ -1,86 +1,41 @@
-import { z } from 'zod';
 import { sameNormalForm } from './normal-form.js';
-import { hundredfold, parseNumber, sameNumber, type WrittenNumber } from './number.js';
+import { parseNumber, sameNumber } from './number.js';
 import { compact, plainForm } from './plain-form.js';
 import { sameEquation, sameValue } from './same-value.js';
 import { parseStructure, type Structure, splitTop } from './structure.js';
 
-/** Comparisons of two answers, in order; those after `text` use its normalised form. */
-export const EQUIVALENCE_STAGES = [
-  'normal_form',
-  'text',
-  'numbers',
-  'structures',
-  'equations',
-  'values',
-] as const;
-
-/** Settings that no source prescribes; a run records them. */
-export const equivalenceSchema = z.strictObject({
-  stages: z.array(z.enum(EQUIVALENCE_STAGES)).default([...EQUIVALENCE_STAGES]),
-  /** Relative, between a decimal and another number. */
-  tolerance: z.number().min(0).max(0.1).default(1e-4),
-  /** Takes 0.5, 50 and 50 % for the same, as the grader of Qwen2.5-Math does. */
-  hundredfold: z.boolean().default(false),
-  /** Fractions must be written alike and whole numbers as such, as the grader of PRM800K wants it. */
-  reduced: z.boolean().default(false),
-});
-export type Equivalence = z.output<typeof equivalenceSchema>;
-export const DEFAULT_EQUIVALENCE: Equivalence = equivalenceSchema.parse({});
+/** Relative, between a decimal and another number. */
+const TOLERANCE = 1e-4;
 
 /** No answer has more parts, or is longer; what is, is compared as a string. */
 const MAX_ITEMS = 32;
 const MAX_LENGTH = 2000;
 
 /**
- * Whether an answer says the same as the reference: strings in the normal form of MATH first, and then, where the
- * settings have more stages, numbers, the parts of tuples, intervals, sets and matrices, equations, and the values of
- * expressions at random points. Never throws; the time is bounded by the lengths.
+ * Whether an answer says the same as the reference: strings in the normal form of MATH first, and then numbers, the
+ * parts of tuples, intervals, sets and matrices, equations, and the values of expressions at random points. Never
+ * throws; the time is bounded by the lengths.
  */
-export function sameAnswer(
-  answer: string,
-  reference: string,
-  settings: Equivalence = DEFAULT_EQUIVALENCE,
-): boolean {
-  const has = (stage: Equivalence['stages'][number]): boolean => settings.stages.includes(stage);
+export function sameAnswer(answer: string, reference: string): boolean {
   if (answer === reference) return true;
   if (answer.length > MAX_LENGTH || reference.length > MAX_LENGTH) return false;
-  if (has('normal_form') && sameNormalForm(answer, reference)) return true;
-  return has('text') && samePlain(plainForm(answer), plainForm(reference), settings);
+  return sameNormalForm(answer, reference) || samePlain(plainForm(answer), plainForm(reference));
 }
 
-function samePlain(a: string, b: string, settings: Equivalence): boolean {
+function samePlain(a: string, b: string): boolean {
   if (a === '' || b === '') return a === b;
   if (compact(a) === compact(b)) return true;
   const [numberA, numberB] = [parseNumber(a), parseNumber(b)];
-  if (numberA && numberB)
-    return settings.stages.includes('numbers') && sameNumbers(numberA, numberB, settings);
-  if (settings.reduced && numberB?.form === 'integer') return false;
-  const equations = settings.stages.includes('equations');
+  if (numberA && numberB) return sameNumber(numberA, numberB, TOLERANCE);
   const [partsA, partsB] = [splitTop(a, '='), splitTop(b, '=')];
-  if (equations && partsA.length > 1 !== partsB.length > 1) {
+  if (partsA.length > 1 !== partsB.length > 1) {
     const [valueA, valueB] = [named(partsA) ?? a, named(partsB) ?? b];
-    if (valueA !== a || valueB !== b) return samePlain(valueA, valueB, settings);
+    if (valueA !== a || valueB !== b) return samePlain(valueA, valueB);
   }
-  if (settings.stages.includes('structures')) {
-    const [left, right] = [structureOf(a), structureOf(b)];
-    if (left.kind !== 'single' || right.kind !== 'single') return sameStructure(left, right, settings);
-  }
+  const [left, right] = [structureOf(a), structureOf(b)];
+  if (left.kind !== 'single' || right.kind !== 'single') return sameStructure(left, right);
   const [equationA, equationB] = [sides(partsA), sides(partsB)];
-  if (equationA && equationB) return equations && sameEquation(equationA, equationB);
-  return settings.stages.includes('values') && sameValue(a, b);
-}
-
-function sameNumbers(a: WrittenNumber, b: WrittenNumber, settings: Equivalence): boolean {
-  if (settings.reduced) {
-    if (a.form === 'fraction' && b.form === 'fraction') {
-      return a.numerator === b.numerator && a.denominator === b.denominator;
-    }
-    if ((a.form === 'integer') !== (b.form === 'integer')) return false;
-  }
-  const pairs = settings.hundredfold ? [a, hundredfold(a)].map((n) => [n, b] as const) : [[a, b] as const];
-  if (settings.hundredfold) pairs.push([a, hundredfold(b)]);
-  return pairs.some(([x, y]) => sameNumber(x, y, settings.tolerance));
+  return equationA && equationB ? sameEquation(equationA, equationB) : sameValue(a, b);
 }
 
 /** A set that is given by a name, as in `x \in [1, 2]`, is the set; `1 \pm 2` is two answers. */
@@ -95,10 +50,9 @@ function structureOf(text: string): Structure {
   return { kind: 'list', items: [signs('+', '-'), signs('-', '+')] };
 }
 
-function sameStructure(a: Structure, b: Structure, settings: Equivalence): boolean {
-  const same = (x: string, y: string): boolean => samePlain(x, y, settings);
+function sameStructure(a: Structure, b: Structure): boolean {
   const inOrder = (x: readonly string[], y: readonly string[]): boolean =>
-    x.length === y.length && x.length <= MAX_ITEMS && x.every((item, i) => same(item, y[i] ?? ''));
+    x.length === y.length && x.length <= MAX_ITEMS && x.every((item, i) => samePlain(item, y[i] ?? ''));
   if (a.kind === 'tuple' && b.kind === 'tuple') {
     return a.open === b.open && a.close === b.close && inOrder(a.items, b.items);
   }
@@ -106,9 +60,9 @@ function sameStructure(a: Structure, b: Structure, settings: Equivalence): boole
     const rows = a.rows.length === b.rows.length && a.rows.length <= MAX_ITEMS;
     return rows && a.determinant === b.determinant && a.rows.every((row, i) => inOrder(row, b.rows[i] ?? []));
   }
-  if (a.kind === 'union' && b.kind === 'union') return inAnyOrder(a.items, b.items, same);
+  if (a.kind === 'union' && b.kind === 'union') return inAnyOrder(a.items, b.items);
   const [itemsA, itemsB] = [listed(a), listed(b)];
-  return itemsA !== null && itemsB !== null && inAnyOrder(itemsA, itemsB, same);
+  return itemsA !== null && itemsB !== null && inAnyOrder(itemsA, itemsB);
 }
 
 /** The items of a list; a single answer is a list of one. */
@@ -122,15 +76,11 @@ function expandSigns(item: string): readonly string[] {
   return structure.kind === 'list' && item.includes('\\pm') ? structure.items : [item];
 }
 
-function inAnyOrder(
-  a: readonly string[],
-  b: readonly string[],
-  same: (x: string, y: string) => boolean,
-): boolean {
+function inAnyOrder(a: readonly string[], b: readonly string[]): boolean {
   if (a.length !== b.length || a.length > MAX_ITEMS) return false;
   const left = [...b];
   return a.every((item) => {
-    const at = left.findIndex((other) => same(item, other));
+    const at = left.findIndex((other) => samePlain(item, other));
     if (at >= 0) left.splice(at, 1);
     return at >= 0;
   });

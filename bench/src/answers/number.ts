@@ -57,9 +57,3 @@ export function sameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number
 function within(difference: bigint, size: bigint, tolerance: number): boolean {
   return difference * 10n ** 12n <= BigInt(Math.round(tolerance * 1e12)) * size;
 }
-
-/** The same number a hundred times as large, for percentages. */
-export const hundredfold = (number: WrittenNumber): WrittenNumber => ({
-  ...number,
-  numerator: number.numerator * 100n,
-});

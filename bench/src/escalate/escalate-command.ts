@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { real, say, UsageError } from 'flinch/internals';
 import { percent, table } from '../markdown-table.js';
@@ -13,14 +12,12 @@ import {
   escalations,
   QUESTION_LENGTH,
 } from './escalation.js';
-import { escalationPlot } from './escalation-plot.js';
 import { parseShares } from './shares.js';
 import { waysTable } from './ways-table.js';
 
 interface EscalateOptions {
   readonly shares: readonly number[];
   readonly price?: number;
-  readonly plot?: string;
   readonly json?: boolean;
 }
 
@@ -45,7 +42,6 @@ export function escalateCommand(): Command {
       'what a token of the large model costs, in tokens of the small one; by default the ratio of their parameters',
       real(0.001, 1e6),
     )
-    .option('--plot <file>', 'SVG of right answers against the share that is handed on')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -64,14 +60,14 @@ Examples:
   $ flinch bench run --suite gsm8k --model ./small.gguf --stages generate,check,score --score all \\
       --measures nll,entropy,margin --out runs/small
   $ flinch bench run --suite gsm8k --model ./large.gguf --stages generate,check --out runs/large
-  $ flinch bench escalate runs/small runs/large --plot escalate.svg
+  $ flinch bench escalate runs/small runs/large
   $ flinch bench escalate runs/small runs/large --price 10`,
     )
     .action(escalate);
 }
 
 async function escalate(small: string, large: string, options: EscalateOptions): Promise<void> {
-  const { shares, price, plot, json } = options;
+  const { shares, price, json } = options;
   const [ofSmall, ofLarge] = [await readRun(small), await readRun(large)];
   const { suite } = ofSmall.settings;
   if (ofLarge.settings.suite !== suite)
@@ -83,7 +79,6 @@ async function escalate(small: string, large: string, options: EscalateOptions):
   const prices = { small: 1, large: price ?? parameters.large / parameters.small };
   const found = escalations(cases, { shares, prices, ...ofSmall.settings.bootstrap });
   const models = { small: ofSmall.about.model.name, large: ofLarge.about.model.name };
-  if (plot !== undefined) writeFileSync(plot, await escalationPlot(found));
   say(
     `${json ? JSON.stringify({ suite, models, parameters, prices, ...found }) : format(found, models, prices.large)}\n`,
   );

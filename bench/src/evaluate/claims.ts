@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Span } from 'flinch/internals';
 import { mean } from 'simple-statistics';
 import type { Evaluation } from '../records/evaluation.js';
 import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '../records/records.js';
@@ -7,6 +6,7 @@ import { type ClaimsKnown, isLabelled, isTruncated, selectClaimed } from '../rec
 import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
 import type { Estimate } from '../statistics/estimate.js';
 import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
+import type { Span } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { type Aggregated, checkScores, LONGEST } from './case.js';

@@ -1,7 +1,7 @@
 import { segmentText } from 'flinch';
-import type { Span } from 'flinch/internals';
 import { z } from 'zod';
 import type { ClaimsRecord } from '../records/records.js';
+import type { Span } from '../steps/first-wrong-step.js';
 import type { Endpoint } from './endpoint.js';
 import { bestPassages } from './passages.js';
 import { claimsPrompt, supportPrompt } from './prompts.js';

@@ -13,8 +13,6 @@ export interface EndpointOptions {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
-  /** `null` leaves it to the server: some models refuse another than theirs. */
-  readonly temperature: number | null;
   /** Timeout of one request. */
   readonly timeoutMs: number;
   /** Number of retries if the server is overloaded, failing or gone. */
@@ -92,15 +90,14 @@ export class Endpoint {
   }
 
   async #ask(prompt: string, attempt: number): Promise<JudgeAnswer> {
-    const { model, temperature } = this.#options;
-    const parts = [PROMPTS_VERSION, model, temperature, attempt, prompt];
+    const parts = [PROMPTS_VERSION, this.#options.model, attempt, prompt];
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
     const known = this.#cache.get(key);
     if (known) {
       this.#usage.cached += 1;
       return known;
     }
-    const answer = await this.#request(prompt, attempt);
+    const answer = await this.#request(prompt);
     this.#usage.requests += 1;
     this.#usage.promptTokens += answer.promptTokens;
     this.#usage.completionTokens += answer.completionTokens;
@@ -108,16 +105,12 @@ export class Endpoint {
     return answer;
   }
 
-  async #request(prompt: string, attempt: number): Promise<JudgeAnswer> {
-    const { model, temperature } = this.#options;
+  async #request(prompt: string): Promise<JudgeAnswer> {
     try {
+      // At the server's temperature: some models refuse another.
       const { choices, usage } = await this.#client.chat.completions.create({
-        model,
+        model: this.#options.model,
         messages: [{ role: 'user', content: prompt }],
-        // An answer that was no use would come again.
-        ...(temperature !== null && {
-          temperature: attempt === 0 ? temperature : Math.max(temperature, 0.5),
-        }),
       });
       const content = choices?.[0]?.message?.content;
       if (typeof content !== 'string') throw new JudgeError(`${this.#name}: its answer contains no message`);

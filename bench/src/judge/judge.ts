@@ -27,8 +27,8 @@ export interface Judge {
   graph(claims: readonly string[], responses: readonly string[]): Promise<Omit<ClaimGraphRecord, 'id'>>;
 }
 
-/** A model that is asked. @param accepted how alike its quotation of a step and the response must be */
-export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic', accepted: number): Judge {
+/** A model that is asked. */
+export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic'): Judge {
   const judged = (problem: BenchProblem, response: string) => ({
     question: wholeQuestion(problem),
     // Of choices the letter, whatever the file has.
@@ -37,7 +37,7 @@ export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic', accept
   });
   return {
     check: (problem, response) => judgeAnswer(endpoint, judged(problem, response)),
-    locate: (problem, response) => judgeStep(endpoint, kind, judged(problem, response), accepted),
+    locate: (problem, response) => judgeStep(endpoint, kind, judged(problem, response)),
     claims: (topic, response, evidence) => judgeClaims(endpoint, topic, response, evidence),
     graph: (claims, responses) => buildClaimGraph(endpoint, claims, responses),
   };

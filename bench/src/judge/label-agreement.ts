@@ -37,9 +37,6 @@ export interface AgreementRow {
   readonly none: number | null;
 }
 
-/** Agreement of the paper's judge with people, on responses of its own. */
-export const AGREEMENT_OF_PAPER = 0.91;
-
 /**
  * Agreement over all, and for each subset, beside that of a random step and of the first false equation. A step that was
  * not found does not agree.
@@ -122,5 +119,5 @@ export function formatAgreement(rows: readonly AgreementRow[]): string {
     ...['Responses', 'first wrong step by', 'n', 'same step', 'within one step'],
     ...['earlier', 'later', 'none found'],
   ];
-  return `${table(header, cells)}\n\nThe paper reports ${100 * AGREEMENT_OF_PAPER} % agreement of its judge (GPT-5.2) with people, on responses of its own.`;
+  return table(header, cells);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LocatedRecord } from '../records/records.js';
 import type { Endpoint } from './endpoint.js';
 import { longestQuoted } from './json-in.js';
-import { ACCEPTED_SIMILARITY, matchStep } from './match-step.js';
+import { matchStep } from './match-step.js';
 import { analysePrompt, checkPrompt, extractPrompt, type Judged } from './prompts.js';
 
 const sameSchema = z.object({ same: z.boolean() });
@@ -29,7 +29,6 @@ export async function judgeStep(
   endpoint: Endpoint,
   kind: 'math' | 'logic',
   judged: Judged,
-  accepted = ACCEPTED_SIMILARITY,
 ): Promise<JudgedStep> {
   const { response } = judged;
   const analysis = await endpoint.text(analysePrompt(kind, judged));
@@ -40,7 +39,7 @@ export async function judgeStep(
   if (!answer) return { span: null, rejected: 'unreadable' };
   const { step } = answer;
   if (step === null || step.trim() === '') return { span: null, rejected: 'none_named' };
-  const match = matchStep(step, response, accepted);
+  const match = matchStep(step, response);
   if (!match) return { span: null, rejected: 'no_match', judged: step };
   return { span: [...match.span], judged: step, similarity: match.similarity };
 }

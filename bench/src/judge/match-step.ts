@@ -1,4 +1,4 @@
-import type { Span } from 'flinch/internals';
+import type { Span } from '../steps/first-wrong-step.js';
 
 /** Position in a response of a text that a judge quoted from it. */
 export interface StepMatch {
@@ -18,11 +18,7 @@ const MAX_QUOTED = 2000;
  * fewest edits make it of a piece of the response (approximate matching after Sellers, 1980). Of equal places the first.
  * @returns `null` where not even the best place is similar enough
  */
-export function matchStep(
-  quoted: string,
-  response: string,
-  accepted = ACCEPTED_SIMILARITY,
-): StepMatch | null {
+export function matchStep(quoted: string, response: string): StepMatch | null {
   const step = quoted.trim();
   const pattern = plain(step.slice(0, MAX_QUOTED)).text;
   if (pattern === '') return null;
@@ -32,7 +28,7 @@ export function matchStep(
   const same = text.indexOf(pattern);
   const found = same >= 0 ? { start: same, end: same + pattern.length, edits: 0 } : closest(pattern, text);
   const similarity = 1 - found.edits / pattern.length;
-  if (similarity < accepted || found.end === found.start) return null;
+  if (similarity < ACCEPTED_SIMILARITY || found.end === found.start) return null;
   return { span: [places[found.start]!, places[found.end - 1]! + 1], similarity };
 }
 

@@ -90,7 +90,6 @@ export const locatedSchema = z.object({
     .object({
       /** K. */
       rollouts: z.int(),
-      share: z.number(),
       /** Completions after so many steps, and how many of them reached the answer. */
       prefixes: z.array(z.object({ drawn: z.int(), reached: z.int() })),
       /** Written by all completions. */
@@ -144,8 +143,6 @@ export const sampleSchema = z.object({
   sample: z.int(),
   text: z.string(),
   tokens: z.int(),
-  /** Mean NLL of its tokens at temperature 1, in nats, where the writer tells that of each. */
-  nll: z.number().exactOptional(),
   /** `length`: cut off. */
   finish: z.enum(['stop', 'length']),
   seconds: z.number(),

@@ -12,11 +12,6 @@ export interface SelectionRule {
   readonly scored: WhichScored;
   /** The most wrong responses of each subset, the first ones; `null` for all. */
   readonly perSubset: number | null;
-  /**
-   * For a shard: problems of other shards, whose unknown results do not count. The shard then asks and scores
-   * what is needed whatever their results are.
-   */
-  readonly ignored?: (id: string) => boolean;
 }
 
 export const ruleOf = ({ score, perSubset }: Pick<RunSettings, 'score' | 'perSubset'>): SelectionRule => ({
@@ -49,7 +44,7 @@ export interface Selection {
 export function asked(
   problems: readonly BenchProblem[],
   known: Progressed,
-  { scored, perSubset, ignored = () => false }: SelectionRule,
+  { scored, perSubset }: SelectionRule,
 ): BenchProblem[] {
   if (perSubset === null) return [...problems];
   const rightWanted = typeof scored === 'number' ? scored : 0;
@@ -61,7 +56,7 @@ export function asked(
     const { wrong, right, pending } = counts;
     if (wrong + pending >= perSubset && right + pending >= rightWanted) return false;
     const outcome = outcomeOf(id, known, scored);
-    if (outcome !== null && !(outcome === 'pending' && ignored(id))) counts[outcome] += 1;
+    if (outcome !== null) counts[outcome] += 1;
     return true;
   });
 }
@@ -90,18 +85,16 @@ function outcomeOf(
  * Follows from the problems' order and what is known of each, not from the order in which that came to be known.
  */
 export function select(problems: readonly BenchProblem[], known: Progressed, rule: SelectionRule): Selection {
-  const { scored, perSubset, ignored = () => false } = rule;
+  const { scored, perSubset } = rule;
   const wrong = new Set<string>();
   const examined = new Set<string>();
   const next: BenchProblem[] = [];
   const chosen = new Set<string>();
   const found = new Map<string, { wrong: number; pending: number; right: number }>();
-  // Shards may have written more than is needed.
   for (const problem of scored === 'all' ? asked(problems, known, rule) : problems) {
     const { id, subset } = problem;
     const response = known.responses.get(id);
     const check = known.checks.get(id);
-    // A shard does not read the responses of others.
     if (!check || (response && isLeftOut(response))) continue;
     const counts = found.get(subset) ?? { wrong: 0, pending: 0, right: 0 };
     found.set(subset, counts);
@@ -118,7 +111,7 @@ export function select(problems: readonly BenchProblem[], known: Progressed, rul
     const located = known.located.get(id);
     if (!located) {
       next.push(problem);
-      if (!ignored(id)) counts.pending += 1;
+      counts.pending += 1;
       continue;
     }
     examined.add(id);

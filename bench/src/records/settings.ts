@@ -1,24 +1,17 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { taskSettingsSchema } from '../suites/own/task.js';
+import { PROMPTS_VERSION } from '../suites/prompts.js';
 import { SUITES } from '../suites/suite.js';
-import { suiteSettingsSchema } from '../suites/suites.js';
-
-/** How a response is cut into steps: as the suite gives it, or by its text. */
-export const STEP_MODES = ['given', 'sentence', 'paragraph'] as const;
 
 /** Goes up whenever equal settings come to other scores: those of two versions must not stand in one table. */
 export const SCORING = 4;
 
-export const shardSchema = z.object({ index: z.int().min(0), of: z.int().min(1) });
-export type Shard = z.output<typeof shardSchema>;
-
 /** First wrong steps are labelled by rollouts. */
 export const rolloutSettingsSchema = z.object({
   by: z.literal('rollouts'),
-  /** K, and the share of them: see `rollouts/rollout-rule.ts`. */
+  /** K: see `rollouts/rollout-rule.ts`. */
   rollouts: z.int(),
-  share: z.number(),
   temperature: z.number(),
   /** Name of the model that goes on, at its server; `null` for the model that scores. */
   completer: z.string().nullable(),
@@ -29,9 +22,8 @@ export type RolloutSettings = z.output<typeof rolloutSettingsSchema>;
 export function rolloutsNamed({ label }: Readonly<Record<string, unknown>>): string | null {
   const { success, data } = rolloutSettingsSchema.safeParse(label);
   if (!success) return null;
-  const { rollouts, share, completer } = data;
-  const least = share > 0 ? `, share ${share}` : '';
-  return `rollouts (K=${rollouts}${least})${completer === null ? '' : ` of ${completer}`}`;
+  const { rollouts, completer } = data;
+  return `rollouts (K=${rollouts})${completer === null ? '' : ` of ${completer}`}`;
 }
 
 /**
@@ -44,15 +36,12 @@ export const settingsSchema = z.object({
       `the scores are of version ${input ?? 1}, but this program computes version ${SCORING}; use a new folder`,
   }),
   suite: z.enum(SUITES),
-  suiteSettings: suiteSettingsSchema,
+  /** How its questions are asked. */
+  prompts: z.literal(PROMPTS_VERSION).default(PROMPTS_VERSION),
   /** Of one's own questions. */
   task: taskSettingsSchema.exactOptional(),
   subsets: z.array(z.string()).nullable(),
-  /** Models that wrote the given responses of a suite; all of them if absent. */
-  generators: z.array(z.string()).exactOptional(),
   limit: z.int().nullable(),
-  /** How often a question may be asked; once without it. */
-  repeat: z.int().exactOptional(),
   seed: z.int(),
   /** SHA-256 of the problems, in their order. */
   problems: z.string(),
@@ -61,12 +50,7 @@ export const settingsSchema = z.object({
   /** Device that was chosen. */
   device: z.string(),
   /** Writer of the responses, if it is not the engine that scores. */
-  writer: z
-    .discriminatedUnion('by', [
-      z.object({ by: z.literal('upstream'), model: z.string() }),
-      z.object({ by: z.literal('file') }),
-    ])
-    .exactOptional(),
+  writer: z.object({ by: z.literal('upstream'), model: z.string() }).exactOptional(),
   system: z.string().nullable(),
   temperature: z.number(),
   topP: z.number(),
@@ -78,7 +62,6 @@ export const settingsSchema = z.object({
   encoders: z.record(z.string(), z.string()),
   samples: z.int(),
   sampleTemperature: z.number(),
-  steps: z.enum(STEP_MODES),
   score: z.union([z.enum(['wrong', 'all']), z.int().min(0)]),
   perSubset: z.int().nullable(),
   check: z.enum(['rules', 'judge']),
@@ -86,9 +69,6 @@ export const settingsSchema = z.object({
     .object({
       model: z.string(),
       prompts: z.int(),
-      accepted: z.number(),
-      /** `null`: the server's own. */
-      temperature: z.number().nullable(),
     })
     .nullable(),
   /** Source of the first wrong steps, if it is not that of the suite. */
@@ -102,11 +82,10 @@ export const settingsSchema = z.object({
   claims: z
     .discriminatedUnion('by', [
       z.object({ by: z.literal('judge'), evidence: z.string().nullable() }),
-      z.object({ by: z.literal('file'), file: z.string(), accepted: z.number() }),
+      z.object({ by: z.literal('file'), file: z.string() }),
     ])
     .exactOptional(),
   bootstrap: z.object({ resamples: z.int(), seed: z.int() }),
-  shard: shardSchema,
 });
 export type RunSettings = z.output<typeof settingsSchema>;
 
@@ -117,12 +96,6 @@ export const aboutSchema = z.object({
   machine: z.object({ cpu: z.string(), cores: z.int(), node: z.string() }),
 });
 export type About = z.output<typeof aboutSchema>;
-
-export const WHOLE: Shard = { index: 0, of: 1 };
-
-/** Every `of`-th one. */
-export const inShard = <T>(items: readonly T[], { index, of }: Shard): T[] =>
-  items.filter((_, i) => i % of === index);
 
 export const digestOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');

@@ -1,6 +1,5 @@
 import { bestRows } from '../evaluate/answers.js';
 import type { Evaluation } from '../records/evaluation.js';
-import { settingsSchema } from '../records/settings.js';
 import { comesLabelled } from '../suites/suite.js';
 import { fixed, formatNumber } from './cell-text.js';
 import { ALL } from './levels.js';
@@ -56,15 +55,14 @@ export function tooFew({ answers, settings, suite, responses }: Evaluation): str
   if (n === 0) return ['No answer is scored.'];
   const few = (kind: 'right' | 'wrong', count: number): string[] => {
     if (count >= ENOUGH) return [];
-    const remedies =
-      comesLabelled(suite) || isWrittenElsewhere(settings)
-        ? ['more responses']
-        : [
-            ...(typeof settings.limit === 'number' ? [`--limit ${limitFor(settings.limit, n, count)}`] : []),
-            kind === 'wrong' ? 'a higher --temperature' : 'a lower --temperature',
-            ...(kind === 'wrong' ? [] : ['another model']),
-            ...(typeof settings.limit === 'number' ? [] : ['other questions']),
-          ];
+    const remedies = comesLabelled(suite)
+      ? ['more responses']
+      : [
+          ...(typeof settings.limit === 'number' ? [`--limit ${limitFor(settings.limit, n, count)}`] : []),
+          kind === 'wrong' ? 'a higher --temperature' : 'a lower --temperature',
+          ...(kind === 'wrong' ? [] : ['another model']),
+          ...(typeof settings.limit === 'number' ? [] : ['other questions']),
+        ];
     const needs = count === 0 ? 'no score can be judged, and intervals need' : 'intervals need';
     return [
       `${formatNumber(count)} of ${formatNumber(n)} answers are ${kind}; ${needs} about ${ENOUGH}: repeat with ${new Intl.ListFormat('en', { type: 'disjunction' }).format(remedies)}.`,
@@ -72,10 +70,6 @@ export function tooFew({ answers, settings, suite, responses }: Evaluation): str
   };
   return [...few('wrong', wrong), ...few('right', n - wrong)];
 }
-
-/** Answers of a file are not drawn again. */
-const isWrittenElsewhere = ({ writer }: Evaluation['settings']): boolean =>
-  settingsSchema.shape.writer.safeParse(writer).data?.by === 'file';
 
 /** The limit that is expected to bring enough answers of a kind, if as many of them are of it; ten times where none was. */
 function limitFor(limit: number, n: number, count: number): number {

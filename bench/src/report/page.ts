@@ -13,6 +13,9 @@ import {
 } from './document.js';
 import { Html, html } from './html.js';
 
+/** By which a page of flinch is known. */
+export const GENERATOR = 'flinch bench report';
+
 /** Figures as SVG, drawn beforehand. */
 export type Drawings = ReadonlyMap<FigureBlock, string>;
 
@@ -24,6 +27,7 @@ export function renderPage({ title, lead, sections }: ReportDocument, drawings: 
   const page = html`<html lang="en">
 <head>
 <meta charset="utf-8" />
+<meta name="generator" content="${GENERATOR}" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />
 <meta name="color-scheme" content="light dark" />
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:" />

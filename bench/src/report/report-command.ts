@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
-import { refuseForeign } from '../foreign-files.js';
+import { GENERATOR } from './page.js';
 
 interface ReportOptions {
   readonly out?: string;
@@ -21,9 +21,8 @@ export function reportCommand(): Command {
     .addHelpText(
       'after',
       `
-Writes report.md, report.json and report.html, and answers.html with the answers on which the best score is most wrong
-(runs with --score all). The pages need no scripts and no network. report.tex has the tables by answer and by step for LaTeX,
-the folder figures every figure as an SVG file.
+Writes report.md and report.html, and answers.html with the answers on which the best score is most wrong (runs with --score
+all). The pages need no scripts and no network. evaluation.json in a run's folder has all numbers.
 
 Examples:
   $ flinch bench report runs/math
@@ -40,16 +39,23 @@ async function writeReport(folders: readonly string[], { out, paper }: ReportOpt
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
   // Only here: vega takes a while to load, and other commands do not need it.
-  const { FIGURES, FORMAT, filesOf } = await import('./report.js');
+  const { filesOf } = await import('./report.js');
   const files = await filesOf(folders);
-  const json = join(target, 'report.json');
-  const isOurs = existsSync(json) && readFileSync(json, 'utf8').includes(FORMAT);
-  if (!isOurs) refuseForeign(target, files.keys());
-  const figures = join(target, FIGURES);
   const names = [...files.keys()];
-  const drawn = names.filter((name) => name.startsWith(`${FIGURES}/`));
-  mkdirSync(drawn.length > 0 ? figures : target, { recursive: true });
-  for (const [name, text] of files) writeFileSync(join(target, name), text);
-  for (const name of names) if (!drawn.includes(name)) say(`${join(target, name)}\n`);
-  if (drawn.length > 0) say(`${figures}: ${drawn.length} figures\n`);
+  const foreign = isOurs(target) ? [] : names.filter((name) => existsSync(join(target, name)));
+  if (foreign.length > 0)
+    throw new UsageError(
+      `--out: ${join(target, foreign[0]!)} is there, but not of flinch: move it, or choose another folder`,
+    );
+  mkdirSync(target, { recursive: true });
+  for (const [name, text] of files) {
+    writeFileSync(join(target, name), text);
+    say(`${join(target, name)}\n`);
+  }
+}
+
+/** Whether the report that is there is one of flinch: its page says so. */
+function isOurs(folder: string): boolean {
+  const page = join(folder, 'report.html');
+  return existsSync(page) && readFileSync(page, 'utf8').includes(GENERATOR);
 }

@@ -52,7 +52,7 @@ export async function labelByRollouts(one: RolloutCase, rollouts: Rollouts): Pro
     const verdict = rolloutVerdict(prefixes, one.beginnings.length, rollouts);
     if (!('next' in verdict)) {
       const step = 'step' in verdict ? verdict.step : null;
-      return { step, rollouts: { rollouts: rollouts.rollouts, share: rollouts.share, prefixes, tokens } };
+      return { step, rollouts: { rollouts: rollouts.rollouts, prefixes, tokens } };
     }
     const prefix = verdict.next;
     const { drawn, reached } = prefixes[prefix] ?? NOTHING;

@@ -6,10 +6,8 @@ export interface Draws {
 }
 
 export interface RolloutRule {
-  /** K: the most completions of a prefix. */
+  /** K: the most completions of a prefix. The answer is out of its reach if none of them has it. */
   readonly rollouts: number;
-  /** The answer is out of reach if fewer than this share of K completions reach it; 0: if none does. */
-  readonly share: number;
 }
 
 /** `next`: the number of steps of the prefix to draw after; `step`: the first wrong one, counted from 0. */
@@ -38,9 +36,7 @@ export function rolloutVerdict(draws: readonly Draws[], steps: number, rule: Rol
 }
 
 /** `null` while further draws decide: what they cannot change any more is not drawn. */
-export function inReach({ drawn, reached }: Draws, { rollouts, share }: RolloutRule): boolean | null {
-  // 0.7 · 10 is a little more than 7.
-  const needed = Math.max(1, Math.ceil(share * rollouts - 1e-9));
-  if (reached >= needed) return true;
-  return reached + rollouts - drawn < needed ? false : null;
+export function inReach({ drawn, reached }: Draws, { rollouts }: RolloutRule): boolean | null {
+  if (reached > 0) return true;
+  return drawn >= rollouts ? false : null;
 }

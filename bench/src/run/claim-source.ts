@@ -5,15 +5,13 @@ import { z } from 'zod';
 import { needsClaimGraph } from '../measures/measure.js';
 import type { RunSettings } from '../records/settings.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
-import { namedMeasures, type RunOptions } from './run-options.js';
+import type { RunOptions } from './run-options.js';
 
 /** Source of a response's claims and of their support. */
 export type ClaimSource =
   | {
       readonly by: 'file';
       readonly listed: ReadonlyMap<string, ListedClaims>;
-      /** How much of a claim must be found in the response. */
-      readonly accepted: number;
     }
   | { readonly by: 'judge'; readonly evidence: ReadonlyMap<string, readonly string[]> | null };
 
@@ -39,14 +37,10 @@ const evidenceSchema = z.object({ id: z.string(), passages: z.array(z.string()) 
  */
 export function readClaimSource(
   suite: Pick<Suite, 'name' | 'judged'>,
-  options: Pick<
-    RunOptions,
-    'claims' | 'evidence' | 'judge' | 'judgeAccept' | 'measures' | 'methods' | 'stages'
-  >,
+  options: Pick<RunOptions, 'claims' | 'evidence' | 'judge' | 'measures' | 'stages'>,
   problems: readonly Pick<BenchProblem, 'id'>[],
 ): { readonly source: ClaimSource; readonly settings: NonNullable<RunSettings['claims']> } | null {
-  const { claims, evidence, judge, judgeAccept: accepted, stages } = options;
-  const measures = namedMeasures(options);
+  const { claims, evidence, judge, measures, stages } = options;
   if (suite.judged !== 'claims') {
     const odd = claims !== undefined ? '--claims' : evidence !== undefined ? '--evidence' : null;
     if (odd !== null) throw new UsageError(`${odd}: ${suite.name} is judged by final answers, not by claims`);
@@ -64,7 +58,7 @@ export function readClaimSource(
     const listed = new Map(rows.map((row) => [row.id, row.claims]));
     if (!problems.some(({ id }) => listed.has(id)))
       throw new UsageError(`--claims: ${claims}: contains none of the problems`);
-    return { source: { by: 'file', listed, accepted }, settings: { by: 'file', file: digest, accepted } };
+    return { source: { by: 'file', listed }, settings: { by: 'file', file: digest } };
   }
   if (judge === undefined) {
     if (!stages.includes('claims')) return null;

@@ -1,20 +1,9 @@
 import { basename, resolve } from 'node:path';
 
-/** Options that depend on this machine, or on the division into shards. */
-const LEFT_OUT = [
-  '--out',
-  '--shard',
-  '--stages',
-  '--upstream',
-  '--upstream-key-env',
-  '--responses',
-  '--completer',
-  '--completer-key-env',
-];
-/** Options without a value that do not affect the results. */
-const SWITCHES = ['--json', '--yes'];
+/** Options that depend on this machine, or on what is done first. */
+const LEFT_OUT = ['--out', '--stages', '--upstream', '--completer'];
 /** Folders and files of this machine, which others have elsewhere. */
-const FOLDERS = ['--model', '--questions', '--data', '--nli', '--cross-encoder', '--embedder', '--probe'];
+const FOLDERS = ['--model', '--questions', '--data', '--nli', '--cross-encoder', '--embedder'];
 
 /**
  * The command as it was given, without what does not decide what comes of it; for a folder stands its name.
@@ -34,7 +23,7 @@ export function commandLine(
       words.push(option, `<${basename(resolve(given ?? rest.next().value ?? ''))}>`);
     } else if (LEFT_OUT.includes(option)) {
       if (given === undefined) rest.next();
-    } else if (!SWITCHES.includes(option)) {
+    } else if (option !== '--json') {
       words.push(quoted(arg));
     }
   }

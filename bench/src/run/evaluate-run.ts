@@ -48,6 +48,6 @@ const ruleOf = (settings: Run['settings']): EvaluationRule => ({
   perSubset: settings.perSubset,
   measures: settings.measures.filter((name) => !CONTROLS.includes(name)),
   leaveOneOut: settings.suite === 'bbh',
-  stepsOf: (problem, response) => stepsOf(settings.steps, problem, response),
+  stepsOf,
   bootstrap: settings.bootstrap,
 });

@@ -1,4 +1,4 @@
-import { holderOf, lockFolder as lock, UsageError } from 'flinch/internals';
+import { lockFolder as lock, UsageError } from 'flinch/internals';
 
 const NAME = '.run';
 
@@ -20,6 +20,3 @@ export const lockFolder = (
       onLost(new UsageError(`${option}: ${folder} was taken over by another process`, { cause })),
     inUse: (who) => new UsageError(`${option}: ${folder} is in use by ${who}; wait for it or stop it`),
   });
-
-/** The process that works in a folder of results; `null` if there is none. */
-export const workerIn = (folder: string): ReturnType<typeof holderOf> => holderOf(folder, NAME);

@@ -9,7 +9,7 @@ import { suites } from '../suites/suites.js';
 import { labelledBy, labelSettings } from './labels.js';
 import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
-import { namedMeasures, type RunOptions } from './run-options.js';
+import type { RunOptions } from './run-options.js';
 import type { StageName } from './stage-names.js';
 import { needsJudge as needsJudgeOfGraph } from './stages/graph.js';
 import { needsJudge } from './stages/locate.js';
@@ -19,21 +19,16 @@ import { needsJudge } from './stages/locate.js';
  * @throws UsageError for options that do not go together, or a stage that a judge is missing for
  */
 export function judgeSettings(options: RunOptions): RunSettings['judge'] {
-  const { suite, stages, judge, judgeModel, judgeTemperature = null, judgeAccept } = options;
+  const { suite, stages, judge, judgeModel } = options;
   if (judge !== undefined) {
     if (!judgeModel) throw new UsageError('--judge-model: is required with --judge');
-    return {
-      model: judgeModel,
-      prompts: PROMPTS_VERSION,
-      accepted: judgeAccept,
-      temperature: judgeTemperature,
-    };
+    return { model: judgeModel, prompts: PROMPTS_VERSION };
   }
   if (judgeModel !== undefined) throw new UsageError('--judge: is required with --judge-model');
   const { judged } = suites[suite];
   // Claims can come from a file.
   if (judged === 'claims') {
-    if (stages.includes('graph') && needsClaimGraph(namedMeasures(options) ?? [])) throw needsJudgeOfGraph();
+    if (stages.includes('graph') && needsClaimGraph(options.measures ?? [])) throw needsJudgeOfGraph();
     return null;
   }
   if (stages.includes('locate') && labelledBy(suites[suite], labelSettings(options)) === 'judge')
@@ -61,21 +56,20 @@ export function openJudge(
 ): { readonly judge: Judge; readonly usage: () => string } | null {
   const settings = judgeSettings(options);
   if (options.judge === undefined || settings === null) return null;
-  return judgeAt(options.judge, options.suite, settings, answers);
+  return judgeAt(options.judge, options.suite, settings.model, answers);
 }
 
 /** A judge whose answers are kept. */
 export function judgeAt(
   baseUrl: string,
   suite: SuiteName,
-  { model, temperature, accepted }: NonNullable<RunSettings['judge']>,
+  model: string,
   answers: RunRecords['judge'],
 ): { readonly judge: Judge; readonly usage: () => string } {
   const endpoint = new Endpoint(
     {
       baseUrl,
       model,
-      temperature,
       timeoutMs: 300_000,
       retries: 5,
       apiKey: process.env.FLINCH_JUDGE_KEY ?? null,
@@ -86,7 +80,7 @@ export function judgeAt(
     },
   );
   return {
-    judge: endpointJudge(endpoint, suite === 'bbh' || suite === 'own' ? 'logic' : 'math', accepted),
+    judge: endpointJudge(endpoint, suite === 'bbh' || suite === 'own' ? 'logic' : 'math'),
     usage: () => {
       const { requests, cached, promptTokens, completionTokens, unreadable } = endpoint.usage;
       return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} cached, ${unreadable} unreadable`;

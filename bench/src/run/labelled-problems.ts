@@ -1,12 +1,10 @@
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import type { BenchProblem, GivenResponse } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
-import { byGenerators } from './problems.js';
 
 export interface LabelledOptions {
   readonly data?: string;
   readonly subsets?: string[];
-  readonly generators?: string[];
 }
 
 /** A response of which people have labelled the first wrong step. */
@@ -18,12 +16,11 @@ export interface LabelledProblem extends BenchProblem {
 export async function labelledProblems({
   data,
   subsets,
-  generators,
 }: LabelledOptions): Promise<readonly LabelledProblem[]> {
   const suite = suites.processbench;
   const folder = suiteFolder(data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets: subsets ?? null, seed: 0, count: 0 });
-  return byGenerators(all, generators).filter(hasMistake);
+  return all.filter(hasMistake);
 }
 
 const hasMistake = (problem: BenchProblem): problem is LabelledProblem =>

@@ -13,29 +13,29 @@ export const labelledBy = (
 ): LocatedRecord['by'] => label?.by ?? toldBy;
 
 /** The server of `--completer`; `null` without one. @throws UsageError for options that do not go together */
-export const completerOptions = ({
-  completer,
-  completerModel,
-  completerKeyEnv,
-}: RolloutOptions): UpstreamOptions | null =>
-  upstreamOptions('--completer', completer, completerModel, completerKeyEnv);
+export const completerOptions = ({ completer, completerModel }: RolloutOptions): UpstreamOptions | null =>
+  upstreamOptions('--completer', completer, completerModel);
 
 /** The server that writes; `null` without one. @throws UsageError for options that do not go together */
-export const writingServer = ({
-  upstream,
-  upstreamModel,
-  upstreamKeyEnv,
-}: RunOptions): UpstreamOptions | null =>
-  upstreamOptions('--upstream', upstream, upstreamModel, upstreamKeyEnv);
+export const writingServer = ({ upstream, upstreamModel }: RunOptions): UpstreamOptions | null =>
+  upstreamOptions('--upstream', upstream, upstreamModel);
 
 /** The server that goes on with responses: that of `--completer`, or else the one that writes; `null` for the engine. */
 export const completingServer = (options: RunOptions): UpstreamOptions | null =>
   completerOptions(options) ?? writingServer(options);
 
+/** Sampling temperature of completions. */
+const TEMPERATURE = 0.7;
+
 export const rolloutSettings = (
-  { rollouts, rolloutShare: share, rolloutTemperature: temperature }: RolloutOptions,
+  { rollouts }: RolloutOptions,
   server: UpstreamOptions | null,
-): RolloutSettings => ({ by: 'rollouts', rollouts, share, temperature, completer: server?.model ?? null });
+): RolloutSettings => ({
+  by: 'rollouts',
+  rollouts,
+  temperature: TEMPERATURE,
+  completer: server?.model ?? null,
+});
 
 /**
  * Settings of the labels that a run records; nothing if they are those of the suite.

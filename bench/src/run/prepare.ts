@@ -8,18 +8,20 @@ import type { Measure } from '../measures/measure.js';
 import { needsClaimGraph, samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
 import { ruleOf } from '../records/selection.js';
-import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from '../records/settings.js';
+import { digestOf, type RunSettings, SCORING } from '../records/settings.js';
 import type { Completer } from '../rollouts/completer.js';
 import { RULES } from '../suites/own/answer-checks.js';
+import { ownSuite } from '../suites/own/own.js';
 import { type Questions, questionsOf } from '../suites/own/problems.js';
 import { readRows } from '../suites/own/rows.js';
+import { PROMPTS_VERSION } from '../suites/prompts.js';
 import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
-import { createSuites, suites } from '../suites/suites.js';
+import { suites } from '../suites/suites.js';
 import { type ClaimSource, readClaimSource } from './claim-source.js';
 import { interruptible } from './interrupt.js';
 import { judgeSettings } from './judging.js';
 import { completingServer, labelSettings, writingServer } from './labels.js';
-import { byGenerators, limited, repeated } from './problems.js';
+import { limited } from './problems.js';
 import { systemMessage } from './prompt.js';
 import type { Run } from './run-context.js';
 import { hasRecords, type RunRecords } from './run-folder.js';
@@ -27,12 +29,10 @@ import {
   DEFAULT_MEASURES,
   MEASURES_OF_CLAIMS,
   measures,
-  namedMeasures,
   OWN_MEASURES,
   type RunOptions,
 } from './run-options.js';
 import { engineCompleter, engineWriter } from './writer/engine-writer.js';
-import { fileWriter } from './writer/responses-file.js';
 import { upstreamCompleter } from './writer/upstream-completer.js';
 import { upstreamWriter } from './writer/upstream-writer.js';
 import type { Writer } from './writer/writer.js';
@@ -87,27 +87,23 @@ export async function withPrepared(
 }
 
 /** Parts of a run that depend on its folder. */
-export interface Opened extends Pick<Run, 'refresh' | 'judge' | 'signal'> {
+export interface Opened extends Pick<Run, 'judge' | 'signal'> {
   readonly records: RunRecords;
 }
 
-/** The part of a run that is this shard's, with the measures in the order of the folder's settings. */
+/** A run, with the measures in the order of the folder's settings. */
 export function runOf(
   { engine, suite, problems, measures, encoders, writer, completer, claims }: Prepared,
   settings: RunSettings,
   options: RunOptions,
-  { records, refresh, judge, signal }: Opened,
+  { records, judge, signal }: Opened,
 ): Run {
-  const mine = new Set(inShard(problems, settings.shard).map(({ id }) => id));
-  const isMine = ({ id }: Pick<BenchProblem, 'id'>): boolean => mine.has(id);
   const place = ({ name }: Measure): number => settings.measures.indexOf(name);
   return {
     engine,
     suite,
     problems,
-    isMine,
-    rule: { ...ruleOf(settings), ignored: (id) => !mine.has(id) },
-    refresh,
+    rule: ruleOf(settings),
     settings,
     records,
     measures: measures.toSorted((a, b) => place(a) - place(b)),
@@ -135,9 +131,8 @@ const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
     ? new UsageError(`${ENCODER_OPTIONS[use]}: ${cause.message}`, { cause })
     : cause;
 
-/** Writer of the responses: this engine, a server, or a file of responses. */
+/** Writer of the responses: this engine, or a server. */
 function openWriter(engine: Engine, options: RunOptions): Writer {
-  if (options.responses !== undefined) return fileWriter(engine.checkpoint, options.responses);
   const server = writingServer(options);
   return server ? upstreamWriter(engine.checkpoint, server) : engineWriter(engine);
 }
@@ -154,23 +149,13 @@ function openCompleter(
 
 /** @throws UsageError for options that do not go together */
 function writerSettings(options: RunOptions): Pick<RunSettings, 'writer'> {
-  const { upstream, responses } = options;
-  if (responses !== undefined && upstream !== undefined)
-    throw new UsageError('--responses: cannot be used with --upstream');
-  if (responses !== undefined) return { writer: { by: 'file' } };
   const server = writingServer(options);
   return server ? { writer: { by: 'upstream', model: server.model } } : {};
 }
 
 /** Checks that need no model. @throws UsageError */
 function checkStages(options: RunOptions): void {
-  const { suite, stages, score, out, repeat, perSubset } = options;
-  if (repeat > 1 && (comesLabelled(suite) || suites[suite].judged === 'claims'))
-    throw new UsageError(`--repeat: ${suite} has one response to each question`);
-  if (repeat > 1 && (perSubset === undefined || score === 'all'))
-    throw new UsageError(
-      '--repeat: requires --per-subset, which says when there are enough, and no --score all',
-    );
+  const { suite, stages, score, out } = options;
   labelSettings(options);
   judgeSettings(options);
   writerSettings(options);
@@ -182,7 +167,7 @@ function checkStages(options: RunOptions): void {
     !hasRecords(out, 'located')
   )
     throw new UsageError(
-      `--score: must be all if the stage locate is left out, because ${out} contains no first wrong steps; shards of that stage are joined by flinch bench merge`,
+      `--score: must be all if the stage locate is left out, because ${out} contains no first wrong steps`,
     );
 }
 
@@ -198,11 +183,10 @@ async function prepare(
     const how = labelled ? 'their responses are labelled' : `answers are checked by: ${own.settings.check}`;
     note(`${own.problems.length} questions of ${own.settings.name}; ${how}\n`);
   }
-  const suite = createSuites(options.suiteSettings, own)[options.suite];
+  const suite = own ? ownSuite(own.settings, own.problems) : suites[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
-  const questions = limited(byGenerators(all, options.generators), limit);
-  const problems = repeated(questions, options.repeat);
+  const problems = limited(all, limit);
   if (problems.length === 0) throw new UsageError('--subsets: matched no problems');
   if (own) checkLabels(own, options);
   const claims = readClaimSource(suite, options, problems);
@@ -218,27 +202,25 @@ async function prepare(
     settings: {
       scoring: SCORING,
       suite: suite.name,
-      suiteSettings: options.suiteSettings,
+      prompts: PROMPTS_VERSION,
       ...(own && { task: own.settings }),
       subsets,
-      ...(options.generators && { generators: options.generators }),
       limit,
-      ...(options.repeat > 1 && { repeat: options.repeat }),
       seed,
       problems: digestOf(problems),
       model: await fingerprint(checkpoint),
       device: options.device === 'cpu' ? 'cpu' : formatDevices(engine),
       ...writerSettings(options),
-      system: systemMessage(checkpoint, suite, options.system),
+      system: systemMessage(checkpoint, suite),
       temperature: options.temperature,
-      topP: options.topP,
+      topP: 1,
       maxTokens: options.maxTokens,
-      ...(options.cutOff === 'wrong' && { cutOff: options.cutOff }),
+      // A model of one's own is wrong where it does not end; the paper leaves these out.
+      ...(own && { cutOff: 'wrong' }),
       measures: chosen.map(({ name }) => name),
       encoders: encoders.names,
       samples: samplesNeeded(chosen),
-      sampleTemperature: options.sampleTemperature,
-      steps: options.steps,
+      sampleTemperature: SAMPLE_TEMPERATURE,
       score: options.score,
       perSubset: options.perSubset ?? null,
       check: options.check,
@@ -246,15 +228,12 @@ async function prepare(
       ...labelSettings(options),
       ...(claims && { claims: claims.settings }),
       bootstrap: { resamples: 1000, seed: 1 },
-      shard: options.shard ?? WHOLE,
     },
   };
 }
 
 /** @throws UsageError for options that need what the rows do not have */
-function checkLabels({ problems, settings }: Questions, { label, score, repeat }: RunOptions): void {
-  const given = problems.some((problem) => problem.given);
-  if (given && repeat > 1) throw new UsageError('--repeat: there is one response to each question');
+function checkLabels({ problems, settings }: Questions, { label, score }: RunOptions): void {
   if (
     label === 'rollouts' &&
     (!(settings.check in RULES) || problems.some(({ row }) => row?.answers.length === 0))
@@ -269,6 +248,8 @@ function checkLabels({ problems, settings }: Questions, { label, score, repeat }
 
 /** Problems of suites that make them. */
 const TASKS = 1000;
+/** Of further responses, for graphs and votes. */
+const SAMPLE_TEMPERATURE = 0.7;
 
 /**
  * Measures of the run; without `--measures` those that make a table. Further responses are drawn for no
@@ -276,7 +257,7 @@ const TASKS = 1000;
  * @throws UsageError for a measure of final answers, or of claims, where there are none
  */
 function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {
-  const asked = namedMeasures(options);
+  const asked = options.measures;
   const ofAnswers = ({ kind }: Measure): boolean => kind === 'self_consistency';
   if (!asked) {
     const hasTable = (measure: Measure): boolean =>

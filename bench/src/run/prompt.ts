@@ -1,10 +1,10 @@
 import { type ChatMessage, type Checkpoint, encodePrompt, encodeText } from 'flinch';
-import { Detokenizer, TemplateError, UsageError } from 'flinch/internals';
+import { Detokenizer, TemplateError } from 'flinch/internals';
 import { responseText } from '../suites/processbench.js';
 import type { BenchProblem, Completion, GivenResponse, Suite } from '../suites/suite.js';
 
 /** The paper's. */
-export const DEFAULT_SYSTEM = 'You are a helpful assistant.';
+const SYSTEM = 'You are a helpful assistant.';
 
 /** How the model is asked if it has no chat template; `undefined` if it is asked by messages. */
 const completionOf = (
@@ -13,35 +13,25 @@ const completionOf = (
 ): Completion | undefined => (chatTemplate.source === null ? completion : undefined);
 
 /**
- * System message. Templates without a place for it refuse a system message, or leave it out: by default these
- * models get none.
- * @param asked `undefined` for the default, empty for none
- * @throws UsageError where a message was asked for and there is no place for it
+ * System message. Templates without a place for one refuse it, or leave it out: these models get none.
  * @throws ModelError for a model that can be asked neither by messages nor by a text
  */
 export function systemMessage(
   checkpoint: Pick<Checkpoint, 'chatTemplate'>,
   suite: Pick<Suite, 'completion'>,
-  asked: string | undefined,
 ): string | null {
-  const content = asked ?? DEFAULT_SYSTEM;
-  if (content === '') return null;
   const { chatTemplate } = checkpoint;
-  if (completionOf(checkpoint, suite)) {
-    if (asked === undefined) return null;
-    throw new UsageError('--system: the model has no chat template');
-  }
+  if (completionOf(checkpoint, suite)) return null;
+  const messages: ChatMessage[] = [
+    { role: 'system', content: SYSTEM },
+    { role: 'user', content: 'x' },
+  ];
   try {
-    const messages: ChatMessage[] = [
-      { role: 'system', content },
-      { role: 'user', content: 'x' },
-    ];
-    if (chatTemplate.render(messages, { addGenerationPrompt: true }).includes(content.trim())) return content;
+    return chatTemplate.render(messages, { addGenerationPrompt: true }).includes(SYSTEM) ? SYSTEM : null;
   } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
+    if (error instanceof TemplateError) return null;
+    throw error;
   }
-  if (asked === undefined) return null;
-  throw new UsageError("--system: the model's chat template does not support system messages");
 }
 
 /** Messages to the model: system message, unless the question brings one, and question. */

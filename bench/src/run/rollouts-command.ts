@@ -44,7 +44,6 @@ interface Options extends RolloutOptions, LabelledOptions {
   readonly model: string;
   readonly device: DeviceChoice;
   readonly limit?: number;
-  readonly seed: number;
   readonly maxTokens: number;
   readonly streams: number;
   readonly out: string;
@@ -62,9 +61,7 @@ export function rolloutsCommand(): Command {
   return addRolloutOptions(command, '--model')
     .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
     .option('--subsets <names>', 'subsets, comma-separated: gsm8k, math', list, [...ANSWERED_SUBSETS])
-    .option('--generators <names>', 'only responses that these models wrote, comma-separated', list)
     .option('--limit <number>', 'number of responses, spread evenly over the subsets', integer(1, 1e6))
-    .option('--seed <number>', 'seed of the completions', integer(0, 2 ** 30), 1)
     .option('--max-tokens <number>', 'maximum length of a completion', integer(1, 65_536), 1024)
     .addOption(streamsOption('responses at once, each with one completion at a time'))
     .option('--json', 'print the table as JSON')
@@ -86,7 +83,7 @@ Examples:
 }
 
 async function compareAll(options: Options, interrupt: AbortController): Promise<void> {
-  const { out, limit = null, seed, maxTokens, streams } = options;
+  const { out, limit = null, maxTokens, streams } = options;
   const { signal } = interrupt;
   const known = await rolloutCases(options);
   const chosen = new Set(
@@ -101,7 +98,7 @@ async function compareAll(options: Options, interrupt: AbortController): Promise
   try {
     const label = rolloutSettings(options, completerOptions(options));
     const problems = digestOf(cases.map(({ problem }) => problem));
-    const settings = { suite: 'processbench', limit, problems, label, seed, maxTokens, ...about };
+    const settings = { suite: 'processbench', limit, problems, label, seed: SEED, maxTokens, ...about };
     claimFolder(out, settings);
     closing.push(await lockFolder(out, (error) => interrupt.abort(error)));
     const drawn = await Ledger.open(join(out, RESULT_FILES.rollouts), drawnSchema, rolloutKey);
@@ -111,7 +108,7 @@ async function compareAll(options: Options, interrupt: AbortController): Promise
       'rollouts',
       missing,
       async (one) => {
-        const rollouts = { ...label, completer, topP: 1, seed, known: drawn, signal };
+        const rollouts = { ...label, completer, topP: 1, seed: SEED, known: drawn, signal };
         compared.add(comparedOf(one.problem, await labelByRollouts(one, rollouts)));
       },
       { concurrency: streams, done: cases.length - missing.length, signal },
@@ -134,6 +131,9 @@ async function compareAll(options: Options, interrupt: AbortController): Promise
   }
 }
 
+/** Of the completions. */
+const SEED = 1;
+
 interface OpenCompleter {
   readonly completer: Completer;
   /** Settings of it that results depend on. */
@@ -152,7 +152,7 @@ async function openCompleter(options: Options): Promise<OpenCompleter> {
   const { model, device, streams } = options;
   const engine = await Engine.open(model, { device, maxStreams: streams, threads: availableParallelism() });
   await reportDevices(engine, device, ['decode']);
-  const system = systemMessage(engine.checkpoint, suite, undefined);
+  const system = systemMessage(engine.checkpoint, suite);
   return {
     completer: engineCompleter({ engine, suite }, system),
     about: {

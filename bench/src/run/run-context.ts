@@ -18,11 +18,7 @@ export interface Run {
   readonly suite: Suite;
   /** All, in their order. */
   readonly problems: readonly BenchProblem[];
-  /** Whether a problem is of this shard. */
-  readonly isMine: (problem: Pick<BenchProblem, 'id'>) => boolean;
   readonly rule: SelectionRule;
-  /** Reads what other shards have found out since. */
-  readonly refresh: () => Promise<void>;
   readonly settings: RunSettings;
   readonly records: RunRecords;
   readonly measures: readonly Measure[];
@@ -42,21 +38,15 @@ export interface Run {
 
 export const textOf = ({ tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>): string => tokenTexts.join('');
 
-/** @param mode of the run: `given` is that of the problem, where it came in steps */
+/** The steps of a response: those in which it came with its problem, else sentences. */
 export function stepsOf(
-  mode: RunSettings['steps'],
-  problem: BenchProblem,
+  problem: Pick<BenchProblem, 'given'>,
   { tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>,
 ): ResponseStep[] {
   const { given } = problem;
-  return responseSteps(
-    tokenTexts,
-    mode === 'given' && given && !given.whole ? given.steps : stepMode(mode, problem),
-  );
+  return responseSteps(tokenTexts, given && !given.whole ? given.steps : stepMode(problem));
 }
 
 /** How a text is cut that did not come in steps: a further response in such pieces as the one that is scored has. */
-export function stepMode(mode: RunSettings['steps'], { given }: Pick<BenchProblem, 'given'>): StepMode {
-  if (mode !== 'given') return mode;
-  return given && !given.whole ? 'paragraph' : 'sentence';
-}
+export const stepMode = ({ given }: Pick<BenchProblem, 'given'>): StepMode =>
+  given && !given.whole ? 'paragraph' : 'sentence';

@@ -31,7 +31,7 @@ import {
 import { rolloutKey } from '../rollouts/label-by-rollouts.js';
 import type { BenchProblem } from '../suites/suite.js';
 
-/** The files with a line for each result; those of several shards are joined line by line. */
+/** The files with a line for each result. */
 export const RESULT_FILES = {
   responses: 'responses.jsonl',
   checks: 'checks.jsonl',
@@ -46,8 +46,6 @@ export const RESULT_FILES = {
 } as const;
 const PROBLEMS = 'problems.jsonl';
 const ABOUT = 'about.json';
-/** Folder of the shards' folders. */
-export const SHARDS = 'shards';
 export const EVALUATION = 'evaluation.json';
 
 const byId = ({ id }: { readonly id: string }): string => id;
@@ -148,15 +146,11 @@ function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
   return same ? { ...settings, measures } : settings;
 }
 
-/**
- * Whether a run goes on with more questions of the same kind: the limit is another, or the file has further rows. Shards
- * divide the questions by their number, and cannot grow.
- */
+/** Whether a run goes on with more questions of the same kind: the limit is another, or the file has further rows. */
 function isGrown(folder: string, settings: RunSettings, problems: readonly BenchProblem[]): boolean {
   if (!isRun(folder) || !existsSync(join(folder, PROBLEMS))) return false;
   const there = readSettings(folder);
   const { limit, problems: digest } = settings;
-  if (existsSync(join(folder, SHARDS)) || settings.shard.of > 1) return false;
   if (there.problems === digest && there.limit === limit) return false;
   const same = (all: RunSettings) => JSON.parse(JSON.stringify({ ...all, limit, problems: digest }));
   if (differingSetting(same(settings), same(there)) !== null) return false;
@@ -181,19 +175,6 @@ function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean
   if (differingSetting({ ...mine, judge: null }, there) !== null) return false;
   writeWhole(file, toJson({ ...there, judge }));
   return true;
-}
-
-/** Makes a folder the place of a run that was joined, whatever was joined there before. */
-export function writeRun(
-  folder: string,
-  settings: RunSettings,
-  about: About,
-  problems: readonly BenchProblem[],
-): void {
-  makeFolder(folder);
-  writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  writeWhole(join(folder, ABOUT), toJson(about));
-  writeWhole(join(folder, SETTINGS_FILE), toJson(settings));
 }
 
 /** Whether something was found out there. */

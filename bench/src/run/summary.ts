@@ -2,35 +2,11 @@ import { join } from 'node:path';
 import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import type { Evaluation } from '../records/evaluation.js';
-import { rolloutsNamed, type Shard } from '../records/settings.js';
+import { rolloutsNamed } from '../records/settings.js';
 import { choiceSentence, readingSentence, rowsByRank, shortages } from '../report/answer-words.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
 import { EVALUATION } from './run-folder.js';
-
-/** Reports that a shard is done: results need all shards. */
-export function printShard(folder: string, { index, of }: Shard, json: boolean): void {
-  const text = json
-    ? JSON.stringify({ folder, shard: index + 1, of })
-    : `shard ${index + 1} of ${of} is done; once all are: flinch bench merge ${folder}`;
-  say(`${text}\n`);
-}
-
-/** Prints the number of joined responses, and the work that is left for the stages. */
-export function printJoined(
-  folder: string,
-  responses: number,
-  left: Readonly<Record<string, number>>,
-  json: boolean,
-): void {
-  const text = json
-    ? JSON.stringify({ folder, responses, left })
-    : [
-        `${responses} responses are joined in ${folder}; left to do:`,
-        ...Object.entries(left).flatMap(([stage, count]) => (count > 0 ? [`  ${stage} ${count}`] : [])),
-      ].join('\n');
-  say(`${text}\n`);
-}
 
 /** Prints the result of a run. */
 export const printSummary = (folder: string, evaluation: Evaluation, json: boolean): void =>

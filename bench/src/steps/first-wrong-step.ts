@@ -1,4 +1,5 @@
-import type { Span } from 'flinch/internals';
+/** Range of UTF-16 code units, with the start and without the end, as in `slice`. */
+export type Span = readonly [start: number, end: number];
 
 /**
  * The step that the verifier's span is in: the one that it overlaps most, the earliest of equals. Where it overlaps none,

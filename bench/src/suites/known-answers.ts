@@ -1,5 +1,5 @@
-import { MATH_SUBSETS } from './math.js';
-import { createSuites, DEFAULT_SUITE_SETTINGS } from './suites.js';
+import { gsm8kSuite } from './gsm8k.js';
+import { loadMath, MATH_SUBSETS, mathSuite } from './math.js';
 
 /** Subsets of ProcessBench whose problems come from suites with answers. */
 export const ANSWERED_SUBSETS = ['gsm8k', 'math'] as const;
@@ -14,10 +14,12 @@ export type KnownAnswers = (question: string, response: string) => boolean | nul
  * @param folder of that suite
  */
 export async function knownAnswers(name: AnsweredSubset, folder: string | null): Promise<KnownAnswers> {
-  const math = { ...DEFAULT_SUITE_SETTINGS.math, drawings: true };
-  const suite = createSuites({ ...DEFAULT_SUITE_SETTINGS, math })[name];
-  const subsets = name === 'math' ? [...MATH_SUBSETS, 'geometry'] : null;
-  const all = await suite.load({ folder, subsets, seed: 0, count: 0 });
+  const source = { folder, subsets: null, seed: 0, count: 0 };
+  const all =
+    name === 'math'
+      ? await loadMath({ ...source, subsets: [...MATH_SUBSETS, 'geometry'] }, true)
+      : await gsm8kSuite.load(source);
+  const suite = name === 'math' ? mathSuite : gsm8kSuite;
   const byQuestion = new Map(all.map((problem) => [problem.question, problem]));
   return (question, response) => {
     const problem = byQuestion.get(question);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseJsonLines } from 'flinch/internals';
 import { z } from 'zod';
 import { lastBoxed } from '../answers/boxed.js';
-import { type Equivalence, sameAnswer } from '../answers/equivalence.js';
+import { sameAnswer } from '../answers/equivalence.js';
 import { extractMathAnswer } from '../answers/math-answer.js';
 import { chosenSubsets, neededFolder, readJson, readRows, refuseRepeated } from './data-files.js';
 import { mathPrompt } from './prompts.js';
@@ -21,12 +21,6 @@ export const MATH_SUBSETS = [
 const ALL_SUBSETS = [...MATH_SUBSETS, 'geometry'] as const;
 /** The 500 problems of PRM800K's test split, drawings and geometry included. */
 const MATH_500 = 'math500';
-
-export interface MathSettings {
-  /** Whether problems stay that hold the source of a drawing. */
-  readonly drawings: boolean;
-  readonly equivalence: Equivalence;
-}
 
 /** Fields of the copies that are around: `type` or `subject`, with or without an id. */
 const rowSchema = z
@@ -58,24 +52,22 @@ const subsetOf = (subject: string) =>
  * MATH: hendrycks/math, its test set, from `test.jsonl` or from `test_<subset>.jsonl`; the subset `math500` is MATH-500
  * (`math500.jsonl`, or the ids in `math500_unique_ids.json`).
  */
-export function mathSuite(settings: MathSettings): Suite {
-  return {
-    name: 'math',
-    judged: 'answer',
-    toldBy: 'judge',
-    load: (source) => loadMath(source, settings),
-    messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
-    check: ({ reference }, response) => {
-      const extracted = extractMathAnswer(response);
-      const correct =
-        extracted !== null && reference !== null && sameAnswer(extracted, reference, settings.equivalence);
-      return { extracted, correct };
-    },
-    locate: () => null,
-  };
-}
+export const mathSuite: Suite = {
+  name: 'math',
+  judged: 'answer',
+  toldBy: 'judge',
+  load: (source) => loadMath(source),
+  messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
+  check: ({ reference }, response) => {
+    const extracted = extractMathAnswer(response);
+    const correct = extracted !== null && reference !== null && sameAnswer(extracted, reference);
+    return { extracted, correct };
+  },
+  locate: () => null,
+};
 
-async function loadMath(source: SuiteSource, { drawings }: MathSettings): Promise<BenchProblem[]> {
+/** @param drawings whether problems stay that hold the source of a drawing */
+export async function loadMath(source: SuiteSource, drawings = false): Promise<BenchProblem[]> {
   const folder = neededFolder('math', source);
   const known = [...ALL_SUBSETS, MATH_500] as const;
   const wanted = source.subsets && chosenSubsets(known, source.subsets);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { Span } from 'flinch/internals';
 import { z } from 'zod';
 import { extractMathAnswer } from '../answers/math-answer.js';
+import type { Span } from '../steps/first-wrong-step.js';
 import { GIVEN_SEPARATOR } from '../steps/response-steps.js';
 import { chosenSubsets, neededFolder, readJson, refuseRepeated } from './data-files.js';
 import { mathPrompt } from './prompts.js';

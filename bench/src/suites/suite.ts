@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'flinch';
-import type { Span } from 'flinch/internals';
+import type { Span } from '../steps/first-wrong-step.js';
 
 /** Its responses were written by others and came with labels: how many are right says nothing of the model. */
 export const comesLabelled = (suite: string): boolean => suite === 'processbench';
@@ -83,10 +83,8 @@ export interface Suite {
   messages(problem: BenchProblem): readonly ChatMessage[];
   /** How a model without a chat template is asked; suites without it need one. */
   readonly completion?: Completion;
-  /** Extraction and equivalence by rules, or by a program; `null` where only a judge can tell. */
+  /** Extraction and equivalence by rules; `null` where only a judge can tell. */
   check(problem: BenchProblem, response: string): Checked | null;
-  /** A program of the user's that tells what no rule does. */
-  checkBy?(problem: BenchProblem, response: string, signal: AbortSignal): Promise<Checked>;
   /** The first wrong step of a response that is wrong, where a program or a label knows it; `null` where a judge is needed. */
   locate(problem: BenchProblem, response: string): Span | null;
 }

@@ -1,12 +1,8 @@
-import {
-  ALL_TASKS,
-  extractFacts,
-  generateProblems,
-  hash32,
-  type Problem,
-  TASKS,
-  verify,
-} from 'flinch/internals';
+import { hash32 } from 'flinch/internals';
+import { extractFacts } from '../tasks/facts.js';
+import { generateProblems } from '../tasks/generate.js';
+import { ALL_TASKS, type Problem, TASKS } from '../tasks/problem.js';
+import { verify } from '../tasks/verify.js';
 import { chosenSubsets } from './data-files.js';
 import type { BenchProblem, Suite } from './suite.js';
 

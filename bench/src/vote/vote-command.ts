@@ -12,7 +12,7 @@ import { textOf } from '../run/run-context.js';
 import { peekRecords, readRun, readScores, sampleKey } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { suiteOf } from '../suites/suites.js';
-import { type VoteCase, type VoteTable, type VotingAnswer, votes, type WeightedVote } from './vote.js';
+import { type VoteCase, type VoteTable, type VotingAnswer, votes } from './vote.js';
 
 interface VoteOptions {
   readonly shares: readonly number[];
@@ -36,9 +36,8 @@ export function voteCommand(): Command {
 Each question has one answer, which is scored, and further ones, of which as many are drawn as may change the winner. What
 an answer says is found as the gateway finds it: its last \\boxed{}, or else its last number, or else the words of its last
 line. An answer that was cut off has no vote; a question whose first answer was cut off does not count. Controls are votes on
-all questions, on as many at random, and on those with the longest answers. With the measure nll, and a writer that tells
-log-probabilities, votes are weighted by them, too. Intervals are 95 %, of questions drawn again. The rows are in the order of
-their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
+all questions, on as many at random, and on those with the longest answers. Intervals are 95 %, of questions drawn again. The
+rows are in the order of their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
 
 Example:
   $ flinch bench run --suite gsm8k --model ./model.gguf --stages generate,check,sample,score --score all \\
@@ -81,18 +80,17 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
       said: finalAnswer(textOf(response)),
       right: check.correct,
       tokens: response.tokenIds.length,
-      nll: scores.get('nll, mean') ?? null,
     };
     const further = Array.from({ length: settings.samples }, (_, i): VotingAnswer | null => {
       const sample = records.samples.get(sampleKey({ id, sample: i + 1 }));
       if (!sample) return null;
-      const { text, tokens, finish, nll = null } = sample;
+      const { text, tokens, finish } = sample;
       const checked = suite.check(problem, text);
       if (!checked)
         throw new UsageError(`${folder}: no rule checks the further answers, only a judge or a program`);
       return finish === 'length'
-        ? { said: null, right: false, tokens, nll }
-        : { said: finalAnswer(text), right: checked.correct, tokens, nll };
+        ? { said: null, right: false, tokens }
+        : { said: finalAnswer(text), right: checked.correct, tokens };
     }).filter((answer) => answer !== null);
     if (further.length === 0 || further.length < settings.samples) return null;
     const length = problem.question.length;
@@ -106,16 +104,7 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
   return cases.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-const NAMES: Readonly<Record<WeightedVote['way'], string>> = {
-  probability: 'votes weighted by the mean probability of the tokens',
-  'surer half': 'votes of the surer half',
-  surest: 'the surest answer',
-};
-
-function format(
-  { questions, accuracy, tokens, all, agreeing, weighted, some }: VoteTable,
-  model: string,
-): string {
+function format({ questions, accuracy, tokens, all, some }: VoteTable, model: string): string {
   const ofAll = all.map(({ candidates, accuracy: right, gain, tokens: taken }) => [
     `${candidates}`,
     formatEstimate(right),
@@ -139,38 +128,6 @@ function format(
       ofAll,
     ),
     '',
-    `Votes on all questions that end once so many of at least three answers agree, with up to ${most.candidates} further answers:`,
-    '',
-    table(
-      [
-        ...['agree', 'right', 'more than one answer', `more than ${most.candidates + 1}`, 'tokens', 'share'],
-        ...['more than so many to each question', 'for tokens'],
-      ],
-      agreeing.map((row) => [
-        percent(row.agreement),
-        ...[row.accuracy, row.gain, row.lost].map((one) => formatEstimate(one)),
-        row.tokens.toFixed(0),
-        percent(row.share),
-        `${formatEstimate(row.control.more)} than ${row.control.candidates + 1}`,
-        row.control.tokens.toFixed(0),
-      ]),
-    ),
-    '',
-    ...(weighted.length > 0
-      ? [
-          `All ${most.candidates + 1} answers to every question, by the mean NLL of their tokens:`,
-          '',
-          table(
-            ['returned by', 'right', 'more than by one vote for each'],
-            weighted.map(({ way, accuracy: right, more }) => [
-              NAMES[way],
-              formatEstimate(right),
-              formatEstimate(more),
-            ]),
-          ),
-          '',
-        ]
-      : []),
     `Votes with up to ${most.candidates} further answers, on some questions:`,
     '',
     waysTable('voted on by', some.ways),

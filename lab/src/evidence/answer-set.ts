@@ -41,7 +41,7 @@ export type AnswerSet = z.output<typeof answerSetSchema>;
 type Answer = AnswerSet['answers'][number];
 
 /**
- * The answers of a run of `flinch bench run`, or of a shard of one, that are scored so far, right ones among them, under
+ * The answers of a run of `flinch bench run`, that are scored so far, right ones among them, under
  * the name of the run's folder. Left out are those that were cut off, and wrong ones whose first wrong step is not known.
  * @throws UsageError for another folder
  */
@@ -50,7 +50,7 @@ export async function collectAnswers(folder: string): Promise<AnswerSet> {
   if (settings.score === 'wrong')
     throw new UsageError(`${folder}: has scores of wrong responses alone (--score wrong)`);
   const cases = (await casesOfRun(folder)).filter(({ correct, wrong }) => correct || wrong);
-  const name = basename(resolve(folder, settings.shard.of > 1 ? '../..' : '.'));
+  const name = basename(resolve(folder));
   const measures = settings.measures.filter((measure) => cases[0]?.measures.get(measure)?.steps.has('sum'));
   return {
     name,

@@ -36,8 +36,8 @@ describe('flinch bench calibrate', () => {
 
     // Wrong answers are not in it, so that right ones of the same kind are flagged at about the rate.
     const checked = await flinch([
-      ...['calibrate', '--model', REASONER, '--tasks', '--check', '30', '--temperature', '1', '--json'],
-      ...['--methods', 'nll', '--output', file],
+      ...['calibrate', '--model', REASONER, '--check', '30', '--temperature', '1', '--json'],
+      ...['--input', `${REASONER}/problems.jsonl`, '--methods', 'nll', '--output', file],
     ]);
     expect(checked.code, checked.stderr).toBe(0);
     expect(JSON.parse(checked.stdout).falseAlarms.length).toBeGreaterThan(0);

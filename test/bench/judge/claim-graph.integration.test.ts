@@ -37,7 +37,7 @@ function honest(prompt: string): string {
 async function build(answer: (prompt: string) => JudgeReply, responses: readonly string[] = RESPONSES) {
   const { url, requests } = await judgeServer(answer);
   const cache = memoryCache();
-  const options = { baseUrl: url, model: 'judge', apiKey: null, temperature: 0, timeoutMs: 10_000 };
+  const options = { baseUrl: url, model: 'judge', apiKey: null, timeoutMs: 10_000 };
   const endpoint = new Endpoint({ ...options, retries: 0 }, cache);
   const graph = () => buildClaimGraph(endpoint, OWN, responses);
   return { graph, requests, prompts: () => requests.map(({ messages }) => messages[0]!.content) };

@@ -11,7 +11,6 @@ async function useEndpoint(answer: (prompt: string) => string) {
     baseUrl: url,
     model: 'judge',
     apiKey: null,
-    temperature: 0,
     timeoutMs: 10_000,
     retries: 0,
   };

@@ -18,7 +18,7 @@ async function useEndpoint(
   cache = memoryCache(),
 ) {
   const { url, requests } = await judgeServer(answer);
-  const settings = { model: 'judge', apiKey: null, temperature: 0, timeoutMs: 10_000, retries: 2 };
+  const settings = { model: 'judge', apiKey: null, timeoutMs: 10_000, retries: 2 };
   return { endpoint: new Endpoint({ baseUrl: url, ...settings, ...options }, cache), requests };
 }
 
@@ -34,7 +34,7 @@ describe('judgeAnswer', () => {
     expect(await judgeAnswer(endpoint, JUDGED)).toBe(false);
     const [request] = requests;
     for (const part of Object.values(JUDGED)) expect(request!.messages[0]!.content).toContain(part);
-    expect(request).toMatchObject({ model: 'judge', temperature: 0 });
+    expect(request).toMatchObject({ model: 'judge' });
     expect(endpoint.usage).toEqual({
       requests: 1,
       cached: 0,
@@ -44,10 +44,10 @@ describe('judgeAnswer', () => {
     });
   });
 
-  it('asks again, less firmly, where the answer cannot be read, and gives up', async () => {
+  it('asks again where the answer cannot be read, and gives up', async () => {
     const { endpoint, requests } = await useEndpoint(() => 'They differ.');
     expect(await judgeAnswer(endpoint, JUDGED)).toBeNull();
-    expect(requests.map(({ temperature }) => temperature)).toEqual([0, 0.5, 0.5]);
+    expect(requests).toHaveLength(3);
     expect(endpoint.usage).toMatchObject({ requests: 3, unreadable: 1 });
   });
 
@@ -66,11 +66,8 @@ describe('judgeAnswer', () => {
     expect(await judgeAnswer(other.endpoint, JUDGED)).toBe(false);
   });
 
-  it('sends the key, and no temperature where the server has its own', async () => {
-    const { endpoint, requests } = await useEndpoint(() => '{"same": true}', {
-      apiKey: 'sk-1',
-      temperature: null,
-    });
+  it('sends the key, and leaves the temperature to the server', async () => {
+    const { endpoint, requests } = await useEndpoint(() => '{"same": true}', { apiKey: 'sk-1' });
     await judgeAnswer(endpoint, JUDGED);
     expect(requests[0]!.key).toBe('Bearer sk-1');
     expect(requests[0]).not.toHaveProperty('temperature');

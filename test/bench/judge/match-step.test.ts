@@ -33,8 +33,8 @@ describe('matchStep', () => {
   it('counts edits against the length of the quotation', () => {
     expect(matchStep('abcdefghij', '--abcdeXghij--')).toEqual({ span: [2, 12], similarity: 0.9 });
     expect(matchStep('abcdefghij', '--abcdefhij--')).toEqual({ span: [2, 11], similarity: 0.9 });
-    expect(matchStep('abcdefghij', '--abXcdeXfghXij--', 0.9)).toBeNull();
-    expect(matchStep('abcdefghij', '--abXcdeXfghij--', 0.8)).toEqual({ span: [2, 14], similarity: 0.8 });
+    expect(matchStep('abcdefghij', '--abXcdeXfghXij--')).toBeNull();
+    expect(matchStep('abcdefghij', '--abXcdeXfghij--')).toEqual({ span: [2, 14], similarity: 0.8 });
   });
 
   it('refuses what is not in the response', () => {

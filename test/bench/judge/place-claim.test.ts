@@ -3,7 +3,7 @@ import { placeClaim } from '#bench/judge/place-claim.js';
 
 const TEXT = 'Ada was born in London. She wrote the first program in London, and died there.';
 const placed = (claim: string, words: readonly string[]) =>
-  placeClaim(claim, words, TEXT, 0.8).map(([start, end]) => [start, TEXT.slice(start, end)]);
+  placeClaim(claim, words, TEXT).map(([start, end]) => [start, TEXT.slice(start, end)]);
 
 describe('placeClaim', () => {
   it('takes the words in the sentence that has most of them', () => {

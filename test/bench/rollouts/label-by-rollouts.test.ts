@@ -38,7 +38,7 @@ function completer(most = Number.POSITIVE_INFINITY) {
 async function label(file: string, by: Completer, rollouts = 3): Promise<RolloutLabel> {
   const known = await Ledger.open(folder.path(file), drawnSchema, rolloutKey);
   const { signal } = new AbortController();
-  const rule = { rollouts, share: 0, temperature: 1, topP: 1, seed: 1 };
+  const rule = { rollouts, temperature: 1, topP: 1, seed: 1 };
   return labelByRollouts(CASE, { ...rule, completer: by, known, signal });
 }
 
@@ -52,7 +52,6 @@ describe('labels by rollouts', () => {
       step: 1,
       rollouts: {
         rollouts: 3,
-        share: 0,
         tokens: 21,
         prefixes: [
           { drawn: 2, reached: 1 },

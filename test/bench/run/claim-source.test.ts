@@ -14,7 +14,7 @@ const file = (name: string, ...rows: unknown[]): string =>
 
 type Options = Partial<Parameters<typeof readClaimSource>[1]>;
 const read = (options: Options, suite: 'factscore' | 'tasks' = 'factscore') =>
-  readClaimSource(suites[suite], { judgeAccept: 0.8, stages: [...STAGES], ...options }, PROBLEMS);
+  readClaimSource(suites[suite], { stages: [...STAGES], ...options }, PROBLEMS);
 
 const CLAIMS = file(
   'claims',
@@ -29,13 +29,12 @@ describe('readClaimSource', () => {
     expect(read({ claims: CLAIMS })).toEqual({
       source: {
         by: 'file',
-        accepted: 0.8,
         listed: new Map([
           ['Ada', [{ claim: 'x', words: [], supported: null }]],
           ['Z', []],
         ]),
       },
-      settings: { by: 'file', file: digest, accepted: 0.8 },
+      settings: { by: 'file', file: digest },
     });
   });
 

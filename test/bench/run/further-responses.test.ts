@@ -1,17 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { comparable } from '#bench/run/stages/further-responses.js';
-import { meanNll } from '#bench/run/stages/sample.js';
 
 describe('a further response', () => {
-  it.each([
-    [[-1, -3], 2],
-    [[-1, -9999], null],
-    [[-1, null], null],
-    [[], null],
-  ])('with log-probabilities %j has a mean NLL of %s', (logprobs, expected) => {
-    expect(meanNll(logprobs)).toBe(expected);
-  });
-
   const text = 'He has 3 pens.\nHe buys 5 mo';
   const agrees = (): boolean => true;
 

@@ -3,16 +3,15 @@ import { parseMeasures } from '#bench/measures/parse-measure.js';
 import { judgedSizes, requestsEach } from '#bench/run/plan/judge-requests.js';
 import { peekRecords } from '#bench/run/run-folder.js';
 
-const SPEED = { responseTokens: 100 };
+const TOKENS = 100;
 const none = () => peekRecords('/nowhere');
 
 describe('what a judge is going to be asked', () => {
   it('is supposed from the length of a response where nothing is known', async () => {
-    expect(judgedSizes({ records: await none() }, SPEED)).toEqual({
+    expect(judgedSizes({ records: await none() }, TOKENS)).toEqual({
       sentences: 4,
       claims: 16,
       graphClaims: 32,
-      known: { claims: false, graph: false },
     });
   });
 
@@ -27,15 +26,14 @@ describe('what a judge is going to be asked', () => {
     records.claims.add({ id: 'b', by: 'judge', claims: [claim, claim] });
     // It says nothing of how many claims there are.
     records.claims.add({ id: 'c', by: 'judge', claims: [], rejected: 'unreadable' });
-    expect(judgedSizes({ records }, SPEED)).toEqual({
+    expect(judgedSizes({ records }, TOKENS)).toEqual({
       sentences: 2,
       claims: 1.5,
       graphClaims: 3,
-      known: { claims: true, graph: false },
     });
     const claims = Array.from({ length: 5 }, () => ({ claim: 'x', response: 0 }));
     records.graphs.add({ id: 'a', claims, edges: [], unreadable: 0 });
-    expect(judgedSizes({ records }, SPEED)).toMatchObject({ graphClaims: 5, known: { graph: true } });
+    expect(judgedSizes({ records }, TOKENS)).toMatchObject({ graphClaims: 5 });
   });
 
   it.each([
@@ -47,7 +45,7 @@ describe('what a judge is going to be asked', () => {
     ['graph', 8 + 45],
     ['score', 0],
   ] as const)('is so many requests for a response in stage %s', (stage, requests) => {
-    const sizes = { sentences: 3, claims: 7, graphClaims: 9, known: { claims: true, graph: true } };
+    const sizes = { sentences: 3, claims: 7, graphClaims: 9 };
     const measures = parseMeasures('graph-claims,self_consistency,nll');
     expect(requestsEach(stage, { measures }, sizes)).toBe(requests);
   });

@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 
@@ -44,7 +43,7 @@ describe("flinch bench run with one's own questions", () => {
     const fewer = await run(file, 'sums', '--limit', '4');
     expect(fewer).toMatchObject({ code: 1, stderr: expect.stringContaining('another limit: 9, not 4') });
     expect(first).toHaveLength(4);
-    const others = await run(file, 'sums', '--limit', '12', '--prompt', 'Say: {question}');
+    const others = await run(file, 'sums', '--limit', '12', '--check', 'contains');
     expect(others.stderr).toContain('contains a run with another');
   });
 
@@ -58,56 +57,18 @@ describe("flinch bench run with one's own questions", () => {
     expect(idsIn('groups/responses.jsonl').filter((id) => Number(id.slice(4)) % 2 === 1)).toHaveLength(2);
   });
 
-  it('lets a program check the answers', async () => {
-    const file = write('checked.jsonl', SUMS.slice(0, 3));
-    const program = folder.path('check.cjs');
-    writeFileSync(
-      program,
-      `const { answers, response } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
-       console.log(JSON.stringify({ right: response.includes(answers[0]), extracted: 'mine' }));`,
-    );
-    const { code } = await run(file, 'checked', '--check', `command:node ${JSON.stringify(program)}`);
-    expect(code).toBe(0);
-    const checks = records('checked/checks.jsonl');
-    expect(checks).toHaveLength(3);
-    for (const check of checks) expect(check).toMatchObject({ extracted: 'mine', by: 'program' });
-
-    const failing = await run(file, 'failing', '--check', 'command:echo why >&2; exit 3');
-    expect(failing.code).toBe(1);
-    expect(failing.stderr).toMatch(/--check: .* ended with 3 about row-\d: why/);
-    expect(failing.stderr).toContain('3 of 3 answers are not checked, which is neither right nor wrong');
-
-    const partly = await run(
-      file,
-      'partly',
-      '--check',
-      `command:node -e "process.exit(require('fs').readFileSync(0).includes('row-2') ? 3 : console.log('right'))"`,
-    );
-    expect(partly.stderr).toContain('1 of 3 answers are not checked');
-    expect(idsIn('partly/checks.jsonl').sort()).toEqual(['row-1', 'row-3']);
-  });
-
-  it('exports answers that no spreadsheet computes, and overwrites nothing of others', async () => {
-    const responses = ['=HYPERLINK("http://x")', ' @SUM(1)', '- item', '-0.5', "'quoted'", 'a=b'];
-    const rows = responses.map((response, i) => ({ id: `${i}`, question: 'Sum?', response, right: true }));
-    expect((await run(write('cells.jsonl', rows), 'cells')).code).toBe(0);
-    for (const [command, name] of [
-      ['report', 'report.html'],
-      ['export', 'answers.csv'],
-    ] as const) {
-      const file = folder.path(`cells/${name}`);
-      writeFileSync(file, 'mine');
-      const refused = await flinch(['bench', command, folder.path('cells')]);
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} is there`) });
-      expect(folder.read(`cells/${name}`)).toBe('mine');
-      rmSync(file);
-      for (let times = 0; times < 2; times++)
-        expect(await flinch(['bench', command, folder.path('cells')])).toMatchObject({ code: 0 });
-    }
-    const cells = folder.read('cells/answers.csv').split('\n');
-    const texts = ['"\'=HYPERLINK(""http://x"")"', "' @SUM(1)", "'- item", '-0.5', "''quoted'", 'a=b'];
-    for (const [i, text] of texts.entries())
-      expect(cells.find((line) => line.startsWith(`${i},`))).toContain(`,${text},`);
+  it('has a report that overwrites nothing of others', async () => {
+    const rows = [{ question: 'Sum?', response: 'Four.', right: true }];
+    expect((await run(write('one.jsonl', rows), 'one')).code).toBe(0);
+    const report = () => flinch(['bench', 'report', folder.path('one')]);
+    writeFileSync(folder.path('one/report.html'), 'mine');
+    expect(await report()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('report.html is there'),
+    });
+    expect(folder.read('one/report.html')).toBe('mine');
+    rmSync(folder.path('one/report.html'));
+    for (let times = 0; times < 2; times++) expect(await report()).toMatchObject({ code: 0 });
   });
 
   it('scores responses that are there, with labels or by their answers', async () => {
@@ -127,40 +88,16 @@ describe("flinch bench run with one's own questions", () => {
     });
   });
 
-  it('counts what is cut off as wrong, unless told otherwise', async () => {
+  it('counts what is cut off as wrong', async () => {
     const file = write('long.jsonl', SUMS.slice(0, 3));
     const cut = await run(file, 'cut', '--max-tokens', '2', '--json');
     expect(JSON.parse(cut.stdout)).toMatchObject({ counts: { problems: 3, truncated: 3, wrong: 3 } });
     expect(idsIn('cut/scores.jsonl')).toHaveLength(3);
-    const left = await run(file, 'left', '--max-tokens', '2', '--cut-off', 'left-out', '--json');
-    expect(JSON.parse(left.stdout)).toMatchObject({ counts: { problems: 3, truncated: 3, wrong: 0 } });
-  });
-
-  it('measures the speed once', async () => {
-    const file = write('planned.jsonl', SUMS.slice(0, 12));
-    const options = [
-      '--model',
-      REASONER,
-      '--questions',
-      file,
-      '--measures',
-      'nll',
-      '--out',
-      folder.path('planned'),
-    ];
-    const planned = await flinch(['bench', 'plan', ...options]);
-    expect(planned.stdout).toContain('12 problems of planned.jsonl');
-    const speed = folder.read('planned/speed.json');
-    const done = await flinch(['bench', 'run', ...options, '--stages', 'generate']);
-    expect(done.code).toBe(0);
-    expect(folder.read('planned/speed.json')).toBe(speed);
-    expect(afterPlan(done.stderr)).toContain('answers are checked by');
   });
 
   it.each([
     [[], '--suite or --questions: one of them is required'],
     [['--suite', 'tasks', '--questions', 'x.csv'], '--suite or --questions: one of them is required'],
-    [['--suite', 'tasks', '--prompt', '{question}'], '--prompt: is only for --questions'],
     [['--suite', 'tasks', '--check', 'exact'], '--check: must be rules or judge for --suite, not "exact"'],
     [['--questions', 'missing.csv'], 'missing.csv: cannot be read (ENOENT'],
   ])('refuses %j', async (options, message) => {

@@ -87,7 +87,7 @@ describe('flinch bench rollouts', () => {
 
     const other = await flinch([...args, '--rollouts', '3']);
     expect(other.stderr).toContain('contains a run with another label');
-    const half = [...args, '--generators', 'one-model', '--limit', '10', '--json'];
+    const half = [...args, '--limit', '10', '--json'];
     const some = await flinch([...half, '--out', folder.path('some')]);
     expect(JSON.parse(some.stdout).rows[0]).toMatchObject({ n: 10 });
     const hard = await flinch([...args, '--subsets', 'omnimath']);

@@ -2,7 +2,6 @@ import { cpSync, existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LocatedRecord, ResponseRecord, RolloutRecord } from '#bench/records/records.js';
-import type { Plan } from '#bench/run/plan/plan.js';
 import { responseSteps } from '#bench/steps/response-steps.js';
 import type { BenchProblem } from '#bench/suites/suite.js';
 import { suites } from '#bench/suites/suites.js';
@@ -16,7 +15,7 @@ const K = 3;
 const RUN = [
   ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--limit', '60', '--seed', '7'],
   ...['--temperature', '1', '--measures', 'nll', '--streams', '1'],
-  ...['--label', 'rollouts', '--rollouts', String(K), '--rollout-temperature', '1'],
+  ...['--label', 'rollouts', '--rollouts', String(K)],
 ];
 const WRITTEN = ['--stages', 'generate,check'];
 const LOCATED = ['--stages', 'generate,check,locate'];
@@ -109,43 +108,6 @@ describe('a run whose first wrong steps rollouts tell', () => {
     expect((await run('killed', ...LOCATED)).code).toBe(0);
     expect(folder.read('killed/rollouts.jsonl')).toBe(before);
   });
-
-  it('comes to the same in shards', async () => {
-    for (const shard of ['1/2', '2/2']) {
-      const { code, stderr } = await run('shards', ...LOCATED, '--shard', shard);
-      expect(code, stderr).toBe(0);
-    }
-    expect((await flinch(['bench', 'merge', folder.path('shards')])).code).toBe(0);
-    expect(spans('shards')).toEqual(spans('whole'));
-    expect(drawn('shards')).toEqual(drawn('whole'));
-  });
-
-  it('is planned', async () => {
-    const [, , ...options] = RUN;
-    const planOf = async (name: string, ...more: string[]): Promise<Plan> => {
-      const plan = ['bench', 'plan', ...options, '--json', '--out', folder.path(name), ...more];
-      const { code, stdout, stderr } = await flinch(plan);
-      expect([code, stderr]).toEqual([0, '']);
-      return JSON.parse(stdout);
-    };
-    const locate = ({ stages }: Plan) => stages.find(({ stage }) => stage === 'locate')!;
-    await written('planned');
-    const before = await planOf('planned');
-    expect(locate(before)).toMatchObject({ expected: spans('whole').length, judged: false });
-    const { completions, tokens } = locate(before).rollouts!;
-    expect(before.rollouts).toMatchObject({ known: false });
-    expect(locate(before).seconds).toBeCloseTo(tokens / before.speed.written!, 6);
-    // A guess: what was drawn is of the same order.
-    const real = drawn('whole').length;
-    expect([completions > real / 4, completions < 4 * real]).toEqual([true, true]);
-    // Nothing is known of the speed of another server.
-    const other = await planOf('elsewhere', '--completer', 'http://nowhere/v1', '--completer-model', 'x');
-    expect(locate(other)).toMatchObject({ seconds: null });
-    expect(locate(other).rollouts!.completions).toBeGreaterThan(0);
-    const after = await planOf('whole');
-    expect(locate(after)).toMatchObject({ most: 0, seconds: 0, rollouts: { completions: 0, tokens: 0 } });
-    expect(after.rollouts!.completions).toBeCloseTo(real / spans('whole').length, 6);
-  });
 });
 
 async function upstream(options: EngineUpstreamOptions): Promise<EngineUpstream> {
@@ -204,10 +166,8 @@ describe('options of rollouts', () => {
     };
     expect(await refusal('--label', 'people')).toMatch(/--label.*Allowed choices are judge, rollouts/);
     expect(await refusal('--rollouts', '0')).toContain('--rollouts');
-    expect(await refusal('--rollout-share', '1.5')).toContain('--rollout-share');
-    expect(await refusal('--rollout-temperature', '3')).toContain('--rollout-temperature');
     expect(await refusal('--completer', 'http://localhost:9/v1')).toContain('--completer-model: is required');
-    expect(await refusal('--completer-key-env', 'KEY')).toContain('--completer: is required with');
+    expect(await refusal('--completer-model', 'x')).toContain('--completer: is required with');
     expect(await refusal(...by('localhost'))).toContain('--completer: ');
     expect(await refusal('--label', 'judge', ...by('http://localhost:9/v1'))).toContain(
       '--label: must be rollouts with --completer',

@@ -4,15 +4,18 @@ import { RULES } from '#bench/suites/own/answer-checks.js';
 import { ownSuite } from '#bench/suites/own/own.js';
 import { type Questions, questionsOf } from '#bench/suites/own/problems.js';
 import { readRows } from '#bench/suites/own/rows.js';
-import { openTask, parseColumns, type TaskOptions } from '#bench/suites/own/task.js';
+import { openTask, type Task } from '#bench/suites/own/task.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
 
-async function read(name: string, text: string | Uint8Array, options: TaskOptions = {}): Promise<Questions> {
+type Said = { readonly check?: string; readonly columns?: Task['columns'] };
+
+async function read(name: string, text: string | Uint8Array, said: Said = {}): Promise<Questions> {
   const file = folder.path(name);
   writeFileSync(file, text);
-  const task = openTask(file, options);
+  const { check = 'rules', columns = {} } = said;
+  const task = { ...openTask(file, check), columns };
   return questionsOf(await readRows(task.file), task);
 }
 
@@ -33,7 +36,7 @@ describe('a file of questions', () => {
 
   const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
   it.each([
-    ['a.tsv', 'question\tanswer\nOne, or two?\t2\n', ['One, or two?', '2']],
+    ['a.csv', 'question\tanswer\nOne, or two?\t2\n', ['One, or two?', '2']],
     // Quotes within cells that are in none.
     ['a.csv', 'question,answer,response\nWhat is 5" in cm?,12.7,12.7\n', ['What is 5" in cm?', '12.7']],
     ['a.csv', 'question,answer\n "Faust" is whose?,x\n', ['"Faust" is whose?', 'x']],
@@ -46,13 +49,8 @@ describe('a file of questions', () => {
     ['a.csv', 'sep=;\r\nquestion;answer;x, y, z\r\nA;1;\r\n', ['A', '1']],
     ['a.csv', 'question,answer\rA?,2\rB?,3', ['A?', '2'], ['B?', '3']],
     ['a.csv', 'question,answer\r\nA?,2\nB?,3\r\n', ['A?', '2'], ['B?', '3']],
-    ['a.csv', utf16('question\tanswer\r\nÄ?\t"2"\r\n'), ['Ä?', '"2"']],
-    ['a.tsv', utf16('question\tanswer\n北?\t2\n').swap16(), ['北?', '2']],
-    // TSV has no quotes, unless it shows that it does.
-    ['a.tsv', 'question\tanswer\n"A" or b?\tx\n"C\tb"\n', ['"A" or b?', 'x'], ['"C', 'b"']],
-    ['a.tsv', '"question"\t"answer"\n"A"\t2\n', ['A', '2']],
-    ['a.tsv', 'question\tanswer\n"5"" pipe"\t2\n', ['5" pipe', '2']],
-    ['a.tsv', 'question\tanswer\n"A\nb"\t2\n', ['A\nb', '2']],
+    ['a.csv', utf16('question\tanswer\r\nÄ?\t"2"\r\n'), ['Ä?', '2']],
+    ['a.csv', utf16('question\tanswer\n北?\t2\n').swap16(), ['北?', '2']],
     // Numbers keep their digits.
     ['a.jsonl', '{"question": "A \\" 1.0 ", "answer": 12345678901234567}', ['A " 1.0', '12345678901234567']],
     ['a.jsonl', '{"question": "A", "answer": 0.0000001}', ['A', '0.0000001']],
@@ -96,7 +94,13 @@ describe('a file of questions', () => {
       resps: [['Yes.']],
       acc: 1.0,
     });
-    const columns = parseColumns('question=doc.q, answer=target, id=doc.n, response=resps.0.0, right=acc');
+    const columns = {
+      question: 'doc.q',
+      answer: 'target',
+      id: 'doc.n',
+      response: 'resps.0.0',
+      right: 'acc',
+    };
     const { problems } = await read('a.jsonl', rows, { columns });
     expect(problems[0]).toMatchObject({
       id: '7',
@@ -108,7 +112,7 @@ describe('a file of questions', () => {
 
   it('has responses with labels of their steps, as ProcessBench', async () => {
     const rows = [{ problem: 'Sum?', steps: ['One.', 'Two.'], label: 1, final_answer_correct: false }];
-    const columns = parseColumns('question=problem,first_wrong=label,right=final_answer_correct');
+    const columns = { question: 'problem', first_wrong: 'label', right: 'final_answer_correct' };
     const { problems, settings } = await read('a.json', JSON.stringify(rows), { columns });
     expect(problems[0]!.given).toMatchObject({ steps: ['One.', 'Two.'], firstWrong: 1 });
     const suite = ownSuite(settings);
@@ -116,12 +120,12 @@ describe('a file of questions', () => {
     expect(suite.locate(problems[0]!, 'One.\n\nTwo.')).toEqual([6, 10]);
   });
 
-  it('is named by a task, whose options go after those of the command', async () => {
+  it('is named by a task, whose check goes after that of the command', async () => {
     writeFileSync(folder.path('capitals.csv'), 'Frage,Antwort\nFrankreich?,Paris\n');
     const text =
       'questions: capitals.csv\nname: Capitals\ncheck: exact\ncolumns: {question: Frage, answer: Antwort}\n';
     writeFileSync(folder.path('task.yaml'), `${text}prompt: "{question} One word."\n`);
-    const task = openTask(folder.path('task.yaml'), { check: 'contains' });
+    const task = openTask(folder.path('task.yaml'), 'contains');
     const { problems, settings } = questionsOf(await readRows(task.file), task);
     expect(settings).toMatchObject({ name: 'Capitals', check: 'contains' });
     expect(ownSuite(settings).messages(problems[0]!)).toEqual([
@@ -137,7 +141,6 @@ describe('a file of questions', () => {
     ['a.csv', 'question,,answer\nx,1,y\n', /a\.csv:2: cell 2 is in no column that has a name/],
     ['a.csv', 'question;answer\nx;y;z\n', /a\.csv:2: cell 3 .* with ";" in it/],
     ['a.csv', 'sep=;\nquestion;answer\nx\n', /a\.csv:3: has 1 cells, not 2/],
-    ['a.tsv', 'question\tanswer\n"x\ty\tz\n', /a\.tsv:2: cell 3 /],
     ['a.csv', 'question,answer\nx,\0\n', /a\.csv:2: is not UTF-8 text; save/],
     ['a.csv', Buffer.from('question,answer\nKöln?,x\n', 'latin1'), /a\.csv:2: is not UTF-8 text; save/],
     ['a.csv', 'question,answer\n"One, or two?", "2"\n', /a\.csv:2: a space stands before the quote/],
@@ -175,19 +178,21 @@ describe('a file of questions', () => {
     ],
     ['a.csv', 'question,answer,response\nx,y,\n', /:2: response: is empty/],
     ['a.jsonl', lines({ ...QUESTION, steps: ['x'], first_wrong: true }), /:1: first_wrong: /],
-    ['a.txt', 'x', /must end in one of \.csv, \.tsv/],
+    ['a.txt', 'x', /must end in one of \.csv, \.jsonl/],
   ])('%s: %j is refused', async (name, text, message) => {
     await expect(read(name, text)).rejects.toThrow(message);
   });
 
   it.each([
-    ['check: "command:rm"', /check: must be exact, .* or judge; only --check takes command:PROGRAM/],
+    ['check: "command:rm"', /check: Invalid option/],
+    ['prompt: Answer.', /prompt: must contain \{question\}/],
+    ['columns: {anwser: y}', /columns\.?.*: /],
     ['name: gsm8k', /name: is that of a suite/],
     ['chck: exact', /Unrecognized key/],
     ['check: [', /task\.yaml: /],
   ])('whose task says %s is refused', (line, message) => {
     writeFileSync(folder.path('task.yaml'), `questions: a.csv\n${line}\n`);
-    expect(() => openTask(folder.path('task.yaml'), {})).toThrow(message);
+    expect(() => openTask(folder.path('task.yaml'), 'rules')).toThrow(message);
   });
 
   it.each([
@@ -199,22 +204,9 @@ describe('a file of questions', () => {
     await expect(read('a.jsonl', lines({ question: 'x', answer }), { check })).rejects.toThrow(message);
   });
 
-  it.each([
-    [
-      { check: 'sounds' },
-      /--check: must be judge, exact, number, choice, contains, regex or command:PROGRAM/,
-    ],
-    [{ prompt: 'Answer.' }, /--prompt: must contain \{question\}/],
-  ])('is not asked with %j', (options, message) => {
-    expect(() => openTask('a.csv', options)).toThrow(message);
-  });
-
-  it.each([
-    ['question', /--columns: must have the form question=NAME/],
-    ['question=', /--columns: must have the form question=NAME/],
-    ['question=x,anwser=y', /--columns: anwser is none of id, group/],
-  ])('is not read by --columns %s', (text, message) => {
-    expect(() => parseColumns(text)).toThrow(message);
+  it('is not checked by what is no rule', () => {
+    const message = /--check: must be judge, exact, number, choice, contains, regex, not "sounds"/;
+    expect(() => openTask('a.csv', 'sounds')).toThrow(message);
   });
 });
 

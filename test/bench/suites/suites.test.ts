@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { loadMath } from '#bench/suites/math.js';
 import { pythonShuffle } from '#bench/suites/python-shuffle.js';
 import type { BenchProblem, SuiteName, SuiteSource } from '#bench/suites/suite.js';
-import { createSuites, suiteSettingsSchema, suites } from '#bench/suites/suites.js';
+import { suites } from '#bench/suites/suites.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, SHARED_DATA } from '../../support/shared-data.js';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/bench/', import.meta.url));
@@ -39,10 +40,9 @@ describe('math', () => {
     ]);
   });
 
-  it('keeps drawings where the settings say so, and geometry where it is asked for', async () => {
-    const settings = suiteSettingsSchema.parse({ math: { drawings: true } });
+  it('keeps drawings where it is asked for them, and geometry where it is asked for', async () => {
     const source = { folder: `${FIXTURES}math`, subsets: ['geometry', 'prealgebra'], seed: 0, count: 0 };
-    expect(ids(await createSuites(settings).math.load(source))).toEqual([
+    expect(ids(await loadMath(source, true))).toEqual([
       'test/prealgebra/own-1.json',
       'test/prealgebra/own-2.json',
       'test/geometry/own-1.json',

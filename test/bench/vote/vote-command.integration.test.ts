@@ -12,14 +12,13 @@ const report = z.object({
   all: z.array(
     z.object({ candidates: z.number(), tokens: z.object({ all: z.number(), drawn: z.number() }) }),
   ),
-  weighted: z.array(z.object({ way: z.string(), more: z.object({ value: z.number() }) })),
   some: z.object({ ways: z.array(z.object({ by: z.string() })) }),
 });
 
 async function bench(out: string, measures: string): Promise<void> {
   const { code, stderr } = await flinch([
     ...['bench', 'run', '--suite', 'tasks', '--limit', '20', '--temperature', '0.8', '--score', 'all'],
-    ...['--stages', 'generate,check,sample,score', '--measures', measures, '--yes', '--out', out],
+    ...['--stages', 'generate,check,sample,score', '--measures', measures, '--out', out],
   ]);
   expect(code, stderr).toBe(0);
 }
@@ -30,11 +29,10 @@ describe('flinch bench vote', () => {
   it('compares votes on all questions and on some', async () => {
     const { code, stdout, stderr } = await flinch(['bench', 'vote', run, '--json']);
     expect(code, stderr).toBe(0);
-    const { questions, all, weighted, some } = report.parse(JSON.parse(stdout));
+    const { questions, all, some } = report.parse(JSON.parse(stdout));
     expect(questions).toBeGreaterThan(15);
     expect(all.map(({ candidates }) => candidates)).toEqual([2, 4]);
     for (const { tokens } of all) expect(tokens.drawn).toBeLessThan(tokens.all);
-    expect(weighted.map(({ way }) => way)).toEqual(['probability', 'surer half', 'surest']);
     // It takes the further answers.
     expect(some.ways.filter(({ by }) => by.startsWith('self_consistency'))).toEqual([]);
     expect(some.ways.map(({ by }) => by)).toEqual(
@@ -46,7 +44,6 @@ describe('flinch bench vote', () => {
     const { stdout } = await flinch(['bench', 'vote', run, '--shares', '30']);
     expect(stdout).toMatch(/^\d+ questions, right answers of reasoner: 0\.\d+ \[/);
     expect(stdout).toMatch(/further answers \| +right \|/);
-    expect(stdout).toMatch(/votes of the surer half +\| +[01]\.\d+ \[/);
     expect(stdout).toMatch(/voted on by +\| +AUROC \| at 30 % \|/);
     expect(stdout).toMatch(/30 % voted on takes \d+ % of what all 5 answers to every question do/);
   });

@@ -5,7 +5,7 @@ const OPTIONS = { shares: [0.5], resamples: 200, seed: 1 };
 
 /** Answers of 10 tokens; what says "a" is right. */
 const answers = (said: string): VotingAnswer[] =>
-  [...said].map((each) => ({ said: each === '-' ? null : each, right: each === 'a', tokens: 10, nll: null }));
+  [...said].map((each) => ({ said: each === '-' ? null : each, right: each === 'a', tokens: 10 }));
 
 const aCase = (id: string, said: string, nll: number): VoteCase => {
   const [first, ...further] = answers(said);
@@ -29,15 +29,6 @@ describe('votes', () => {
     expect(two?.tokens.drawn).toBe(25);
   });
 
-  it('end by agreement for fewer tokens, against as many answers for all', () => {
-    const [half, , most] = table.agreeing;
-    // Three answers are there: "aaa" and "baa" agree enough.
-    expect(half).toMatchObject({ agreement: 0.5, accuracy: { value: 1 }, tokens: 30, lost: { value: 0 } });
-    expect(half).toMatchObject({ share: 0.6, control: { candidates: 2, tokens: 30, more: { value: 0 } } });
-    // "baa" is two thirds, "baaa" three quarters.
-    expect(most).toMatchObject({ agreement: 0.75, tokens: 35 });
-  });
-
   it('on half of the questions mend those that the score knows', () => {
     const [way] = table.some.ways;
     expect(way).toMatchObject({ by: 'nll, sum', auroc: { value: 1 } });
@@ -47,22 +38,6 @@ describe('votes', () => {
   it('have no vote of an answer that says nothing', () => {
     const { all } = votes([aCase('cut', '-ab', 1)], OPTIONS);
     expect(all[0]).toMatchObject({ candidates: 2, accuracy: { value: 1 } });
-  });
-
-  it('count for more if they are surer', () => {
-    const weighted = (said: string, nll: readonly (number | null)[]) => {
-      const [first, ...further] = answers(said).map((answer, i) => ({ ...answer, nll: nll[i] ?? null }));
-      const { weighted } = votes([{ ...aCase('x', said, 1), answers: [first!, ...further] }], OPTIONS);
-      return Object.fromEntries(weighted.map(({ way, accuracy }) => [way, accuracy.value]));
-    };
-    // Two answers of e^-0.1 are more than three of e^-1; of five, the surer half are three.
-    expect(weighted('bbbaa', [1, 1, 1, 0.1, 0.1])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
-    expect(weighted('bbbaa', [0.2, 0.2, 1, 0.1, 1])).toEqual({ probability: 0, 'surer half': 0, surest: 1 });
-    // What says nothing has no vote, however sure.
-    for (const nll of [0, null])
-      expect(weighted('-ab', [nll, 0.1, 0.2])).toEqual({ probability: 1, 'surer half': 1, surest: 1 });
-    expect(weighted('ab', [0.1, null])).toEqual({});
-    expect(table.weighted).toEqual([]);
   });
 
   it('need a case', () => {

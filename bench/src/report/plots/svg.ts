@@ -32,28 +32,3 @@ export async function toSvg(spec: TopLevelSpec): Promise<string> {
     view.finalize();
   }
 }
-
-/** The colours of the page in the light: there they are variables, which other programs than browsers do not read. */
-const COLOURS: Readonly<Record<string, string>> = {
-  ink: '#1f2328',
-  muted: '#59636e',
-  line: '#e6e9ec',
-  faint: '#b3bac1',
-  'series-1': '#c2500a',
-  'series-2': '#0a5fb0',
-  'series-3': '#4a7a1e',
-};
-const GROUND = '<rect width="100%" height="100%" fill="#fff"/>';
-
-/** A picture of {@link toSvg} as a file of its own, on white. @throws RangeError for a variable without a colour */
-export function standalone(svg: string): string {
-  const coloured = svg.replace(/var\(--([\w-]+)\)/g, (_, name: string) => {
-    const colour = COLOURS[name];
-    if (colour === undefined) throw new RangeError(`--${name} has no colour`);
-    return colour;
-  });
-  return `${coloured.replace(/<svg[^>]*>/, (tag) => tag + GROUND)}\n`;
-}
-
-/** A picture that is a file of its own. */
-export const standaloneSvg = async (spec: TopLevelSpec): Promise<string> => standalone(await toSvg(spec));

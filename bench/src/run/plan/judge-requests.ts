@@ -3,7 +3,6 @@ import { mean } from 'simple-statistics';
 import { samplesNeeded } from '../../measures/measure.js';
 import { type Run, textOf } from '../run-context.js';
 import type { StageName } from '../stage-names.js';
-import type { Speed } from './speed.js';
 
 /** Average findings of a judge in a response: assumed until some of it is known. */
 export interface JudgedSizes {
@@ -11,18 +10,14 @@ export interface JudgedSizes {
   readonly claims: number;
   /** Claims in the graph of a response and its further responses. */
   readonly graphClaims: number;
-  readonly known: { readonly claims: boolean; readonly graph: boolean };
 }
 
-export const TOKENS_OF_SENTENCE = 25;
+const TOKENS_OF_SENTENCE = 25;
 const CLAIMS_OF_SENTENCE = 4;
 /** Claims of a graph for each claim of the response. */
 const CLAIMS_OF_GRAPH = 2;
 
-export function judgedSizes(
-  { records }: Pick<Run, 'records'>,
-  { responseTokens }: Pick<Speed, 'responseTokens'>,
-): JudgedSizes {
+export function judgedSizes({ records }: Pick<Run, 'records'>, responseTokens: number): JudgedSizes {
   const average = (counts: readonly number[]): number | null => (counts.length > 0 ? mean(counts) : null);
   const responses = average([...records.responses.values()].map((one) => segmentText(textOf(one)).length));
   const claims = average(
@@ -35,7 +30,6 @@ export function judgedSizes(
     sentences,
     claims: found,
     graphClaims: graphs ?? CLAIMS_OF_GRAPH * found,
-    known: { claims: claims !== null, graph: graphs !== null },
   };
 }
 

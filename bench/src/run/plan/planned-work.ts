@@ -29,7 +29,7 @@ export interface StageWork {
 }
 
 /** `timed`: responses of which each measure is timed. */
-export type PlannedRun = Pick<Run, 'suite' | 'problems' | 'isMine' | 'settings' | 'records' | 'timed'>;
+type PlannedRun = Pick<Run, 'suite' | 'problems' | 'settings' | 'records' | 'timed'>;
 
 /**
  * Work left for each stage. Unknown results are supposed, and go through the same selection as real ones: a
@@ -75,13 +75,13 @@ type Outcome = (problem: BenchProblem) => 'right' | 'wrong' | 'unplaced';
 const ENOUGH = 10;
 
 /** The share of answers that are wrong: as many as so far, or half of them. */
-export function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): number {
+function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): number {
   if (checks.size < ENOUGH) return 0.5;
   return [...checks.values()].filter(({ correct }) => !correct).length / checks.size;
 }
 
 /** Marks this share of each subset as wrong, spread evenly. */
-export function evenly(share: number): Outcome {
+function evenly(share: number): Outcome {
   const seen = new Map<string, number>();
   const known = new Map<string, 'right' | 'wrong'>();
   return ({ id, subset }) => {
@@ -95,23 +95,23 @@ export function evenly(share: number): Outcome {
   };
 }
 
-/** @param stages that find out what is not known; without any, what is known decides */
-export function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcome = () => 'right') {
-  const { suite, problems, isMine, settings, records, timed } = run;
+/** @param stages that find out what is not known */
+function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcome) {
+  const { suite, problems, settings, records, timed } = run;
   const known = supposed(run, stages, outcome);
   const rule = ruleOf(settings);
-  const asked = askedIn(suite, problems, known, rule).filter(isMine);
+  const asked = askedIn(suite, problems, known, rule);
   const whole = asked.filter(({ id }) => {
     const response = known.responses.get(id);
     return response && !isLeftOut(response);
   });
-  const scored = [...scoredIn(suite, problems, known, rule)].filter((id) => isMine({ id }));
+  const scored = [...scoredIn(suite, problems, known, rule)];
   const samples = scored.flatMap((id) =>
     Array.from({ length: settings.samples }, (_, i) => sampleKey({ id, sample: i + 1 })),
   );
   const answers = suite.judged === 'answer';
   const { examined, next } = select(answers ? problems : [], known, rule);
-  const toLocate = [...examined, ...next.map(({ id }) => id)].filter((id) => isMine({ id }));
+  const toLocate = [...examined, ...next.map(({ id }) => id)];
   const left = <T>(items: readonly T[], isDone: (item: T) => boolean): number =>
     items.filter((item) => !isDone(item)).length;
   return {
@@ -129,7 +129,7 @@ export function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome:
 const goesByGraphs = ({ measures }: Run['settings']): boolean => needsClaimGraph(measures.map(parseMeasure));
 
 /** Known results, and supposed ones for those that the stages are going to find out. */
-export function supposed(
+function supposed(
   { suite, problems, settings, records }: PlannedRun,
   stages: readonly StageName[],
   outcome: Outcome,

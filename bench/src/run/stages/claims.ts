@@ -8,8 +8,8 @@ import { type Run, textOf } from '../run-context.js';
 
 /** The claims of each whole response, and which of them are supported. */
 export async function judgeClaims(run: Run): Promise<void> {
-  const { problems, isMine, records, signal } = run;
-  const whole = problems.filter(isMine).filter(({ id }) => {
+  const { problems, records, signal } = run;
+  const whole = problems.filter(({ id }) => {
     const response = records.responses.get(id);
     return response && !isLeftOut(response);
   });
@@ -33,10 +33,7 @@ async function claimsOf(
     if (!listed) return { id, by: 'file', claims: [], rejected: 'unlisted' };
     const claims = listed.map(({ claim, words, supported }) => ({
       claim,
-      spans: placeClaim(claim, words, text, source.accepted).map(([from, to]): [number, number] => [
-        from,
-        to,
-      ]),
+      spans: placeClaim(claim, words, text).map(([from, to]): [number, number] => [from, to]),
       supported,
     }));
     return { id, by: 'file', claims };

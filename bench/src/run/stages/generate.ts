@@ -1,7 +1,6 @@
-import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { ResponseRecord } from '../../records/records.js';
-import { askedIn, type SelectionRule } from '../../records/selection.js';
+import { askedIn } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { encodeGiven, messagesOf, promptOf, stopOf } from '../prompt.js';
 import type { Run } from '../run-context.js';
@@ -10,9 +9,8 @@ import type { Question, Written } from '../writer/writer.js';
 
 /** A response to each problem that is asked: a new one, or the one that came with it. */
 export async function generateResponses(run: Run): Promise<void> {
-  const { records, streams, writer, signal } = run;
-  // A file may lack some, as which are asked depends on what comes out.
-  const missing = missingResponses(run).filter(({ id, given }) => given || writer.has({ id, sample: 0 }));
+  const { suite, problems, records, rule, streams, signal } = run;
+  const missing = askedIn(suite, problems, records, rule).filter(({ id }) => !records.responses.has(id));
   await each(
     'generate',
     missing,
@@ -22,29 +20,6 @@ export async function generateResponses(run: Run): Promise<void> {
     { concurrency: streams, done: records.responses.size, signal },
   );
 }
-
-/**
- * Next responses of this shard: those that are needed whatever the results of the other shards are; else, a
- * few at a time, those that are needed according to their known results, so that no shard waits for another.
- */
-function missingResponses(run: Run): BenchProblem[] {
-  const { suite, problems, isMine, records, rule, streams } = run;
-  const missing = (by: SelectionRule): BenchProblem[] =>
-    askedIn(suite, problems, records, by).filter((one) => isMine(one) && !records.responses.has(one.id));
-  const needed = missing({ ...rule, ignored: () => false });
-  return needed.length > 0 ? needed : missing(rule).slice(0, streams);
-}
-
-/** @throws UsageError where responses are asked that a file does not have */
-export function checkWritten(run: Run): void {
-  const absent = missingResponses(run).filter(({ given }) => !given);
-  if (absent[0]) throw unwritten(absent.length, `a response to ${JSON.stringify(absent[0].id)}`);
-}
-
-export const unwritten = (count: number, first: string): UsageError =>
-  new UsageError(
-    `--responses: the file has not ${first}${count > 1 ? `, and ${count - 1} others` : ''}; flinch bench plan --requests writes what is to be asked next`,
-  );
 
 async function response(run: Run, problem: BenchProblem): Promise<ResponseRecord> {
   const { temperature, maxTokens, cutOff } = run.settings;

@@ -13,10 +13,10 @@ import { comparable, storedSamples } from './further-responses.js';
  * uses them.
  */
 export async function buildGraphs(run: Run): Promise<void> {
-  const { suite, problems, isMine, records, rule, measures, signal } = run;
+  const { suite, problems, records, rule, measures, signal } = run;
   if (!needsClaimGraph(measures)) return;
   const scored = scoredIn(suite, problems, records, rule);
-  const all = problems.filter((problem) => isMine(problem) && scored.has(problem.id));
+  const all = problems.filter(({ id }) => scored.has(id));
   const missing = all.filter(({ id }) => !records.graphs.has(id));
   await each('graph', missing, async (problem) => void records.graphs.add(await buildGraph(run, problem)), {
     done: all.length - missing.length,
@@ -25,11 +25,11 @@ export async function buildGraphs(run: Run): Promise<void> {
 }
 
 async function buildGraph(run: Run, problem: BenchProblem): Promise<ClaimGraphRecord> {
-  const { judge, records, settings, measures } = run;
+  const { judge, records, measures } = run;
   if (!judge) throw needsJudge();
   const { id } = problem;
   const needed = samplesNeeded(measures.filter(({ kind }) => kind === 'claim_graph'));
-  const mode = stepMode(settings.steps, problem);
+  const mode = stepMode(problem);
   const others = storedSamples(run, id, needed).map((sample) => comparable(sample, mode, () => false).text);
   const own = records.claims.get(id)!.claims.map(({ claim }) => claim);
   return { id, ...(await judge.graph(own, [textOf(records.responses.get(id)!), ...others])) };

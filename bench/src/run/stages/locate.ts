@@ -1,7 +1,7 @@
 import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { LocatedRecord } from '../../records/records.js';
-import { isLeftOut, type SelectionRule, select } from '../../records/selection.js';
+import { isLeftOut, select } from '../../records/selection.js';
 import { labelByRollouts } from '../../rollouts/label-by-rollouts.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { labelledBy } from '../labels.js';
@@ -13,10 +13,8 @@ import { type Run, stepsOf, textOf } from '../run-context.js';
  * Where a program or a label tells, of right responses too: a right answer can follow a wrong step.
  */
 export async function locateSteps(run: Run): Promise<void> {
-  const { problems, isMine, records, rule, streams, completer, signal } = run;
-  const missing = (by: SelectionRule): BenchProblem[] => select(problems, records, by).next.filter(isMine);
-  const needed = missing({ ...rule, ignored: () => false });
-  const next = needed.length > 0 ? needed : missing(rule);
+  const { problems, records, rule, streams, completer, signal } = run;
+  const { next } = select(problems, records, rule);
   const options = { done: records.located.size, signal, ...(completer && { concurrency: streams }) };
   await each(
     'locate',
@@ -26,7 +24,7 @@ export async function locateSteps(run: Run): Promise<void> {
   );
   const by = labelledBy(run.suite, run.settings);
   if (by !== 'program' && by !== 'labels') return;
-  for (const problem of problems.filter(isMine)) {
+  for (const problem of problems) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
     if (!response || !check?.correct || isLeftOut(response) || records.located.has(id)) continue;
@@ -60,7 +58,7 @@ async function locateByRollouts(
   const { label, topP, maxTokens, seed } = settings;
   if (!completer || label?.by !== 'rollouts') throw new RangeError('no rollouts');
   const response = records.responses.get(problem.id)!;
-  const steps = stepsOf(settings.steps, problem, response);
+  const steps = stepsOf(problem, response);
   const { step, rollouts } = await labelByRollouts(
     {
       problem,

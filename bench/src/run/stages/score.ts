@@ -17,9 +17,9 @@ import { claimGraphOf } from './graph.js';
  * last digits, and which texts share one depends on timing; the tables must not.
  */
 export async function scoreResponses(run: Run): Promise<void> {
-  const { engine, suite, problems, isMine, records, rule, measures, encoders, signal } = run;
+  const { engine, suite, problems, records, rule, measures, encoders, signal } = run;
   const scored = scoredIn(suite, problems, records, rule);
-  const all = problems.filter((problem) => isMine(problem) && scored.has(problem.id));
+  const all = problems.filter(({ id }) => scored.has(id));
   const missing = all.filter(({ id }) => !records.scored.has(id));
   const agreement = new Agreement(() => {});
   await each(
@@ -94,13 +94,13 @@ export function scorable(
     extracted: records.checks.get(problem.id)?.extracted ?? null,
   });
   const { tokenIds, tokenTexts } = response;
-  const mode = stepMode(settings.steps, problem);
+  const mode = stepMode(problem);
   return {
     promptIds: promptOf(engine.checkpoint, suite, problem, settings.system),
     question: problem.question,
     tokenIds,
     tokenTexts,
-    steps: stepsOf(settings.steps, problem, response).map(({ tokens: { start, end } }) => [start, end]),
+    steps: stepsOf(problem, response).map(({ tokens: { start, end } }) => [start, end]),
     stepMode: mode,
     samples: samples.map((sample) => comparable(sample, mode, agreeing)),
   };

@@ -3,7 +3,7 @@ import type { Run } from '../run-context.js';
 import { STAGES, type StageName } from '../stage-names.js';
 import { checkResponses } from './check.js';
 import { judgeClaims } from './claims.js';
-import { checkWritten, generateResponses } from './generate.js';
+import { generateResponses } from './generate.js';
 import { buildGraphs } from './graph.js';
 import { locateSteps } from './locate.js';
 import { sampleResponses } from './sample.js';
@@ -36,14 +36,12 @@ export async function runStages(run: Run, stages: readonly StageName[]): Promise
   const known = (): number => responses.size + checks.size + located.size;
   let before: number;
   do {
-    await run.refresh();
     before = known();
     await work(
       run,
       stages.filter((stage) => IN_TURNS.includes(stage)),
     );
   } while (known() > before);
-  if (stages.includes('generate')) checkWritten(run);
   await work(
     run,
     stages.filter((stage) => !IN_TURNS.includes(stage)),

@@ -16,9 +16,9 @@ import { scorable } from './score.js';
  * the problems' order: sequentially, without other work, all measures of a response in turn.
  */
 export async function timeMeasures(run: Run): Promise<void> {
-  const { suite, problems, isMine, records, rule, timed, signal } = run;
+  const { suite, problems, records, rule, timed, signal } = run;
   const scored = scoredIn(suite, problems, records, rule);
-  const all = problems.filter((problem) => isMine(problem) && scored.has(problem.id)).slice(0, timed);
+  const all = problems.filter(({ id }) => scored.has(id)).slice(0, timed);
   const missing = all.filter(({ id }) => !records.times.has(id));
   // Sessions open on first use.
   if (missing[0]) await time(run, missing[0]);

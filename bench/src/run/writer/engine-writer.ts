@@ -8,7 +8,6 @@ import type { Question, Writer, Written } from './writer.js';
 /** The engine that scores writes, too. */
 export const engineWriter = (engine: Engine): Writer => ({
   kind: 'engine',
-  has: () => true,
   write: (question) => writeByEngine(engine, question, engine.checkpoint.eosTokenIds),
   close: () => {},
 });

@@ -17,8 +17,6 @@ export interface UpstreamOptions {
   readonly url: string;
   /** Name of the model at the server. */
   readonly model: string;
-  /** The environment variable with its key. */
-  readonly keyEnv?: string;
 }
 
 /**
@@ -29,14 +27,11 @@ export function upstreamOptions(
   option: UpstreamOptions['option'],
   url: string | undefined,
   model: string | undefined,
-  keyEnv: string | undefined,
 ): UpstreamOptions | null {
   if (url !== undefined && model === undefined)
     throw new UsageError(`${option}-model: is required with ${option}`);
-  if (url !== undefined && model !== undefined)
-    return { option, url, model, ...(keyEnv !== undefined && { keyEnv }) };
-  const odd = model !== undefined ? '-model' : keyEnv !== undefined ? '-key-env' : null;
-  if (odd !== null) throw new UsageError(`${option}: is required with ${option}${odd}`);
+  if (url !== undefined && model !== undefined) return { option, url, model };
+  if (model !== undefined) throw new UsageError(`${option}: is required with ${option}-model`);
   return null;
 }
 
@@ -60,7 +55,7 @@ export class UpstreamClient {
   constructor(options: UpstreamOptions) {
     const { option, url, model } = options;
     const { upstreams, timeouts, limits } = read(options);
-    const credentials = credentialsOf(upstreams[0]!, process.env, `${option}-key-env`);
+    const credentials = credentialsOf(upstreams[0]!, process.env, option);
     this.#server = new UpstreamServer({ url, model, ...credentials, timeouts, limits });
     this.#place = `${option}: ${url}`;
   }
@@ -88,14 +83,17 @@ export class UpstreamClient {
   }
 }
 
+/** Environment variables with the key of a server. */
+const KEYS = { '--upstream': 'FLINCH_UPSTREAM_KEY', '--completer': 'FLINCH_COMPLETER_KEY' } as const;
+
 /** The gateway's configuration of one server. */
-function read({ option, url, model, keyEnv }: UpstreamOptions) {
-  const server = { url, model, ...(keyEnv !== undefined && { key_env: keyEnv }) };
+function read({ option, url, model }: UpstreamOptions) {
+  const key_env = KEYS[option];
+  const server = { url, model, ...(process.env[key_env] !== undefined && { key_env }) };
   const read = upstreamModelSchema.safeParse({ upstreams: [server], timeouts: TIMEOUTS });
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  const suffix = { url: '', model: '-model' }[String(issue?.path.at(-1))] ?? '-key-env';
-  throw new UsageError(`${option}${suffix}: ${issue?.message}`);
+  throw new UsageError(`${option}${issue?.path.at(-1) === 'model' ? '-model' : ''}: ${issue?.message}`);
 }
 
 /** Worth another try; a server that breaks off may be restarting. */

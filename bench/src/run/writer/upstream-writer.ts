@@ -13,7 +13,6 @@ export function upstreamWriter(checkpoint: Checkpoint, options: UpstreamOptions)
   const client = new UpstreamClient(options);
   return {
     kind: 'upstream',
-    has: () => true,
     close: () => client.close(),
     write: (question, signal) => client.ask((server) => write(server, checkpoint, question, signal), signal),
   };

@@ -25,9 +25,7 @@ export type Written = Pick<ResponseRecord, 'tokenIds' | 'tokenTexts' | 'logprobs
 
 /** Writes the responses of a run. */
 export interface Writer {
-  readonly kind: 'engine' | 'upstream' | 'file';
-  /** Whether it can answer: a file has what was written to it. */
-  has(question: Pick<Question, 'id' | 'sample'>): boolean;
+  readonly kind: 'engine' | 'upstream';
   write(question: Question, signal: AbortSignal): Promise<Written>;
   close(): void;
 }

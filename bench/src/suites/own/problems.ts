@@ -161,7 +161,7 @@ function namesIn(rows: readonly Row[], { file, columns }: Task): ReadonlyMap<Col
 const noColumn = (file: string, name: string, there: ReadonlySet<string>): UsageError =>
   new UsageError(
     visibleLine(
-      `--questions: ${file}: no column is named ${JSON.stringify(name)}; there are ${[...there].join(', ')}. --columns question=NAME,answer=NAME says which is which`,
+      `--questions: ${file}: no column is named ${JSON.stringify(name)}; there are ${[...there].join(', ')}. columns in a task's YAML say which is which`,
     ),
   );
 

@@ -23,21 +23,16 @@ export type Column = (typeof COLUMNS)[number];
 
 /** Rules by which an answer is right. */
 export const CHECKS = ['exact', 'number', 'choice', 'contains', 'regex'] as const;
-export const COMMAND = 'command:';
-
-const checkSchema = z.union([z.enum(CHECKS), z.templateLiteral([COMMAND, z.string().min(1)])]);
-export type AnswerCheck = z.output<typeof checkSchema>;
-export const HOW_CHECKED = `${CHECKS.join(', ')} or ${COMMAND}PROGRAM`;
+const checkSchema = z.enum([...CHECKS, 'judge']);
 
 /** @throws UsageError for what is no rule */
-export function parseCheck(text: string): AnswerCheck {
+function parseCheck(text: string): TaskSettings['check'] {
   const { success, data } = checkSchema.safeParse(text);
   if (success) return data;
-  throw new UsageError(`--check: must be judge, ${HOW_CHECKED}, not ${JSON.stringify(text)}`);
+  throw new UsageError(`--check: must be judge, ${CHECKS.join(', ')}, not ${JSON.stringify(text)}`);
 }
 
 const columnsSchema = z.partialRecord(z.enum(COLUMNS), z.string().min(1));
-export type Columns = z.output<typeof columnsSchema>;
 
 const promptSchema = z.string().includes('{question}', { error: 'must contain {question}' });
 
@@ -45,7 +40,7 @@ const promptSchema = z.string().includes('{question}', { error: 'must contain {q
 export const taskSettingsSchema = z.strictObject({
   /** Title in reports. */
   name: z.string().min(1),
-  check: z.union([checkSchema, z.literal('judge')]),
+  check: checkSchema,
   /** What is asked, with `{question}` in it; `null` for the question alone. */
   prompt: z.string().nullable(),
   columns: columnsSchema,
@@ -66,43 +61,25 @@ const taskFileSchema = z.strictObject({
     .min(1)
     .refine((name) => !SUITES.some((suite) => suite === name), 'is that of a suite')
     .optional(),
-  // A file may come from anybody: it names no program to run.
-  check: z
-    .enum([...CHECKS, 'judge'], {
-      error: `must be ${CHECKS.join(', ')} or judge; only --check takes ${COMMAND}PROGRAM`,
-    })
-    .optional(),
+  check: checkSchema.optional(),
   prompt: promptSchema.optional(),
   columns: columnsSchema.optional(),
 });
 
-/** Options that say what is in a file of questions. They go before what a task's file says. */
-export interface TaskOptions {
-  readonly check?: string;
-  readonly prompt?: string;
-  readonly columns?: Columns;
-}
-
 /**
  * @param file of questions; or a task in YAML, which names it
+ * @param check of the command line, which goes before what a task's file says; `rules` says nothing
  * @throws UsageError that names the field
  */
-export function openTask(file: string, { check, prompt, columns }: TaskOptions): Task {
+export function openTask(file: string, check: string): Task {
   const isTask = ['.yaml', '.yml'].includes(extname(file).toLowerCase());
   const said = isTask ? readTask(file) : { questions: file };
-  if (prompt !== undefined && !promptSchema.safeParse(prompt).success)
-    throw new UsageError('--prompt: must contain {question}');
   return {
     file: isTask ? resolve(dirname(file), said.questions) : file,
     name: said.name ?? basename(said.questions),
-    check:
-      check === undefined || check === 'rules'
-        ? (said.check ?? null)
-        : check === 'judge'
-          ? 'judge'
-          : parseCheck(check),
-    prompt: prompt ?? said.prompt ?? null,
-    columns: { ...said.columns, ...columns },
+    check: check === 'rules' ? (said.check ?? null) : parseCheck(check),
+    prompt: said.prompt ?? null,
+    columns: said.columns ?? {},
   };
 }
 
@@ -125,14 +102,4 @@ function readTask(file: string): z.output<typeof taskFileSchema> {
   throw new UsageError(
     `--questions: ${file}: ${issue?.path.length ? `${issue.path.join('.')}: ` : ''}${issue?.message}`,
   );
-}
-
-/** `question=Frage,answer=Antwort`. @throws UsageError */
-export function parseColumns(text: string): Columns {
-  const pairs = text.split(',').map((pair) => /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(pair)?.slice(1) ?? []);
-  const odd = pairs.find(([name]) => name && !COLUMNS.some((known) => known === name));
-  if (odd) throw new UsageError(`--columns: ${odd[0]} is none of ${COLUMNS.join(', ')}`);
-  if (pairs.some(([name, column]) => !name || !column))
-    throw new UsageError('--columns: must have the form question=NAME,answer=NAME');
-  return columnsSchema.parse(Object.fromEntries(pairs));
 }

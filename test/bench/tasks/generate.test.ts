@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { generateProblems } from '#src/tasks/generate.js';
-import { type Problem, parseProblems, TASKS, type Task } from '#src/tasks/problem.js';
-import { answerOf } from '../support/answer-of.js';
-import { REASONER } from '../support/golden.js';
+import { generateProblems } from '#bench/tasks/generate.js';
+import { type Problem, TASKS, type Task } from '#bench/tasks/problem.js';
+import { answerOf } from '../../support/answer-of.js';
+import { REASONER } from '../../support/golden.js';
 
 /** Those that come with the embedded model. */
-const shipped = parseProblems(readFileSync(join(REASONER, 'problems.jsonl'), 'utf8'));
+const shipped: Problem[] = readFileSync(join(REASONER, 'problems.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
 const generated = generateProblems({ seed: 1, count: 6000 });
 
 const of = (problems: readonly Problem[], task: Task) => problems.filter((problem) => problem.task === task);
@@ -53,23 +56,5 @@ describe('generateProblems', () => {
   ])('draws larger numbers where problems are hard: $hard', ({ hard, largest }) => {
     const lists = generateProblems({ seed: 1, count: 5000, hard, tasks: ['sorting'] });
     expect(Math.max(...numbers(lists))).toBe(largest);
-  });
-});
-
-describe('parseProblems', () => {
-  const [first, second] = shipped;
-  const line = JSON.stringify(first);
-
-  it('leaves blank lines and other fields out', () => {
-    const noted = JSON.stringify({ ...second, notes: ['add'] });
-    expect(parseProblems(`${line}\n\n${noted}\n`)).toEqual([first, second]);
-  });
-
-  it('names the line and the field that do not fit', () => {
-    const broken = { ...first, facts: ['1 + 1 = 2', 3] };
-    expect(() => parseProblems(`${line}\n${JSON.stringify(broken)}`)).toThrow(/^line 2: facts\[1\]: /);
-    expect(() => parseProblems(`${line}\n{`)).toThrow('line 2: is not valid JSON');
-    expect(() => parseProblems(JSON.stringify({ ...first, task: 'chess' }))).toThrow(/^line 1: task: /);
-    expect(() => parseProblems('7')).toThrow(/^line 1: Invalid input/);
   });
 });

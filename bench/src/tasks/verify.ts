@@ -1,4 +1,5 @@
-import { extractFacts, type Span } from './facts.js';
+import type { Span } from '../steps/first-wrong-step.js';
+import { extractFacts } from './facts.js';
 import type { Problem } from './problem.js';
 
 export interface Verdict {

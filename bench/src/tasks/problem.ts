@@ -1,6 +1,3 @@
-import { z } from 'zod';
-import { parseJsonLines } from '../files/json-lines.js';
-
 /** Families that the embedded model is trained on (models/training/README.md). */
 export const TASKS = [
   'one_step',
@@ -40,16 +37,3 @@ export interface Problem {
   readonly facts: readonly string[];
   readonly answer: string;
 }
-
-export const problemSchema = z.object({
-  task: z.enum(ALL_TASKS),
-  question: z.string().min(1),
-  facts: z.array(z.string().min(1)).min(1),
-  answer: z.string().min(1),
-}) satisfies z.ZodType<Problem>;
-
-/**
- * Problems as JSON Lines; fields of other names are left out.
- * @throws UsageError that names the first line and field that do not fit
- */
-export const parseProblems = (text: string): Problem[] => parseJsonLines(text, problemSchema);

@@ -1,7 +1,5 @@
+import type { Span } from '../steps/first-wrong-step.js';
 import { statedIn } from './solution.js';
-
-/** Range of UTF-16 code units, with the start and without the end, as in `slice`. */
-export type Span = readonly [start: number, end: number];
 
 /** Statement of a line of a response, and the position of the line. */
 export interface Fact {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { describe, expect, it } from 'vitest';
-import { extractFacts } from '#src/tasks/facts.js';
-import { generateProblems } from '#src/tasks/generate.js';
-import { TASKS, UNSEEN_TASKS } from '#src/tasks/problem.js';
-import { plainSolution, wordedSolution } from '#src/tasks/solution.js';
-import { verify } from '#src/tasks/verify.js';
-import { answerOf } from '../support/answer-of.js';
+import { extractFacts } from '#bench/tasks/facts.js';
+import { generateProblems } from '#bench/tasks/generate.js';
+import { TASKS, UNSEEN_TASKS } from '#bench/tasks/problem.js';
+import { plainSolution, wordedSolution } from '#bench/tasks/solution.js';
+import { verify } from '#bench/tasks/verify.js';
+import { answerOf } from '../../support/answer-of.js';
 
 const FAMILIES = [...TASKS, ...UNSEEN_TASKS];
 const seeds = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { extractFacts } from '#src/tasks/facts.js';
-import type { Problem } from '#src/tasks/problem.js';
-import { verify } from '#src/tasks/verify.js';
+import { extractFacts } from '#bench/tasks/facts.js';
+import type { Problem } from '#bench/tasks/problem.js';
+import { verify } from '#bench/tasks/verify.js';
 
 const sum: Problem = {
   task: 'expression',

@@ -169,7 +169,6 @@ function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
       usage: new OwnUsage(),
       config: { streams, access },
       observe: () => {},
-      tookOver: () => {},
     });
     try {
       for (let waited = 0; !opened.up && waited < REDIS_PATIENCE_MS; waited += 50) await setTimeout(50);

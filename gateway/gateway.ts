@@ -28,7 +28,6 @@ import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
-import { takeOver } from './websocket/take-over.js';
 
 /** Refused messages of the largest size that a client may send in a minute: each was read. */
 const REFUSED_MESSAGES = 16;
@@ -189,7 +188,6 @@ export function assembleGateway(
         usage,
         config,
         observe: (...command) => metrics.redisCommand(...command),
-        tookOver: (wentOn) => metrics.tookOver(wentOn),
       })
     : null;
   if (state) metrics.watchRedis(() => state.up);
@@ -248,7 +246,7 @@ export function assembleGateway(
   };
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
   const live = new LiveGenerations(config.streams, logger, elsewhere);
-  state?.generations.serve(live, takeOver({ models, live, logger }));
+  state?.generations.serve(live);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
     access,

@@ -93,7 +93,7 @@ export const ERRORS = {
   owner_lost: {
     status: 500,
     meaning:
-      'The gateway, or the worker, that wrote a resumed response is gone, and no other can go on with it. All that it wrote was sent. Send the request again.',
+      'The gateway, or the worker, that wrote a resumed response is gone. All that it wrote was sent. Send the request again.',
   },
   policy_violation: {
     status: 403,

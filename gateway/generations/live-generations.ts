@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';
-import type { Elsewhere, LostGeneration, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
+import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from './live-generation.js';
 
@@ -20,10 +20,6 @@ export interface OpenRequest {
   readonly resumable: boolean;
   /** The client's name for it. */
   readonly requestId?: string | undefined;
-  /** See {@link Published.record}. */
-  readonly record?: string;
-  /** Generation of another gateway that this one continues; it does not count as new. */
-  readonly lost?: LostGeneration;
   readonly prepare: () => Promise<Prepared>;
   /** @param resumable whether it can be, which may be less than was asked for */
   readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
@@ -75,10 +71,10 @@ export class LiveGenerations {
    * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
    */
   async open(request: OpenRequest): Promise<LiveGeneration> {
-    const { id, principal, resumable, requestId, record, lost } = request;
+    const { id, principal, resumable, requestId } = request;
     const { prepare, encode, over, logger = this.#logger } = request;
-    if (this.#refuses && !lost) throw shuttingDown();
-    if (!lost && resumable && requestId !== undefined) {
+    if (this.#refuses) throw shuttingDown();
+    if (resumable && requestId !== undefined) {
       this.forgetLost(principal.name, requestId);
       for (const each of this.#elsewhere) each.forgetLost(principal.name, requestId);
     }
@@ -94,16 +90,13 @@ export class LiveGenerations {
       const history = resumable ? new EventHistory({ events, bytes }) : null;
       const owner = principal.name;
       if (history) {
-        for (const frame of lost?.frames ?? []) history.push(frame, true);
         publication = await this.#publish({
           id,
           owner,
           requestId,
-          record,
           history,
           model: prepared.model,
-          fence: lost?.fence,
-          takenOver: () => generation.discard(),
+          endedElsewhere: () => generation.discard(),
         });
       }
       if (this.#drained) throw shuttingDown();
@@ -132,7 +125,6 @@ export class LiveGenerations {
           publication?.changed();
           if (change > 0) this.#makeRoom();
         },
-        onHandOver: () => publication?.handOver?.() ?? false,
       });
       this.#running.add(generation);
       if (publication) this.#resumable.set(id, generation);
@@ -199,8 +191,8 @@ export class LiveGenerations {
   }
 
   /**
-   * Takes on no more, and waits for those that run. After the time, they are handed over to other gateways, where these
-   * can go on with them, or end with `shutting_down`.
+   * Takes on no more, and waits for those that run. After the time, they end with
+   * `shutting_down`.
    * @param timeoutMs `Infinity` for however long it takes
    */
   async drain(timeoutMs: number): Promise<void> {
@@ -218,7 +210,7 @@ export class LiveGenerations {
       });
     }
     this.#drained = true;
-    for (const generation of [...this.#running]) if (!generation.handOver()) generation.fail(shuttingDown());
+    for (const generation of [...this.#running]) generation.fail(shuttingDown());
   }
 
   /** Ends what a client has lost before it learned its id, and asks for again by the same name. */

@@ -11,7 +11,7 @@ export type { Principal } from '../access/principal.js';
 export { newTicket, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
 export { consume, type KeyUsage, type Release } from '../access/usage.js';
 export { ApiError } from '../errors/api-error.js';
-export type { Publication, Published, Resumed, ResumePoint, TakeOver } from '../generations/elsewhere.js';
+export type { Publication, Published, Resumed, ResumePoint } from '../generations/elsewhere.js';
 export type { Reader, ReadGeneration, Sink } from '../generations/live-generation.js';
 export type { LiveGenerations } from '../generations/live-generations.js';
 export { type LostCode, lostError } from '../generations/lost.js';

@@ -9,7 +9,7 @@ import { RedisUsage } from './redis-usage.js';
 /** Connects to the Redis of a configuration; it need not be there yet. */
 export const openState: OpenState = (
   { url, failure_mode },
-  { logger, observe, tookOver, config: { streams, access }, now, usage: own },
+  { logger, observe, config: { streams, access }, now, usage: own },
 ) => {
   const redis = new Redis({ url, logger, observe, found: () => renew() });
   const open = failure_mode === 'open';
@@ -18,7 +18,6 @@ export const openState: OpenState = (
   const generations = new RedisGenerations({
     redis,
     logger,
-    tookOver,
     resumeMs: 1000 * streams.resume_s,
     history: { events: streams.history_events, bytes: streams.history_bytes },
   });

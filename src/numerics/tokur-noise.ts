@@ -8,12 +8,6 @@ export interface TokurSettings {
   readonly sigma: number;
   /** A 32-bit integer. */
   readonly seed: number;
-  /**
-   * - `weights`: one draw for each weight and sample, the law of the theory.
-   * - `positions`: a draw for each position too, as in the authors' code for Hugging Face models.
-   * - `shared-positions`: the same draw for queries and values, as in their code for vLLM.
-   */
-  readonly law: 'weights' | 'positions' | 'shared-positions';
 }
 
 export interface Projection {
@@ -26,42 +20,15 @@ export interface Projection {
  * It stays the same for a whole text.
  */
 export function weightNoise(
-  settings: TokurSettings,
-  projection: Projection,
+  { samples, sigma, seed }: TokurSettings,
+  { layer, name }: Projection,
   { hidden, rank }: { readonly hidden: number; readonly rank: number },
 ): Float32Array {
-  return perSample(settings, hidden * rank, (replica) =>
-    standardNormals(
-      { seed: settings.seed, replica, position: 0, tag: tagOf(settings, projection) },
-      hidden * rank,
-    ),
-  );
-}
-
-/** Noise of one projection at these positions, `[samples · positions, rank]` with entries from N(0, σ²). Sample 0 is zero. */
-export function positionNoise(
-  settings: TokurSettings,
-  projection: Projection,
-  { positions, rank }: { readonly positions: readonly number[]; readonly rank: number },
-): Float32Array {
-  const tag = tagOf(settings, projection);
-  return perSample(settings, positions.length * rank, (replica) =>
-    positions.flatMap((position) => [
-      ...standardNormals({ seed: settings.seed, replica, position, tag }, rank),
-    ]),
-  );
-}
-
-function perSample(
-  { samples, sigma }: TokurSettings,
-  length: number,
-  draw: (replica: number) => ArrayLike<number>,
-): Float32Array {
+  // From 1 on: the noise of embeddings has no tag.
+  const tag = 1 + 2 * layer + (name === 'v' ? 1 : 0);
+  const length = hidden * rank;
   const noise = new Float32Array(samples * length);
-  for (let replica = 1; replica < samples; replica++) noise.set(draw(replica), replica * length);
+  for (let replica = 1; replica < samples; replica++)
+    noise.set(standardNormals({ seed, replica, position: 0, tag }, length), replica * length);
   return noise.map((normal) => sigma * normal);
 }
-
-/** Tags from 1 on: the noise of embeddings has no tag. */
-const tagOf = ({ law }: TokurSettings, { layer, name }: Projection): number =>
-  1 + 2 * layer + (name === 'v' && law !== 'shared-positions' ? 1 : 0);

@@ -11,7 +11,8 @@ export interface CalibrationSettings {
   readonly alpha?: number | undefined;
   readonly form?: 'perturb' | 'derivative' | undefined;
   readonly random?: { readonly sigma: number; readonly samples: number } | undefined;
-  readonly tokur?: Omit<TokurSettings, 'seed'> | undefined;
+  /** `law`: files may have been made under another one than `weights`. */
+  readonly tokur?: (Omit<TokurSettings, 'seed'> & { readonly law: string }) | undefined;
 }
 
 /**
@@ -29,7 +30,7 @@ export function calibrationSettings(
     ...(uses('adversarial', 'random') && { form }),
     ...(uses('random') && { random: { sigma: random.sigma, samples: random.samples } }),
     ...(uses(...TOKUR_METHODS) && {
-      tokur: { samples: tokur.samples, sigma: tokur.sigma, law: tokur.law },
+      tokur: { samples: tokur.samples, sigma: tokur.sigma, law: 'weights' },
     }),
   };
 }

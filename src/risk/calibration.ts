@@ -4,7 +4,6 @@ import { isRecord, oneOf, parseJson } from '../files/json.js';
 import { type Distribution, rankAt } from '../numerics/distribution.js';
 import { STEP_RULE_VERSION } from '../steps/step-rule.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
-import { TOKUR_LAWS } from '../uncertainty/settings.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';
 import { byStatistic, STATISTICS, type Statistic } from './risk.js';
@@ -28,7 +27,7 @@ const settings = z.strictObject({
   alpha: size.optional(),
   form: oneOf(['perturb', 'derivative']).optional(),
   random: z.strictObject({ sigma: size, samples: z.int().min(2) }).optional(),
-  tokur: z.strictObject({ samples: z.int().min(2), sigma: size, law: oneOf(TOKUR_LAWS) }).optional(),
+  tokur: z.strictObject({ samples: z.int().min(2), sigma: size, law: z.string() }).optional(),
 });
 
 const distribution = {

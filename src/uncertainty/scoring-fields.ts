@@ -14,7 +14,6 @@ import {
   MIN_ALPHA,
   parseScale,
   type Scoring,
-  TOKUR_LAWS,
 } from './settings.js';
 
 /** A whole number. All its rules have the same message, on the wire and on the command line. */
@@ -107,12 +106,6 @@ export const scoringFields = {
   tokur_samples: integer(2, MAX_TOKUR_SAMPLES)
     .default(DEFAULT_TOKUR.samples)
     .describe('`tokur_*`: number of sampled models, including the unperturbed one.'),
-  tokur_law: z
-    .enum(TOKUR_LAWS, { error: `must be one of ${TOKUR_LAWS.join(', ')}` })
-    .default(DEFAULT_TOKUR.law)
-    .describe(
-      '`tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`).',
-    ),
 };
 
 /** The window covers the block by default. */
@@ -145,6 +138,6 @@ export function scoringOf(
     schedule: schedule === 'lazy' ? { kind: schedule, ...reach, epsilon } : { kind: schedule, ...reach },
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed },
-    tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, law: fields.tokur_law, seed },
+    tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, seed },
   };
 }

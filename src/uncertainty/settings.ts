@@ -61,7 +61,6 @@ export const DEFAULT_TOKUR = {
   samples: 2,
   sigma: 1e-3,
   seed: 0,
-  law: 'weights',
 } as const satisfies TokurSettings;
 
 /** Maximum alternatives per token: a pass sends them to the parent for every token. */
@@ -69,11 +68,6 @@ export const MAX_TOP = 100;
 
 /** All go through in one run. */
 export const MAX_TOKUR_SAMPLES = 32;
-export const TOKUR_LAWS = [
-  'weights',
-  'positions',
-  'shared-positions',
-] as const satisfies readonly TokurSettings['law'][];
 
 export const DEFAULT_SCORING: AbsoluteScoring = {
   methods: DEFAULT_METHODS,
@@ -158,13 +152,11 @@ function checkRandom({ sigma, samples, seed }: RandomSettings): void {
   checkSeed('seed', seed);
 }
 
-function checkTokur({ sigma, samples, seed, law }: TokurSettings): void {
+function checkTokur({ sigma, samples, seed }: TokurSettings): void {
   checkScale('tokur.sigma', sigma, MIN_ALPHA, MAX_ALPHA);
   if (!Number.isInteger(samples) || samples < 2 || samples > MAX_TOKUR_SAMPLES) {
     throw new SettingsError('tokur.samples', `must be a whole number from 2 to ${MAX_TOKUR_SAMPLES}`);
   }
-  if (!TOKUR_LAWS.includes(law))
-    throw new SettingsError('tokur.law', `must be one of ${TOKUR_LAWS.join(', ')}`);
   checkSeed('tokur.seed', seed);
 }
 

@@ -141,14 +141,13 @@ describe('flinch score', () => {
   it('takes the uncertainties of TokUR apart, under the settings that it reports', async () => {
     const methods = ['--methods', 'tokur_eu,tokur_tu,tokur_au,entropy'];
     const [usual] = await scored(methods, input);
-    expect(usual).toMatchObject({ tokur: { sigma: 1e-3, samples: 2, law: 'weights', seed: 0 } });
+    expect(usual).toMatchObject({ tokur: { sigma: 1e-3, samples: 2, seed: 0 } });
     const [tu, au, eu] = ['tokur_tu', 'tokur_au', 'tokur_eu'].map((method) => column(usual!, method));
     for (const [i, total] of tu!.entries()) expect(total).toBeCloseTo(au![i]! + eu![i]!, 4);
     const seen = new Set([String(eu)]);
     for (const changes of [
       { sigma: 2e-3, samples: 3 },
-      { law: 'positions', seed: 1 },
-      { law: 'shared-positions', seed: 1 },
+      { sigma: 2e-3, seed: 1 },
     ]) {
       const args = Object.entries(changes).flatMap(([name, value]) => [
         ...(name === 'seed' ? ['--seed', `${value}`] : ['--scoring', `tokur_${name}=${value}`]),
@@ -198,7 +197,6 @@ describe('flinch score', () => {
     [['--scoring', 'tokur_sigma=0'], 'tokur_sigma: Must be', 2],
     [['--scoring', 'tokur_sigma=0.005rms'], 'tokur_sigma: Must be', 2],
     [['--scoring', 'tokur_samples=33'], 'tokur_samples: Must be', 2],
-    [['--scoring', 'tokur_law=weight'], 'tokur_law: Must be', 2],
     [['--scoring', 'epsilon=-0.1'], 'epsilon: Must be', 2],
     [['--scoring', 'schedule=lazy,epsilon=1'], 'Must be a number from 0, and below 1.', 2],
     [['--scoring', 'schedule=lazy,window=4'], 'window: must be at least block', 1],

@@ -36,7 +36,6 @@ const request = (seed: number) => ({
     rate: 0.5,
     max_rollbacks: 3,
     candidates: 2,
-    choose: 'uncertainty' as const,
   },
 });
 

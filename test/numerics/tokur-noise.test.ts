@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Projection,
-  positionNoise,
-  type TokurSettings,
-  weightNoise,
-} from '#src/numerics/tokur-noise.js';
+import { type Projection, type TokurSettings, weightNoise } from '#src/numerics/tokur-noise.js';
 
-const DEFAULT_TOKUR: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0, law: 'weights' };
-const range = (n: number) => Array.from({ length: n }, (_, i) => i);
+const DEFAULT_TOKUR: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0 };
 const moment = (x: Float32Array, k: number) => x.reduce((sum, value) => sum + value ** k, 0) / x.length;
 
 describe('noise of projections', () => {
@@ -16,15 +10,12 @@ describe('noise of projections', () => {
   const settings: TokurSettings = { ...DEFAULT_TOKUR, samples: 3, sigma: 0.1 };
   const weights = (of: Projection, changes: Partial<TokurSettings> = {}) =>
     weightNoise({ ...settings, ...changes }, of, { hidden: 500, rank: 8 });
-  const rows = (of: Projection, law: TokurSettings['law'], positions: readonly number[]) =>
-    positionNoise({ ...settings, law }, of, { positions, rank: 8 });
 
   it('leaves the first sample as it is, and has σ in the others', () => {
-    for (const noise of [weights(q), rows(q, 'positions', range(500))]) {
-      expect(noise).toHaveLength(3 * 4000);
-      expect(noise.subarray(0, 4000).every((x) => x === 0)).toBe(true);
-      expect(moment(noise.subarray(4000), 2)).toBeCloseTo(0.01, 3);
-    }
+    const noise = weights(q);
+    expect(noise).toHaveLength(3 * 4000);
+    expect(noise.subarray(0, 4000).every((x) => x === 0)).toBe(true);
+    expect(moment(noise.subarray(4000), 2)).toBeCloseTo(0.01, 3);
   });
 
   it('differs between samples, layers, projections and seeds', () => {
@@ -43,19 +34,5 @@ describe('noise of projections', () => {
         ).toBeLessThan(5 / Math.sqrt(4000));
       }
     });
-  });
-
-  it('belongs to the position, wherever a pass begins', () => {
-    const all = rows(q, 'positions', range(10));
-    const later = rows(q, 'positions', [7, 8, 9]);
-    for (const sample of [1, 2]) {
-      const end = (sample + 1) * 80;
-      expect(later.subarray(sample * 24, (sample + 1) * 24)).toEqual(all.subarray(end - 24, end));
-    }
-  });
-
-  it('is one for queries and values only where it is shared', () => {
-    expect(rows(q, 'shared-positions', [4])).toEqual(rows(v, 'shared-positions', [4]));
-    expect(rows(q, 'positions', [4])).not.toEqual(rows(v, 'positions', [4]));
   });
 });

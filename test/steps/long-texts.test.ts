@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { escapeMarkdown } from '#bench/report/markdown.js';
-import { saidBy } from '#gateway/models/said-by.js';
 import { finalAnswer } from '#src/guard/final-answer.js';
 import { stepContent } from '#src/steps/step-content.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
@@ -36,7 +35,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   stepContent,
   extractFacts,
   escapeMarkdown,
-  'a path': saidBy({ json_path: '$..a' }),
   steps: (text) => {
     const steps = new TokenSteps();
     for (let at = 0; at < text.length; at += 4) steps.push(text.slice(at, at + 4));

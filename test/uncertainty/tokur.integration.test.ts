@@ -15,7 +15,7 @@ const PROJECTIONS = ['q', 'v'] as const;
 const range = (n: number) => Array.from({ length: n }, (_, i) => i);
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
-const SETTINGS: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0, law: 'weights' };
+const SETTINGS: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0 };
 const { promptIds, responseIds } = goldenCases('tiny-llama')[0]!;
 
 describe('TokUR', () => {
@@ -58,19 +58,16 @@ describe('TokUR', () => {
     expect(largestDifference(entropy, other)).toBeGreaterThan(1e-2);
   });
 
-  it.each(['weights', 'positions', 'shared-positions'] as const)(
-    'has an epistemic part that grows with σ² and is what the total has beyond the aleatoric one, under %s',
-    async (law) => {
-      const at = await score({ ...SETTINGS, law });
-      expect(at.eu.every((value) => value > 0)).toBe(true);
-      expect(Math.abs(sum(at.tu) - sum(at.au) - sum(at.eu))).toBeLessThan(1e-3);
-      const twice = await score({ ...SETTINGS, law, sigma: 2e-3 });
-      expect(sum(twice.eu) / sum(at.eu)).toBeCloseTo(4, 1);
-    },
-  );
+  it('has an epistemic part that grows with σ² and is what the total has beyond the aleatoric one', async () => {
+    const at = await score(SETTINGS);
+    expect(at.eu.every((value) => value > 0)).toBe(true);
+    expect(Math.abs(sum(at.tu) - sum(at.au) - sum(at.eu))).toBeLessThan(1e-3);
+    const twice = await score({ ...SETTINGS, sigma: 2e-3 });
+    expect(sum(twice.eu) / sum(at.eu)).toBeCloseTo(4, 1);
+  });
 
-  it.each(['weights', 'positions'] as const)('is the same streamed as finished, under %s', async (law) => {
-    const settings = { ...SETTINGS, law, samples: 3 };
+  it('is the same streamed as finished', async () => {
+    const settings = { ...SETTINGS, samples: 3 };
     const finished = await score(settings);
     const streamed = await score(settings, { schedule: { kind: 'windowed', block: 3, window: 8 } });
     const scale = Math.max(...finished.eu);

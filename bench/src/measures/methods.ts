@@ -15,7 +15,6 @@ import {
   MAX_SAMPLES,
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
-  TOKUR_LAWS,
   TOKUR_METHODS,
 } from 'flinch/internals';
 import { z } from 'zod';
@@ -117,7 +116,6 @@ const tokur = (method: Method): Definition =>
     z.strictObject({
       samples: whole(2, MAX_TOKUR_SAMPLES).default(DEFAULT_TOKUR.samples),
       sigma: number.default(DEFAULT_TOKUR.sigma),
-      law: choice(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
       seed,
     }),
     (tokur) => engine(method, { tokur }),

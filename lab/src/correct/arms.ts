@@ -4,7 +4,7 @@ import { atRandom, lowestUncertainty, majority } from '#src/guard/choose.js';
 import { DEFAULT_GUARD, type Guard, policyOf, spikePolicyOf } from '#src/guard/guard.js';
 import type { Choose } from '#src/guard/policy.js';
 import { hash32 } from '#src/numerics/noise.js';
-import { isAlarm, type RiskModel, type Statistic, stepScore } from '#src/risk/risk.js';
+import { isAlarm, type RiskModel, STEP_STATISTIC, stepScore } from '#src/risk/risk.js';
 import { type Method, PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { DEFAULT_RANDOM, DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
 import type { Guarding, Observed } from './answer-task.js';
@@ -69,12 +69,12 @@ export const unitsOf = (
 export function thresholdFor(
   method: Method,
   answers: readonly Answer[],
-  { statistic, actOn }: Pick<Guard, 'statistic' | 'actOn'>,
+  { actOn }: Pick<Guard, 'actOn'>,
   share: number,
 ): number {
   const scores = answers
     .flatMap((answer) =>
-      unitsOf(answer, actOn).map(({ from, to }) => scoreOf(answer.scores.slice(from, to), method, statistic)),
+      unitsOf(answer, actOn).map(({ from, to }) => scoreOf(answer.scores.slice(from, to), method)),
     )
     .sort((a, b) => b - a);
   return scores[Math.max(0, Math.round(share * scores.length) - 1)] ?? Number.POSITIVE_INFINITY;
@@ -128,20 +128,20 @@ export function guarding(arm: Arm, seed: number, settings: ArmSettings): Guardin
 
 /** Units of an answer, given without a guard, that a guard of this kind would have flagged. */
 export function flagCount(trigger: Trigger, answer: Answer, seed: number, settings: ArmSettings): number {
-  const { rate, statistic, actOn } = settings.guard;
+  const { rate, actOn } = settings.guard;
   const method = methodOf(trigger);
   const risks = risksOf(trigger, seed, settings);
   return unitsOf(answer, actOn).filter(({ from, to }) => {
-    const score = scoreOf(answer.scores.slice(from, to), method, statistic);
+    const score = scoreOf(answer.scores.slice(from, to), method);
     const risk =
-      actOn === 'step' ? risks.ofStep(method, statistic, score) : risks.ofToken(method, score, from);
+      actOn === 'step' ? risks.ofStep(method, STEP_STATISTIC, score) : risks.ofToken(method, score, from);
     return isAlarm(risk, rate);
   }).length;
 }
 
-function scoreOf(scores: Observed['scores'], method: Method, statistic: Statistic): number {
+function scoreOf(scores: Observed['scores'], method: Method): number {
   return stepScore(
-    statistic,
+    STEP_STATISTIC,
     scores.flatMap(({ [method]: score }) => (score === undefined ? [] : [score])),
   );
 }

@@ -62,11 +62,8 @@ export function correctCommand(): Command {
     .option('--json', 'print the results as JSON')
     .optionsGroup('Guard:')
     .addOption(fieldOption('rate', '<number>'))
-    .addOption(fieldOption('statistic', '<name>'))
     .addOption(fieldOption('candidates', '<number>'))
-    .addOption(fieldOption('candidate_temperature', '<number>'))
     .addOption(fieldOption('act_on', '<what>'))
-    .addOption(fieldOption('rollback_to', '<place>'))
     .addOption(fieldOption('max_rollbacks', '<number>'))
     .addHelpText(
       'after',

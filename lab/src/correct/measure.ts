@@ -58,11 +58,8 @@ export interface CorrectOptions {
   readonly out?: string;
   readonly json?: boolean;
   readonly rate: number;
-  readonly statistic: Guard['statistic'];
   readonly candidates: number;
-  readonly candidateTemperature?: number;
   readonly actOn: Guard['actOn'];
-  readonly rollbackTo: Guard['rollbackTo'];
   readonly maxRollbacks: number;
 }
 
@@ -78,12 +75,9 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
     ...DEFAULT_GUARD,
     method: methodOf(main.trigger),
     rate: options.rate,
-    statistic: options.statistic,
     candidates: options.candidates,
     actOn: options.actOn,
-    rollbackTo: options.rollbackTo,
     maxRollbacks: options.maxRollbacks,
-    ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
   const risks = await risksFor(engine, methodOf(main.trigger));
   if (out !== null) {

@@ -11,7 +11,6 @@ import { Progress } from '#cli/progress.js';
 import { say } from '#cli/terminal.js';
 import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
-import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
 import { readAnswer } from '../read-answer.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
 import { type LagStream, readLagStream } from './lag-stream.js';
@@ -22,8 +21,6 @@ interface Options {
   readonly streams: number;
   readonly tokens: number;
   readonly slower: number;
-  readonly lagTokens: number;
-  readonly samples: number;
 }
 
 /** Tokens of a stream that measures the speed of the scorer. */
@@ -68,8 +65,6 @@ export function lagCommand(): Command {
     .option('--streams <number>', 'concurrent streams', integer(1, 64), 2)
     .option('--tokens <number>', 'tokens per stream', integer(32, 400), 200)
     .option('--slower <number>', 'how much faster the upstream writes than it is scored', integer(1, 100), 10)
-    .option('--lag-tokens <number>', '`guard.lag_tokens`', integer(DEFAULT_BLOCK, 1024), 32)
-    .option('--samples <number>', 'noise samples per token, which slow the scorer down', integer(2, 64), 64)
     .option('--output <file>', 'write the results as JSON', 'bench-lag.json')
     .addHelpText('after', '\nExample:\n  $ npm run lab -- gateway lag --streams 8 --slower 20')
     .action(async ({ output, ...options }: Options & { readonly output: string }) => {
@@ -80,12 +75,12 @@ export function lagCommand(): Command {
 }
 
 async function measure(options: Options, folder: string): Promise<LagReport> {
-  const { rounds, streams, slower, lagTokens, samples } = options;
+  const { rounds, streams, slower } = options;
   const methods = [...DEFAULT_METHODS, 'random'];
   const guards: Readonly<Record<Arm, object>> = {
     'guard off': { enabled: false },
-    skip: { methods, scoring: { samples }, lag: 'skip', lag_tokens: lagTokens },
-    wait: { methods, scoring: { samples }, lag: 'wait' },
+    skip: { methods, lag: 'skip' },
+    wait: { methods, lag: 'wait' },
   };
   const agent = new Agent({ keepAlive: true });
   const servers: RunningServer[] = [];

@@ -16,6 +16,7 @@ import { samplingDefaults } from '#src/engine/sampler.js';
 import { UsageError } from '#src/files/errors.js';
 import { DEFAULT_GUARD, type Guard } from '#src/guard/guard.js';
 import { calibrationOf } from '#src/risk/calibration-file.js';
+import { STEP_STATISTIC } from '#src/risk/risk.js';
 import { riskModel } from '#src/risk/risk-model.js';
 import { TASKS } from '#src/tasks/problem.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
@@ -89,7 +90,8 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const { checkpoint } = engine;
   const temperature = options.temperature ?? samplingDefaults(checkpoint.generation).temperature;
   const guard: Guard = { ...DEFAULT_GUARD, method: options.method };
-  const { method, statistic } = guard;
+  const { method } = guard;
+  const statistic = STEP_STATISTIC;
   const scoring = await absoluteScoring(scoringFor(DEFAULT_METHODS), checkpoint.embeddingRms);
   const file = await calibrationOf(checkpoint);
   const { risks } = await riskModel(checkpoint, file, scoring, [method]);
@@ -114,6 +116,8 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     method,
     statistic,
     calibration: Math.round(1 / (1 - highest)) - 1,
-    ...evaluate(answers.map((answer, i) => judged(suite, problems[i]!, answer, risks, guard))),
+    ...evaluate(
+      answers.map((answer, i) => judged(suite, problems[i]!, answer, risks, { method, statistic })),
+    ),
   };
 }

@@ -1,4 +1,4 @@
-import { positionNoise, type TokurSettings, weightNoise } from '../../numerics/tokur-noise.js';
+import { type TokurSettings, weightNoise } from '../../numerics/tokur-noise.js';
 import type { KvCache } from '../kv-cache.js';
 import { type Feeds, floats, longs } from '../ort-session.js';
 import { TOKUR_RANK } from './low-rank-basis.js';
@@ -13,8 +13,8 @@ export class TokurReplicas implements Replicas {
   readonly #settings: TokurSettings;
   readonly #context: ReplicaContext;
   readonly #caches: readonly KvCache[];
-  /** Inputs of the law `weights`, the same for every run; drawn on first use. */
-  #weights: Feeds | null = null;
+  /** Inputs that are the same for every run; drawn on first use. */
+  #noise: Feeds | null = null;
 
   constructor(
     settings: TokurSettings,
@@ -57,44 +57,27 @@ export class TokurReplicas implements Replicas {
 
   async #run(ids: readonly number[], start: number, scored: number): Promise<number[][]> {
     const { sessions, runtime } = this.#context;
-    const { samples, law } = this.#settings;
-    const session = await sessions.get({
-      kind: 'tokur',
-      samples,
-      law: law === 'weights' ? 'weights' : 'positions',
-    });
+    const session = await sessions.get({ kind: 'tokur', samples: this.#settings.samples });
+    this.#noise ??= this.#drawNoise();
     const rows = this.#caches.flatMap((_, replica) => count((replica + 1) * ids.length - scored, scored));
     const sequences = this.#caches.map((cache) => ({ cache, start, ids }));
-    const feeds = { ...this.#noise(count(start, ids.length)), rows: longs(rows, [rows.length]) };
+    const feeds = { ...this.#noise, rows: longs(rows, [rows.length]) };
     const result = await runSequences(session, runtime, sequences, feeds, ['eu', 'tu', 'au']);
     const [eu, tu, au] = ['eu', 'tu', 'au'].map((name) => result.floats(name));
     return Array.from(eu!, (value, i) => [value, tu![i]!, au![i]!]);
   }
 
-  #noise(positions: readonly number[]): Feeds {
-    const { samples, law } = this.#settings;
-    const { hiddenSize, heads, kvHeads, headDim } = this.#context.runtime.config;
+  #drawNoise(): Feeds {
+    const { samples } = this.#settings;
+    const { hiddenSize, heads, kvHeads, headDim, layers } = this.#context.runtime.config;
     const rankOf = { q: Math.min(TOKUR_RANK, heads * headDim), v: Math.min(TOKUR_RANK, kvHeads * headDim) };
-    if (law !== 'weights') {
-      const rows = samples * positions.length;
-      return this.#each((projection) => {
-        const rank = rankOf[projection.name];
-        return floats(positionNoise(this.#settings, projection, { positions, rank }), [rows, rank]);
-      });
-    }
-    this.#weights ??= this.#each((projection) => {
-      const rank = rankOf[projection.name];
-      const noise = weightNoise(this.#settings, projection, { hidden: hiddenSize, rank });
-      return floats(noise, [samples, hiddenSize, rank]);
-    });
-    return this.#weights;
-  }
-
-  #each(draw: (projection: { layer: number; name: 'q' | 'v' }) => Feeds[string]): Feeds {
-    const layers = count(0, this.#context.runtime.config.layers);
     return Object.fromEntries(
-      layers.flatMap((layer) =>
-        PROJECTIONS.map((name) => [`noise.${layer}.${name}`, draw({ layer, name })] as const),
+      count(0, layers).flatMap((layer) =>
+        PROJECTIONS.map((name) => {
+          const rank = rankOf[name];
+          const noise = weightNoise(this.#settings, { layer, name }, { hidden: hiddenSize, rank });
+          return [`noise.${layer}.${name}`, floats(noise, [samples, hiddenSize, rank])] as const;
+        }),
       ),
     );
   }

@@ -60,7 +60,6 @@ describe('parseMeasure', () => {
     ['adversarial:form=other', /form: must be one of perturb, derivative/],
     ['random:samples=1', /samples: must be a whole number from 2 to 256/],
     ['random:sigma=x', /sigma: must be a number, or a multiple of the RMS/],
-    ['tokur_eu:law=none', /law: must be one of weights, /],
     ['graph:clusters=0', /clusters: must be more than 0/],
   ])('refuses %j', (text, problem) => {
     expect(() => parseMeasure(text)).toThrow(problem);

@@ -55,7 +55,7 @@ const FULL = {
       scorer_model: 'shown',
       calibration: '/shown',
       escalate: { to: 'own' },
-      vote: { json_path: '$.a' },
+      vote: { regex: 'a' },
       guard: policy,
       passthrough: ['POST /v1/classify'],
     },

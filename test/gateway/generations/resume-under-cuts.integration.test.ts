@@ -15,7 +15,7 @@ const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0
   wrap,
 });
 
-const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
+const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 };
 const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }];
 const ask = (user: string, seed: number) =>
   chatBody({ messages, user, seed, temperature: 1, guard, resumable: true });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { suites } from '#bench/suites/suites.js';
 import { type JudgedAnswer, judged } from '#lab/verdict/judged-answer.js';
 import { evaluate } from '#lab/verdict/verdict-report.js';
-import { DEFAULT_GUARD } from '#src/index.js';
 
 const answer = (risk: number, changes: Partial<JudgedAnswer> = {}): JudgedAnswer => ({
   subset: 'arithmetic',
@@ -88,7 +87,7 @@ describe('an answer of npm run lab -- verdict', async () => {
   it('has the risk that the guard gives it, and measures of all of its tokens', () => {
     const byTenth = { ...risks, ofAnswer: (_: string, __: string, score: number) => score / 10 };
     const { score, risk, right, allRight, steps, measures } = judged(suite, problem!, observed, byTenth, {
-      ...DEFAULT_GUARD,
+      statistic: 'sum',
       method: 'nll',
     });
     expect({ score, risk, right, allRight, steps }).toEqual({
@@ -111,7 +110,7 @@ describe('an answer of npm run lab -- verdict', async () => {
 
   it('needs a calibration', () => {
     const none = { ...risks, ofAnswer: () => null };
-    expect(() => judged(suite, problem!, observed, none, { ...DEFAULT_GUARD, method: 'nll' })).toThrow(
+    expect(() => judged(suite, problem!, observed, none, { statistic: 'sum', method: 'nll' })).toThrow(
       'the calibration has no answers',
     );
   });

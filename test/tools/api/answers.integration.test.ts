@@ -38,7 +38,7 @@ const EVENTFUL = {
   temperature: 1,
   seed: 1,
   max_tokens: 40,
-  guard: { action: 'rollback', rate: 0.9, candidates: 3, choose: 'uncertainty', max_rollbacks: 4 },
+  guard: { action: 'rollback', rate: 0.9, candidates: 3, max_rollbacks: 4 },
 };
 
 describe('answers over HTTP are as openapi.json says', () => {

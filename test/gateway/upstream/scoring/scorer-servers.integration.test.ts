@@ -65,7 +65,7 @@ function lastScores(all: readonly GuardEvent[]): Scores[] {
 }
 
 describe('a scorer on inference servers', () => {
-  it.each([{}, { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' }])(
+  it.each([{}, { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 }])(
     'scores as a process does: %o',
     async (guard) => {
       const [remote, local] = [await events('remote', guard), await events('local', guard)];

@@ -27,8 +27,7 @@ export const ERRORS = {
   },
   engine_stalled: {
     status: 500,
-    meaning:
-      'The engine process made no progress for `engine.stall_s` and was killed. A new request may succeed.',
+    meaning: 'The engine process made no progress for 60 s and was killed. A new request may succeed.',
   },
   engine_unavailable: {
     status: 503,

@@ -12,7 +12,11 @@ import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from '.
 /** 24.8 days; Node's timers take more for none at all. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-type Settings = Pick<Config['streams'], 'history_events' | 'history_bytes' | 'histories_bytes' | 'resume_s'>;
+/** Maximum size of the events that are kept of a generation, and of all together, in bytes. */
+export const HISTORY_BYTES = 1 << 20;
+const HISTORIES_BYTES = 64 << 20;
+
+type Settings = Pick<Config['streams'], 'history_events' | 'resume_s'>;
 
 export interface OpenRequest {
   readonly id: string;
@@ -34,6 +38,7 @@ export class LiveGenerations {
   /** Epoch of this process: offsets of another mean nothing here. */
   readonly epoch = randomBytes(9).toString('base64url');
   readonly #settings: Settings;
+  readonly #historiesBytes: number;
   readonly #logger: Logger;
   readonly #running = new Set<LiveGeneration>();
   /** Generations by id, in the order of their creation. */
@@ -48,7 +53,9 @@ export class LiveGenerations {
   /** Callbacks that wait until none is under way. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(settings: Settings, logger: Logger, elsewhere: readonly Elsewhere[] = []) {
+  /** @param shares how many processes share the room for histories */
+  constructor(settings: Settings, logger: Logger, elsewhere: readonly Elsewhere[] = [], shares = 1) {
+    this.#historiesBytes = HISTORIES_BYTES / shares;
     this.#settings = settings;
     this.#logger = logger;
     this.#elsewhere = elsewhere;
@@ -86,8 +93,8 @@ export class LiveGenerations {
       // At once before policies are looked up, so that no request has those of a configuration without its key.
       principal.checkValid?.();
       const prepared = await prepare();
-      const { history_events: events, history_bytes: bytes, resume_s } = this.#settings;
-      const history = resumable ? new EventHistory({ events, bytes }) : null;
+      const { history_events: events, resume_s } = this.#settings;
+      const history = resumable ? new EventHistory({ events, bytes: HISTORY_BYTES }) : null;
       const owner = principal.name;
       if (history) {
         publication = await this.#publish({
@@ -273,7 +280,7 @@ export class LiveGenerations {
    * by how many generations there are.
    */
   #makeRoom(): void {
-    const limit = this.#settings.histories_bytes;
+    const limit = this.#historiesBytes;
     if (this.#historyBytes <= limit) return;
     const all = [...this.#resumable.values()];
     for (const generation of all) {

@@ -13,7 +13,7 @@ export interface StateOptions {
   readonly logger: Logger;
   /** Called for each command: with its time, or `null` if it was not sent. */
   readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
-  readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
+  readonly config: Pick<Config, 'streams'>;
   /** Clock, in milliseconds. */
   readonly now: () => number;
   /** Usage of this gateway alone. */

@@ -3,6 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { chatBody, post, sseData, TestSocket, useGateway } from '../../support/gateway.js';
+import { GUESSED_QUESTION } from '../../support/requests.js';
 
 const gateway = useGateway();
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -144,7 +145,8 @@ describe('messages of the WebSocket are as asyncapi.json says', () => {
       expectToFit(create, message('generation.create'));
       socket.send(create);
     };
-    ask('eventful', { ...EVENTFUL, top_logprobs: 2 });
+    const messages = [{ role: 'user', content: GUESSED_QUESTION }];
+    ask('eventful', { ...EVENTFUL, messages, max_tokens: 200, top_logprobs: 2 });
     await socket.event(({ type }) => type === 'generation.done');
     socket.send({ type: 'generation.cancel', response_id: 'none' });
     ask('cancelled', { temperature: 1 });

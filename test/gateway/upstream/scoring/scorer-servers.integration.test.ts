@@ -85,11 +85,9 @@ describe('a scorer on inference servers', () => {
     },
   );
 
-  it.each([
-    [{ methods: ['adversarial', 'random'] }, 'methods'],
-    [{ scoring: { derivative: true } }, 'derivative'],
-  ])('refuses %o', async (guard, field) => {
-    await expect(events('remote', guard)).rejects.toMatchObject({ type: 'settings', field });
+  it('refuses other methods', async () => {
+    const guard = { methods: ['adversarial', 'random'] };
+    await expect(events('remote', guard)).rejects.toMatchObject({ type: 'settings', field: 'methods' });
   });
 
   it('ends the stream with an error while no server answers, and goes on by itself', async () => {

@@ -6,7 +6,6 @@ import type { Engine } from '../src/engine/engine.js';
 import { EngineError } from '../src/engine/errors.js';
 import { UsageError } from '../src/files/errors.js';
 import { parseJsonLines } from '../src/files/json-lines.js';
-import { DEFAULT_GUARD } from '../src/guard/guard.js';
 import {
   calibrationFileOf,
   calibrationOf,
@@ -19,7 +18,7 @@ import {
   MIN_LABELLED,
   type RatedAnswer,
 } from '../src/risk/method-choice.js';
-import { answerScore } from '../src/risk/risk.js';
+import { answerScore, STEP_STATISTIC } from '../src/risk/risk.js';
 import { samplesOf } from '../src/risk/score-collector.js';
 import { StepAligner } from '../src/steps/step-aligner.js';
 import { TokenSteps } from '../src/steps/token-steps.js';
@@ -138,8 +137,7 @@ async function rateAnswer(
   try {
     const scored = await scoreResponse(engine, promptIdsOf(checkpoint, line), tokens, scoring);
     const answer = { scores: scored.tokens, steps: spans };
-    const scoreBy = (method: Method): number =>
-      answerScore(samplesOf(answer, method).steps[DEFAULT_GUARD.statistic]);
+    const scoreBy = (method: Method): number => answerScore(samplesOf(answer, method).steps[STEP_STATISTIC]);
     return {
       right: line.label,
       scores: new Map(scoring.methods.map((method) => [method, scoreBy(method)])),

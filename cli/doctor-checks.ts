@@ -159,7 +159,7 @@ async function freePort(host: string, from: number): Promise<number | null> {
 }
 
 function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
-  const { state, streams, access } = config;
+  const { state, streams } = config;
   return attempt('redis', async () => {
     const { openState } = await loadState(config);
     if (!state || !openState) return [];
@@ -167,9 +167,8 @@ function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
       logger: pino({ level: 'silent' }),
       now: Date.now,
       usage: new OwnUsage(),
-      config: { streams, access },
+      config: { streams },
       observe: () => {},
-      tookOver: () => {},
     });
     try {
       for (let waited = 0; !opened.up && waited < REDIS_PATIENCE_MS; waited += 50) await setTimeout(50);

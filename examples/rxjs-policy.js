@@ -46,12 +46,12 @@ const choose = (candidates) => {
 };
 
 /**
- * Goes back to where the step wavered most; gives up on an answer that wavers again and again.
+ * Draws a flagged step again; gives up on an answer that wavers again and again.
  * @type {import('flinch').Policy}
  */
-const policy = (_step, { interventions, peak }) =>
+const policy = (step, { interventions }) =>
   interventions < 4
-    ? { action: 'rollback', from: peak, candidates: CANDIDATES, temperature: 1, choose }
+    ? { action: 'rollback', from: step.from, candidates: CANDIDATES, temperature: 1, choose }
     : { action: 'stop' };
 
 /** Headings and phrases are not judged. @type {import('rxjs').OperatorFunction<import('flinch').GuardEvent, import('flinch').GuardEvent>} */
@@ -76,7 +76,7 @@ try {
     judge: (place) => (events) =>
       events.pipe(
         segmentSteps(place),
-        flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }),
+        flagSteps({ method: 'adversarial', per: 'step', rate: 0.05, risks }),
         equationsOnly,
       ),
   });

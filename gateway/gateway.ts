@@ -28,7 +28,6 @@ import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
-import { takeOver } from './websocket/take-over.js';
 
 /** Refused messages of the largest size that a client may send in a minute: each was read. */
 const REFUSED_MESSAGES = 16;
@@ -67,6 +66,8 @@ export interface GatewayParts {
 
 /** State that the workers of one port share, so that limits, tickets, resuming, metrics and health are of all. */
 export interface Commons extends SharedAccess {
+  /** How many they are. */
+  readonly workers: number;
   readonly elsewhere: Elsewhere;
   /** Counts of each of them. */
   readonly collect: () => Promise<readonly MetricsSnapshot[]>;
@@ -75,7 +76,7 @@ export interface Commons extends SharedAccess {
 
 export interface MountedGatewayOptions extends GatewayParts {
   /** Parts of the configuration; absent parts have their defaults. The host application listens. */
-  readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'health' | 'workers'>;
+  readonly config: Omit<ConfigInput, 'models' | 'listen' | 'metrics' | 'health' | 'workers'>;
 }
 
 /** The parts of a whole configuration that can change while a gateway runs. */
@@ -100,7 +101,7 @@ export interface MountedGateway {
   /** Metrics that `app` serves at `/metrics`, for a host application with a place of its own for them. */
   readonly metrics: Metrics;
   /**
-   * New requests have the policies and the `access` of another configuration, but for `ticket_s`, all at once. Running
+   * New requests have the policies and the `access` of another configuration, all at once. Running
    * generations keep theirs, and end as they would have; those of removed keys cannot be resumed.
    * @throws ConfigError for a key that cannot be read, and for settings that admit every client; then nothing has changed
    */
@@ -189,7 +190,6 @@ export function assembleGateway(
         usage,
         config,
         observe: (...command) => metrics.redisCommand(...command),
-        tookOver: (wentOn) => metrics.tookOver(wentOn),
       })
     : null;
   if (state) metrics.watchRedis(() => state.up);
@@ -247,8 +247,8 @@ export function assembleGateway(
     watchPolicies(replacing);
   };
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
-  const live = new LiveGenerations(config.streams, logger, elsewhere);
-  state?.generations.serve(live, takeOver({ models, live, logger }));
+  const live = new LiveGenerations(config.streams, logger, elsewhere, commons?.workers);
+  state?.generations.serve(live);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
     access,

@@ -21,7 +21,6 @@ export interface OpenOptions {
   /** Environment with the configuration's variables for keys. */
   readonly env: NodeJS.ProcessEnv;
   readonly metrics: Metrics;
-  readonly engine?: Config['engine'];
   /** Engines and places shared with the other workers of the port. */
   readonly shared?: SharedModels;
 }
@@ -117,7 +116,7 @@ async function openCheckpointModel(
 export async function openEngine(
   name: string,
   config: CheckpointConfig | (UpstreamModelConfig & { readonly scorer: string }),
-  { logger, engine: settings, shared }: Pick<OpenOptions, 'logger' | 'engine' | 'shared'>,
+  { logger, shared }: Pick<OpenOptions, 'logger' | 'shared'>,
 ): Promise<Engine> {
   const { device, max_streams: most, memory, calibration } = config;
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
@@ -130,7 +129,6 @@ export async function openEngine(
     maxStreams: most + 1,
     ...('precision' in config && config.precision && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
-    ...(settings && { stallSeconds: settings.stall_s }),
     ...scoreServersOf(config),
     ...(shared && { host: shared.host(name) }),
   });

@@ -10,10 +10,10 @@ export async function startAlone({
   metrics,
   calibrations,
 }: WorkersOptions): Promise<Workers> {
-  const { models: modelConfigs, engine, ...rest } = config;
+  const { models: modelConfigs, ...rest } = config;
   const { env } = process;
   const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });
-  const { models, all, close } = await openModels(modelConfigs, { logger, env, metrics, engine });
+  const { models, all, close } = await openModels(modelConfigs, { logger, env, metrics });
   try {
     const gateway = await startGateway({
       models,

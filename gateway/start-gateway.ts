@@ -16,7 +16,7 @@ import { loadState } from './state/load-state.js';
 
 export interface GatewayOptions extends GatewayParts {
   /** Parts of the configuration; absent parts have their defaults. Port 0 picks a free one. */
-  readonly config?: Omit<ConfigInput, 'models' | 'engine' | 'workers'>;
+  readonly config?: Omit<ConfigInput, 'models' | 'workers'>;
 }
 
 export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'reload'> {

@@ -50,7 +50,15 @@ export {
   judgeOf,
   readCalibration,
 } from './risk/calibration-file.js';
-export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
+export {
+  answerScore,
+  isAlarm,
+  type RiskModel,
+  STATISTICS,
+  STEP_STATISTIC,
+  type Statistic,
+  stepScore,
+} from './risk/risk.js';
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';

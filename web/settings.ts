@@ -36,8 +36,7 @@ export type GuardFieldName =
   | 'method'
   | 'schedule'
   | 'delivery'
-  | 'candidates'
-  | 'choose';
+  | 'candidates';
 
 /** A field of the guard as the page offers it: the API's name, values and default. */
 export interface GuardField {
@@ -65,7 +64,7 @@ export const GUARD_FIELDS: readonly GuardField[] = [
   {
     name: 'rate',
     label: 'Rate, %',
-    hint: 'The false-alarm rate: the share of ordinary steps, tokens or answers that are flagged.',
+    hint: 'The false-alarm rate: the share of ordinary steps or answers that are flagged.',
     bounds: [0.01, 99.9],
     percent: true,
     unset: '2',
@@ -74,7 +73,7 @@ export const GUARD_FIELDS: readonly GuardField[] = [
     name: 'per',
     label: 'Per',
     hint: 'What the rate is a share of.',
-    values: ['step', 'token', 'answer'],
+    values: ['step', 'answer'],
     unset: 'step',
   },
   {
@@ -99,14 +98,6 @@ export const GUARD_FIELDS: readonly GuardField[] = [
     bounds: [1, 16],
     unset: '4',
     onlyFor: ['rollback', 'vote'],
-  },
-  {
-    name: 'choose',
-    label: 'Choose',
-    hint: 'majority: what most candidates say. uncertainty: the candidate with the lowest mean score.',
-    values: ['majority', 'uncertainty'],
-    unset: 'majority',
-    onlyFor: ['rollback'],
   },
   {
     name: 'schedule',
@@ -185,15 +176,13 @@ export function guardRequest(
   const actions = actionsOf(escalatesTo);
   const action = actions.find((known) => known === set('action'));
   const actOn = oneOf(set('act_on'), 'step', 'spike');
-  const per = oneOf(set('per'), 'step', 'token', 'answer');
-  const choose = oneOf(set('choose'), 'majority', 'uncertainty');
+  const per = oneOf(set('per'), 'step', 'answer');
   const delivery = oneOf(set('delivery'), 'immediate', 'held');
   const schedule = oneOf(set('schedule'), 'windowed', 'lazy');
   return {
     ...(action && { action }),
     ...(actOn && { act_on: actOn }),
     ...(per && { per }),
-    ...(choose && { choose }),
     ...(delivery && { delivery }),
     ...(method && { method }),
     ...(set('rate') !== '' && { rate: Number(set('rate')) / 100 }),

@@ -117,6 +117,7 @@ const HINTS: Readonly<Record<string, string>> = {
   engine_stalled: 'The model process hung, and the rest of this answer is lost. Asking again may work.',
   engine_unavailable: 'The model is not available right now. Try again in a moment.',
   engine_failed: 'The computation failed, and the rest of this answer is lost. Asking again may work.',
+  owner_lost: 'The server that wrote this answer is gone, and the rest of it is lost. Ask again.',
   shutting_down: 'The server is shutting down.',
   connection_lost: 'The connection was lost, and the rest of this answer with it.',
   connection_closed: 'The server closed the connection.',

@@ -33,7 +33,10 @@ export interface FlinchErrorDetails {
 /** The error of a generation or a connection; `code` is for programs. */
 export class FlinchError extends Error {
   override readonly name = 'FlinchError';
-  /** One of this side's, or the server's own (gateway/PROTOCOL.md). */
+  /**
+   * One of this side's, or the server's own (gateway/PROTOCOL.md). `owner_lost`: the gateway that wrote the answer is gone,
+   * and what came is all there is of it. Ask again.
+   */
   readonly code: ClientErrorCode | (string & {});
   readonly responseId: string | null;
   readonly param: string | null;

@@ -2,7 +2,7 @@
 
 import type { Method } from './method-names.js';
 
-/** How the scores are computed, for research. */
+/** How the scores are computed. */
 export interface ScoringRequest {
   /** Maximum number of new tokens scored by one pass. Default: `16`. */
   readonly block?: number;
@@ -32,34 +32,24 @@ export interface GuardRequest {
   readonly enabled?: boolean;
   /** Scores computed for each token (default: `adversarial`, `nll`, `entropy`, `margin`, as far as the model can compute them, and `method`). */
   readonly methods?: readonly Method[];
-  /** How the scores are computed, for research. */
+  /** How the scores are computed. */
   readonly scoring?: ScoringRequest;
   /** Score that steps are judged by (default: the one that the calibration of the model names, or else `entropy`, if it is one of `methods`, otherwise the first of them). */
   readonly method?: Method;
-  /** What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */
-  readonly per?: 'step' | 'token' | 'answer';
-  /** Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores. Default: `"sum"`. */
-  readonly statistic?: 'max' | 'mean' | 'sum';
-  /** Target false-alarm rate of steps, tokens or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
+  /** What `rate` is a share of: of steps (`step`), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */
+  readonly per?: 'step' | 'answer';
+  /** Target false-alarm rate of steps or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
   readonly rate?: number;
   /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */
   readonly delivery?: 'immediate' | 'held';
   /** What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`). */
   readonly lag?: 'wait' | 'skip';
-  /** `skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block` (default: 32, or `block` if that is larger). */
-  readonly lag_tokens?: number;
   /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway). Default: `"annotate"`. */
   readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate' | 'vote';
   /** The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked. Default: `"step"`. */
   readonly act_on?: 'step' | 'spike';
-  /** `rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`). Default: `"step"`. */
-  readonly rollback_to?: 'step' | 'token';
-  /** `rollback`: number of continuations sampled in addition to the flagged one; `vote`: maximum number of further answers. Default: `4`. */
+  /** `rollback`: number of continuations sampled in addition to the flagged one, of which what most say is kept; `vote`: maximum number of further answers. Default: `4`. */
   readonly candidates?: number;
-  /** `rollback`: keep the continuation with the lowest mean score (`uncertainty`), or what most of them say (`majority`). Default: `"majority"`. */
-  readonly choose?: 'uncertainty' | 'majority';
-  /** `rollback`, `vote`: sampling temperature of these continuations or answers (default: that of the response; `vote`: 0.7 where the request has none or 0). */
-  readonly candidate_temperature?: number;
   /** `reflect`: text inserted after the step. Default: `"Wait, let me check that step.\n"`. */
   readonly reflection?: string;
   /** `rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */

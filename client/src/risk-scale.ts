@@ -42,8 +42,7 @@ const RANKED = {
 } as const;
 
 /** Unit that the rate of a guard in force is a share of. */
-export const ratedPer = (per: unknown): keyof typeof RANKED =>
-  per === 'token' || per === 'answer' ? per : 'step';
+export const ratedPer = (per: unknown): 'step' | 'answer' => (per === 'answer' ? per : 'step');
 
 /** The risk of a step in words: it is a rank among ordinary ones, not the probability of an error. */
 export const rankWords = (risk: number, per: keyof typeof RANKED): string => among(risk, RANKED[per]);

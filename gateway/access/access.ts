@@ -62,8 +62,7 @@ export class Access {
     this.#config = config;
     const gatewayUsage = shared?.usage ?? new OwnUsage();
     this.#usage = { ofKeys: state?.usage ?? gatewayUsage, ofGateway: gatewayUsage };
-    this.#tickets =
-      state?.tickets ?? shared?.tickets ?? new Tickets<string>({ seconds: config.ticket_s, now });
+    this.#tickets = state?.tickets ?? shared?.tickets ?? new Tickets<string>(now);
     this.replace(config);
   }
 

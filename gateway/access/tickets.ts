@@ -21,26 +21,22 @@ export interface TicketStore {
   redeem(ticket: string): string | null | Promise<string | null>;
 }
 
-export interface TicketOptions {
-  readonly seconds: number;
-  /** Clock, in milliseconds. */
-  readonly now: () => number;
-}
+/** Lifetime of a ticket: a page uses it at once. */
+export const TICKET_MS = 30_000;
 
 /**
  * Short-lived tickets, each good for one connection: a browser cannot send a key with a WebSocket handshake, and what
  * is in an address ends in logs and histories.
  */
 export class Tickets<T> {
-  readonly #seconds: number;
   readonly #now: () => number;
   /** Tickets by hash, so that a look-up reveals nothing about the others; oldest first. */
   readonly #open = new Map<string, { readonly owner: T; readonly expiresAtMs: number }>();
   /** Number of tickets by owner; owners without tickets are left out. */
   readonly #counts = new Map<T, number>();
 
-  constructor({ seconds, now }: TicketOptions) {
-    this.#seconds = seconds;
+  /** @param now clock, in milliseconds */
+  constructor(now: () => number) {
     this.#now = now;
   }
 
@@ -50,7 +46,7 @@ export class Tickets<T> {
     if ((this.#counts.get(owner) ?? 0) >= MAX_TICKETS)
       throw new ApiError('overloaded', 'too many tickets are open');
     const ticket = newTicket();
-    const expiresAtMs = this.#now() + this.#seconds * 1000;
+    const expiresAtMs = this.#now() + TICKET_MS;
     this.#open.set(ticketHash(ticket), { owner, expiresAtMs });
     this.#count(owner, 1);
     return { ticket, expiresAtMs };

@@ -46,7 +46,7 @@ const redisUrl = z.string({ error: 'state.url is required' }).refine(
 const device = z
   .enum(DEVICE_CHOICES)
   .default('cpu')
-  .describe('Execution device; `auto` selects the best one available.');
+  .describe('Execution device of the checkpoint or the scorer; `auto` selects the best one available.');
 const memory = z
   .int()
   .min(1)
@@ -62,7 +62,7 @@ const calibration = z
   .meta(plain)
   .optional()
   .describe(
-    'Calibration file of `flinch calibrate`; default: the one beside the checkpoint, or else the one that comes with flinch for these weights.',
+    'Calibration file of `flinch calibrate` for the checkpoint or the scorer; default: the one beside it, or else the one that comes with flinch for these weights.',
   );
 
 const escalate = z
@@ -183,8 +183,8 @@ export const upstreamModelSchema = z
       .meta(plain)
       .optional()
       .describe('Name of the exported model on these servers.'),
-    calibration: calibration.describe('Calibration file of `scorer`; default as for a checkpoint.'),
-    device: device.describe('Execution device of `scorer`.'),
+    calibration,
+    device,
     max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
     strict: z
       .boolean()
@@ -376,13 +376,6 @@ const sections = z.strictObject({
     })
     .optional()
     .describe('Models by the name that requests use; default: the embedded reasoner.'),
-  engine: z
-    .strictObject({
-      stall_s: seconds(60, 0.1).describe(
-        'Time without progress after which an engine process is killed and started anew, beyond what its longest computation takes on a slow machine.',
-      ),
-    })
-    .prefault({}),
   guard: guard.describe('Policy for all requests.'),
   access: z
     .strictObject({
@@ -401,7 +394,6 @@ const sections = z.strictObject({
         .describe(
           'Allowed host names, in addition to `localhost` and IP addresses; `"*"` allows all. If there are keys, all are allowed.',
         ),
-      ticket_s: seconds(30, 1).describe('Lifetime of a WebSocket ticket.'),
       requests_per_minute: count(6000).describe(
         'Request rate limit of each key without its own; without keys, of all clients together.',
       ),
@@ -466,10 +458,6 @@ const sections = z.strictObject({
         'Interval of heartbeats on an idle stream. Clients give up a connection after 45 s of silence.',
       ),
       history_events: count(4096).describe('Maximum events kept for resuming a generation.'),
-      history_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of these events.'),
-      histories_bytes: count(64 * MIB, 1024, 2 ** 40).describe(
-        'Maximum size of these events for all generations together.',
-      ),
       resume_s: seconds(60, 0).describe(
         'How long a resumable generation is kept after its connection is lost, and after its end. Must exceed two heartbeats, because a client may notice a lost connection only then.',
       ),

@@ -28,8 +28,7 @@ export function reloaded(running: Config, changed: Config): Reloaded {
       }),
     ),
   };
-  const access = { ...changed.access, ticket_s: running.access.ticket_s };
-  const config = { ...running, ...models, guard: changed.guard, access };
+  const config = { ...running, ...models, guard: changed.guard, access: changed.access };
   const found = contradictionIn(config);
   if (found) throw new ConfigError(fieldName(found.path), found.problem);
   return { config, restart: differences(config, changed, []) };

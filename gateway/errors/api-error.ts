@@ -100,7 +100,6 @@ export function toApiError(error: unknown): ApiError {
 
 /** The name on the wire of a field of `Scoring` or of the library's `Guard`. */
 function wireName(field: string): string {
-  if (field === 'temperature') return 'candidate_temperature';
   const name = field.replace('.', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.hasOwn(scoringFields, name) ? `scoring.${name}` : name;
 }

@@ -27,8 +27,7 @@ export const ERRORS = {
   },
   engine_stalled: {
     status: 500,
-    meaning:
-      'The engine process made no progress for `engine.stall_s` and was killed. A new request may succeed.',
+    meaning: 'The engine process made no progress for 60 s and was killed. A new request may succeed.',
   },
   engine_unavailable: {
     status: 503,
@@ -93,7 +92,7 @@ export const ERRORS = {
   owner_lost: {
     status: 500,
     meaning:
-      'The gateway, or the worker, that wrote a resumed response is gone, and no other can go on with it. All that it wrote was sent. Send the request again.',
+      'The gateway, or the worker, that wrote a resumed response is gone. All that it wrote was sent. Send the request again.',
   },
   policy_violation: {
     status: 403,

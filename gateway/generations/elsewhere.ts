@@ -45,32 +45,11 @@ export interface Published {
   readonly owner: string;
   readonly requestId: string | undefined;
   readonly model: string;
-  /** Data with which another gateway can go on in place of this one; without it none can. */
-  readonly record: string | undefined;
-  /** If others have published it: by which it became ours. */
-  readonly fence?: string | undefined;
   /** Its frames, and how many of them are kept. */
   readonly history: EventHistory;
-  /** Another gateway has taken us for dead, and has it now. */
-  readonly takenOver: () => void;
+  /** Another gateway has taken us for dead, and has ended it. */
+  readonly endedElsewhere: () => void;
 }
-
-/** A generation whose gateway is gone, and that is ours from now on. */
-export interface LostGeneration {
-  readonly id: string;
-  /** Epoch of its first gateway, which the client's requests name. */
-  readonly epoch: string;
-  readonly fence: string;
-  readonly record: string;
-  /** All, from its first on. */
-  readonly frames: readonly string[];
-}
-
-/**
- * Goes on with a generation in place of its gateway.
- * @returns false where that is not possible
- */
-export type TakeOver = (lost: LostGeneration, principal: Principal) => Promise<boolean>;
 
 /** Reports changes of a published generation. */
 export interface Publication {
@@ -80,9 +59,4 @@ export interface Publication {
   ended(): void;
   /** The generation cannot be resumed any more. */
   forgotten(): void;
-  /**
-   * The generation writes no more here: another gateway is to go on with it.
-   * @returns false if none can
-   */
-  handOver?(): boolean;
 }

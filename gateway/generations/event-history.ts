@@ -57,13 +57,11 @@ export class EventHistory {
     return 2 * (this.next - this.#cursor) >= events || 2 * this.#unsentBytes >= bytes;
   }
 
-  /** @param sent whether it counts as sent, where others have sent all before it, too */
-  push(frame: string, sent = false): void {
+  push(frame: string): void {
     const bytes = Buffer.byteLength(frame);
     this.#frames.push(frame);
     this.#bytes += bytes;
-    if (sent) this.#cursor += 1;
-    else this.#unsentBytes += bytes;
+    this.#unsentBytes += bytes;
     while (this.#frames.length > this.#limits.events || this.#bytes > this.#limits.bytes) {
       if (!this.#forgetOldest()) break;
     }

@@ -65,8 +65,6 @@ export interface LiveOptions {
   readonly onForgotten: () => void;
   /** Change of the memory of its history, in bytes. */
   readonly onHistory: (bytes: number) => void;
-  /** See `Publication`. */
-  readonly onHandOver: () => boolean;
 }
 
 /**
@@ -125,20 +123,8 @@ export class LiveGeneration {
   start(sink: Sink, paused = false): void {
     this.#sink = sink;
     if (paused) this.pause(sink);
-    this.#emit(this.#options.encoding.opening());
-    this.#follow();
-  }
-
-  /** Goes on where another process has left it: after the frames of its history. It waits to be resumed. */
-  goOn(): void {
-    this.#offset = this.#options.history?.next ?? 0;
-    this.#options.onHistory(this.historyBytes);
-    this.#retain();
-    this.#follow();
-  }
-
-  #follow(): void {
     const { encoding, prepared } = this.#options;
+    this.#emit(encoding.opening());
     // `start` is called in the pipeline, so that everything that is thrown is an error of this generation
     // alone.
     const frames = defer(() => prepared.start(this.#gate)).pipe(
@@ -242,16 +228,6 @@ export class LiveGeneration {
       this.#emit(this.#options.encoding.failed(toApiError(error), this.#offset));
       this.#end(error);
     }
-  }
-
-  /**
-   * Writes no more, without a word: another gateway is to go on with it, once our connections are closed.
-   * @returns false if none can
-   */
-  handOver(): boolean {
-    if (this.#over || !this.#options.onHandOver()) return false;
-    this.#stop();
-    return true;
   }
 
   /** Ends it without a word, and forgets it. */

@@ -5,14 +5,18 @@ import type { Config } from '../config/config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';
-import type { Elsewhere, LostGeneration, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
+import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from './live-generation.js';
 
 /** 24.8 days; Node's timers take more for none at all. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-type Settings = Pick<Config['streams'], 'history_events' | 'history_bytes' | 'histories_bytes' | 'resume_s'>;
+/** Maximum size of the events that are kept of a generation, and of all together, in bytes. */
+export const HISTORY_BYTES = 1 << 20;
+const HISTORIES_BYTES = 64 << 20;
+
+type Settings = Pick<Config['streams'], 'history_events' | 'resume_s'>;
 
 export interface OpenRequest {
   readonly id: string;
@@ -20,10 +24,6 @@ export interface OpenRequest {
   readonly resumable: boolean;
   /** The client's name for it. */
   readonly requestId?: string | undefined;
-  /** See {@link Published.record}. */
-  readonly record?: string;
-  /** Generation of another gateway that this one continues; it does not count as new. */
-  readonly lost?: LostGeneration;
   readonly prepare: () => Promise<Prepared>;
   /** @param resumable whether it can be, which may be less than was asked for */
   readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
@@ -38,6 +38,7 @@ export class LiveGenerations {
   /** Epoch of this process: offsets of another mean nothing here. */
   readonly epoch = randomBytes(9).toString('base64url');
   readonly #settings: Settings;
+  readonly #historiesBytes: number;
   readonly #logger: Logger;
   readonly #running = new Set<LiveGeneration>();
   /** Generations by id, in the order of their creation. */
@@ -52,7 +53,9 @@ export class LiveGenerations {
   /** Callbacks that wait until none is under way. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(settings: Settings, logger: Logger, elsewhere: readonly Elsewhere[] = []) {
+  /** @param shares how many processes share the room for histories */
+  constructor(settings: Settings, logger: Logger, elsewhere: readonly Elsewhere[] = [], shares = 1) {
+    this.#historiesBytes = HISTORIES_BYTES / shares;
     this.#settings = settings;
     this.#logger = logger;
     this.#elsewhere = elsewhere;
@@ -75,10 +78,10 @@ export class LiveGenerations {
    * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
    */
   async open(request: OpenRequest): Promise<LiveGeneration> {
-    const { id, principal, resumable, requestId, record, lost } = request;
+    const { id, principal, resumable, requestId } = request;
     const { prepare, encode, over, logger = this.#logger } = request;
-    if (this.#refuses && !lost) throw shuttingDown();
-    if (!lost && resumable && requestId !== undefined) {
+    if (this.#refuses) throw shuttingDown();
+    if (resumable && requestId !== undefined) {
       this.forgetLost(principal.name, requestId);
       for (const each of this.#elsewhere) each.forgetLost(principal.name, requestId);
     }
@@ -90,20 +93,17 @@ export class LiveGenerations {
       // At once before policies are looked up, so that no request has those of a configuration without its key.
       principal.checkValid?.();
       const prepared = await prepare();
-      const { history_events: events, history_bytes: bytes, resume_s } = this.#settings;
-      const history = resumable ? new EventHistory({ events, bytes }) : null;
+      const { history_events: events, resume_s } = this.#settings;
+      const history = resumable ? new EventHistory({ events, bytes: HISTORY_BYTES }) : null;
       const owner = principal.name;
       if (history) {
-        for (const frame of lost?.frames ?? []) history.push(frame, true);
         publication = await this.#publish({
           id,
           owner,
           requestId,
-          record,
           history,
           model: prepared.model,
-          fence: lost?.fence,
-          takenOver: () => generation.discard(),
+          endedElsewhere: () => generation.discard(),
         });
       }
       if (this.#drained) throw shuttingDown();
@@ -132,7 +132,6 @@ export class LiveGenerations {
           publication?.changed();
           if (change > 0) this.#makeRoom();
         },
-        onHandOver: () => publication?.handOver?.() ?? false,
       });
       this.#running.add(generation);
       if (publication) this.#resumable.set(id, generation);
@@ -199,8 +198,8 @@ export class LiveGenerations {
   }
 
   /**
-   * Takes on no more, and waits for those that run. After the time, they are handed over to other gateways, where these
-   * can go on with them, or end with `shutting_down`.
+   * Takes on no more, and waits for those that run. After the time, they end with
+   * `shutting_down`.
    * @param timeoutMs `Infinity` for however long it takes
    */
   async drain(timeoutMs: number): Promise<void> {
@@ -218,7 +217,7 @@ export class LiveGenerations {
       });
     }
     this.#drained = true;
-    for (const generation of [...this.#running]) if (!generation.handOver()) generation.fail(shuttingDown());
+    for (const generation of [...this.#running]) generation.fail(shuttingDown());
   }
 
   /** Ends what a client has lost before it learned its id, and asks for again by the same name. */
@@ -281,7 +280,7 @@ export class LiveGenerations {
    * by how many generations there are.
    */
   #makeRoom(): void {
-    const limit = this.#settings.histories_bytes;
+    const limit = this.#historiesBytes;
     if (this.#historyBytes <= limit) return;
     const all = [...this.#resumable.values()];
     for (const generation of all) {

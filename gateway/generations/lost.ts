@@ -2,7 +2,7 @@ import { ApiError } from '../errors/api-error.js';
 
 const LOST = {
   taken_over: 'the generation was resumed elsewhere',
-  owner_lost: 'the process that wrote this response is gone; there is no more of it',
+  owner_lost: 'the process that wrote this response is gone; there is no more of it: ask again',
   state_unavailable: 'the state that gateways share (Redis) cannot be used',
   not_recovered: 'the rest of the response is no longer kept',
 } as const;

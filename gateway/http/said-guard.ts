@@ -27,7 +27,7 @@ function said(guard: GuardInForce, set: readonly AskedGuard[]): SaidGuard {
     rate,
     delivery,
     action,
-    ...(lag && { lag, ...(lag === 'skip' && { lag_tokens: guard.lag_tokens }) }),
+    ...(lag && { lag }),
     ...(calibrated !== undefined && { calibrated }),
     ...(warnings && { warnings }),
     ...(policy !== undefined && { policy }),

@@ -172,11 +172,6 @@ export class Metrics {
     this.#redis.command(seconds, failure);
   }
 
-  /** @param wentOn whether the generation of a gateway that is gone goes on here */
-  tookOver(wentOn: boolean): void {
-    this.#redis.tookOver(wentOn);
-  }
-
   logDropped(lines: number): void {
     this.#logLines.inc(lines);
   }

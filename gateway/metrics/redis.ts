@@ -27,22 +27,12 @@ export const REDIS_FAILURES = {
   labels: { reason: COMMAND_FAILURES },
 } as const satisfies Definition;
 
-const TAKEOVERS = ['continued', 'ended'] as const;
-
-export const REDIS_TAKEOVERS = {
-  name: 'flinch_takeovers_total',
-  type: 'counter',
-  help: 'Generations that a client resumed here after the gateway that wrote them was gone: whether this gateway goes on writing (continued), or the client gets `owner_lost` (ended).',
-  labels: { outcome: TAKEOVERS },
-} as const satisfies Definition;
-
 /** The Redis that gateways share; nothing is said of it where there is none. */
 export class RedisMetrics {
   readonly #families: Families;
   readonly #up: Gauge;
   readonly #durations: Histogram;
   readonly #failures: Counter<'reason'>;
-  readonly #takeovers: Counter<'outcome'>;
   #duration: HistogramSeries | null = null;
 
   constructor(families: Families) {
@@ -51,18 +41,12 @@ export class RedisMetrics {
     this.#up.remove(); // without labels it would be 0 from the start
     this.#durations = families.histogram(REDIS_DURATION);
     this.#failures = families.counter(REDIS_FAILURES);
-    this.#takeovers = families.counter(REDIS_TAKEOVERS);
   }
 
   watch(up: () => boolean): void {
     this.#families.beforeRead(() => this.#up.set(up() ? 1 : 0));
     this.#duration = this.#durations.series({});
     for (const reason of COMMAND_FAILURES) this.#failures.inc({ reason }, 0);
-    for (const outcome of TAKEOVERS) this.#takeovers.inc({ outcome }, 0);
-  }
-
-  tookOver(wentOn: boolean): void {
-    this.#takeovers.inc({ outcome: wentOn ? 'continued' : 'ended' });
   }
 
   /** @param seconds `null` for one that was not sent */

@@ -70,7 +70,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     connections.CONNECTIONS,
     connections.RESUMED,
   ],
-  'Shared state': [redis.REDIS_UP, redis.REDIS_DURATION, redis.REDIS_FAILURES, redis.REDIS_TAKEOVERS],
+  'Shared state': [redis.REDIS_UP, redis.REDIS_DURATION, redis.REDIS_FAILURES],
   'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED, telemetry.WEBHOOK_MESSAGES],
   Configuration: [reload.RELOADS, reload.LAST_RELOAD],
   Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],

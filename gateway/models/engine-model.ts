@@ -1,16 +1,14 @@
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
-import type { CompleteRequest } from '../../src/engine/generation.js';
 import { engineBranch } from '../../src/guard/engine-branch.js';
+import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import { generate } from '../../src/stream/generate.js';
-import { modelId } from '../../src/stream/score.js';
 import { ApiError } from '../errors/api-error.js';
 import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
 import { checkWork } from './check-work.js';
 import { givenAnswer } from './given-answer.js';
-import { followed, guardedAfter, restOf, type Settled } from './go-on.js';
 import { aboutCheckpoint } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
@@ -69,7 +67,7 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, response, given, after, canRetract } = options.asked;
+    const { prompt, response, given, canRetract } = options.asked;
     const { client = '', further } = options.from ?? {};
     const { maxTokens, maxWork } = options.bounds ?? {};
     const { written } = options.listeners ?? {};
@@ -111,18 +109,17 @@ export class EngineModel implements ServedModel {
     const refusesUnscored = options.bounds?.refusesUnscored && judging?.guard.lag === 'skip';
     const vocabulary = engine.checkpoint.tokenizer;
     const guard = withWarnings(settings, lengthWarnings(request, room));
-    const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };
     return {
-      ...prepared,
-      ...(after && { goesOn: goesOn(asked, after) }),
+      model: this.name,
+      vocabulary,
+      promptTokens: promptIds.length,
+      guard,
       start: (gate) =>
         inPlace(this.#places, client, () => {
-          const own = requestAfter(asked, after);
-          if (!judging) return restOf(after, followed(after, generate(engine, own, gate)));
+          if (!judging) return generate(engine, asked, gate);
           const { scoring } = judging;
-          return guardedAfter(
-            after,
-            (judge) => engineBranch(engine, own, { scoring, ...judge }),
+          return guardedBranch(
+            (judge) => engineBranch(engine, asked, { scoring, ...judge }),
             {
               ...judging,
               seed: asked.sampling.seed,
@@ -134,21 +131,6 @@ export class EngineModel implements ServedModel {
         }),
     };
   }
-}
-
-const goesOn = ({ maxTokens }: CompleteRequest, { tokens }: Settled): boolean =>
-  tokens.length < maxTokens && tokens.every(({ id }) => id !== null);
-
-/** A request for the text after the settled part, which is read as part of the prompt. */
-function requestAfter(request: CompleteRequest, after: Settled | undefined): CompleteRequest {
-  const continues = (after?.tokens ?? []).map(modelId);
-  const { promptIds, maxTokens } = request;
-  return {
-    ...request,
-    promptIds: [...promptIds, ...continues],
-    continues,
-    maxTokens: maxTokens - continues.length,
-  };
 }
 
 /** @throws ApiError 400 */

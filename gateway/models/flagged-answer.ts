@@ -34,7 +34,7 @@ export interface FlaggedOptions {
 
 /** The answer of a model, up to its end, and the rest of it. An unknown verdict is left alone. */
 export function unlessFlagged(own: Prepared, { action, held, keep, rest }: FlaggedOptions): Prepared {
-  const { goesOn: _, scoredAtOnce: __, ...prepared } = own;
+  const { scoredAtOnce: _, ...prepared } = own;
   return {
     ...prepared,
     vocabulary: null, // tokens of several answers, or models: each comes with its texts

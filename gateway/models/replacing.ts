@@ -116,9 +116,9 @@ export class Replacing {
 
   #vote(model: ServedModel, request: GenerationFields, options: GovernedOptions): FlaggedOptions['rest'] {
     const { temperature, seed, guard } = request;
-    const { candidates, candidate_temperature: own } = guardSchema.parse(guard);
+    const { candidates } = guardSchema.parse(guard);
     // Greedy answers would all be the same.
-    const drawn = { ...request, temperature: own ?? (temperature || VOTE_TEMPERATURE) };
+    const drawn = { ...request, temperature: temperature || VOTE_TEMPERATURE };
     const { listeners: _, asked, ...apart } = options;
     const response = asked.response && { ...asked.response, temperature: drawn.temperature };
     const further = {
@@ -126,10 +126,8 @@ export class Replacing {
       asked: { ...asked, ...(response && { response }) },
       from: { ...options.from, further: true },
     };
-    const config = this.#policies.voteOf(model.name);
     const vote = {
       answers: 1 + candidates,
-      agreement: config.agreement ?? null,
       prepare: (number: number) =>
         model.prepare(
           {
@@ -140,7 +138,7 @@ export class Replacing {
           },
           further,
         ),
-      said: saidBy(config),
+      said: saidBy(this.#policies.voteOf(model.name)),
       voted: (replaced: boolean, error: unknown) =>
         this.#options.voted(model.name, replaced, error, options.from),
     };

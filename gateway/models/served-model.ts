@@ -14,7 +14,6 @@ import type { GenerationFields } from '../requests/generation-request.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
 import type { ResponseRequest } from '../requests/response-request.js';
 import type { GivenText } from './given-text.js';
-import type { Settled } from './go-on.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
 export interface GuardInForce extends CompleteGuardFields {
@@ -51,8 +50,6 @@ export interface Prepared {
   readonly scoredAtOnce?: boolean;
   /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
   readonly verbatim?: boolean;
-  /** Whether it goes on with {@link AskedAnswer.after}, which not all can. */
-  readonly goesOn?: boolean;
   /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
 }
@@ -65,8 +62,6 @@ export interface AskedAnswer {
   readonly response?: ResponseRequest;
   /** The answer, which is there already: it is scored, not written. */
   readonly given?: GivenText;
-  /** The part that stays of an answer that another gateway has begun: it is to go on from there. */
-  readonly after?: Settled;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */

@@ -25,8 +25,6 @@ interface VoteOptions {
   readonly answers: number;
   /** Prepares a further answer to the same request; called with 1, 2, 3 … */
   readonly prepare: (number: number) => Promise<Prepared>;
-  /** Share of the answers that is enough to end a vote; `null`: no further one can change the winner. */
-  readonly agreement: number | null;
   /** What an answer says. */
   readonly said: (text: string) => Said;
   /** Called with whether another answer than the flagged one is returned, and the error of one that was not written. */
@@ -44,12 +42,11 @@ const WITHOUT_VOTE = ['length', 'content_filter'];
 
 /**
  * The answer that most answers agree with, in place of a flagged one (self-consistency, arXiv 2203.11171). As many further
- * answers are drawn at once as may settle it, until no further one can change the winner or enough agree (as in adaptive
- * consistency, arXiv 2305.11860, without its prior). If one fails, those that are there decide. An answer that calls a tool stays.
+ * answers are drawn at once as may settle it, until no further one can change the winner. If one fails, those that are there decide. An answer that calls a tool stays.
  */
 export function voted(
   { done, verdict, text, calls, withheld, kept }: FlaggedAnswer,
-  { answers: total, agreement, prepare, said, voted }: VoteOptions,
+  { answers: total, prepare, said, voted }: VoteOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   const stays = from(withheld).pipe(paced(gate));
@@ -78,7 +75,7 @@ export function voted(
   const further = (): Observable<never> =>
     defer(() => {
       const contents = answers.map((answer) => answer.said);
-      const needed = failure ? 0 : answersNeeded(contents, total, agreement);
+      const needed = failure ? 0 : answersNeeded(contents, total);
       if (needed === 0) return EMPTY;
       return forkJoin(Array.from({ length: needed }, (_, i) => drawn(answers.length + i))).pipe(
         concatMap((round) => {

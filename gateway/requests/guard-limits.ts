@@ -1,52 +1,51 @@
 import { z } from 'zod';
 import { upTo } from '../../src/files/limited-list.js';
 import { DEFAULT_GUARD } from '../../src/guard/guard.js';
-import {
-  type CompleteGuardFields,
-  type GuardFields,
-  guardFields,
-  withRoom,
-} from '../../src/guard/guard-fields.js';
+import { type CompleteGuardFields, type GuardFields, guardFields } from '../../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
-import { integer, method, methods, scoringFields, withWindow } from '../../src/uncertainty/scoring-fields.js';
-import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../../src/uncertainty/settings.js';
+import {
+  integer,
+  method,
+  methods,
+  scoringFields,
+  scoringSchema,
+  withWindow,
+} from '../../src/uncertainty/scoring-fields.js';
+import { DEFAULT_BLOCK } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 
 const MAX_REFLECTION = 500;
 const reflection = `must have 1 to ${MAX_REFLECTION} characters`;
 const described = <Schema extends z.ZodType>(name: keyof typeof guardFields, schema: Schema): Schema =>
   schema.describe(guardFields[name].description ?? '');
-const likewise = <Schema extends z.ZodType>(name: keyof typeof scoringFields, schema: Schema): Schema =>
-  schema.describe(scoringFields[name].description ?? '');
+
+/** Settings of scores that a request cannot change: they are for research, with the library and the benchmark. */
+const RESEARCH = scoringSchema.parse({});
+const { window, schedule, epsilon, alpha } = scoringFields;
+const block = integer(1, 64)
+  .default(DEFAULT_BLOCK)
+  .describe(scoringFields.block.description ?? '');
 
 /** The guard of a request: its fields, with narrower ranges where a client decides what the server spends. */
-export const guardSchema = z
-  .strictObject({
-    ...guardFields,
-    methods: described('methods', z.preprocess(upTo(METHODS.length, method), methods).optional()),
-    scoring: described(
-      'scoring',
-      z
-        .strictObject({
-          ...scoringFields,
-          block: likewise('block', integer(1, 64).default(DEFAULT_BLOCK)),
-          samples: likewise('samples', integer(2, 64).default(DEFAULT_RANDOM.samples)),
-          // Few choices: for each of them the engine keeps a graph.
-          tokur_samples: likewise('tokur_samples', z.literal([2, 4, 8]).default(DEFAULT_TOKUR.samples)),
-        })
-        .transform(withWindow)
-        .prefault({}),
-    ),
-    reflection: described(
-      'reflection',
-      z
-        .string()
-        .min(1, { error: reflection })
-        .max(MAX_REFLECTION, { error: reflection })
-        .default(DEFAULT_GUARD.reflection),
-    ),
-  })
-  .transform(withRoom);
+export const guardSchema = z.strictObject({
+  ...guardFields,
+  methods: described('methods', z.preprocess(upTo(METHODS.length, method), methods).optional()),
+  scoring: described(
+    'scoring',
+    z
+      .strictObject({ block, window, schedule, epsilon, alpha })
+      .transform((fields) => withWindow({ ...RESEARCH, ...fields, window: fields.window }))
+      .prefault({}),
+  ),
+  reflection: described(
+    'reflection',
+    z
+      .string()
+      .min(1, { error: reflection })
+      .max(MAX_REFLECTION, { error: reflection })
+      .default(DEFAULT_GUARD.reflection),
+  ),
+});
 
 /** The guard as a client or an operator writes it: a field that is left out is not there. */
 export type AskedGuard = z.input<typeof guardSchema>;

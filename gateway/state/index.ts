@@ -8,12 +8,12 @@ export type { Logger } from 'pino';
 /** Exported here because {@link consume} recognises its answers by their class. */
 export { RateLimiterRedis } from 'rate-limiter-flexible';
 export type { Principal } from '../access/principal.js';
-export { newTicket, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
+export { newTicket, TICKET_MS, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
 export { consume, type KeyUsage, type Release } from '../access/usage.js';
 export { ApiError } from '../errors/api-error.js';
-export type { Publication, Published, Resumed, ResumePoint, TakeOver } from '../generations/elsewhere.js';
+export type { Publication, Published, Resumed, ResumePoint } from '../generations/elsewhere.js';
 export type { Reader, ReadGeneration, Sink } from '../generations/live-generation.js';
-export type { LiveGenerations } from '../generations/live-generations.js';
+export { HISTORY_BYTES, type LiveGenerations } from '../generations/live-generations.js';
 export { type LostCode, lostError } from '../generations/lost.js';
 export { RemoteGeneration, type RemoteOptions } from '../generations/remote-generation.js';
 export type { CommandFailure, OpenState, SharedGenerations, State, StateOptions } from './state.js';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { SharedState } from '../access/access.js';
 import type { KeyUsage } from '../access/usage.js';
 import type { Config } from '../config/config.js';
-import type { Elsewhere, TakeOver } from '../generations/elsewhere.js';
+import type { Elsewhere } from '../generations/elsewhere.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 
 /** Why a command failed: no answer in time, no connection, or an error as answer (`OOM`, `READONLY`, `NOPERM`). */
@@ -13,9 +13,7 @@ export interface StateOptions {
   readonly logger: Logger;
   /** Called for each command: with its time, or `null` if it was not sent. */
   readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
-  /** Called for each generation of a gateway that is gone: with whether it goes on here. */
-  readonly tookOver: (wentOn: boolean) => void;
-  readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
+  readonly config: Pick<Config, 'streams'>;
   /** Clock, in milliseconds. */
   readonly now: () => number;
   /** Usage of this gateway alone. */
@@ -25,7 +23,7 @@ export interface StateOptions {
 /** Generations of all gateways that share a state. */
 export interface SharedGenerations extends Elsewhere {
   /** Lets other gateways reach these generations from now on. */
-  serve(live: LiveGenerations, takeOver: TakeOver): void;
+  serve(live: LiveGenerations): void;
 }
 
 /** State that gateways share. */

@@ -3,6 +3,7 @@ import { from, identity, type Observable, switchMap } from 'rxjs';
 import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
+import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -10,7 +11,6 @@ import { judgeAnswer } from '../../src/stream/judge-answer.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
-import { followed, guardedAfter, restOf } from '../models/go-on.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type { Prepared, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
@@ -20,7 +20,7 @@ import { logprobGuard, withoutRollbacks } from './scoring/logprob-guard.js';
 import { alternativesFor, methodsOf } from './scoring/logprob-scores.js';
 import type { Writing } from './scoring/scorer.js';
 import type { UpstreamGenerations } from './servers/upstream-generations.js';
-import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
+import { begunOf, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
 import type { UpstreamServer } from './servers/upstream-server.js';
 import { chunksOf } from './servers/verbatim.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
@@ -48,7 +48,7 @@ export function prepareByLogprobs(
   options: PrepareOptions,
   { model, generations, capabilities, topLogprobs, risks: ofOneAnswer }: Known,
 ): Prepared {
-  const { canRetract, prompt, response, after, verbatim: asItComes } = options.asked;
+  const { canRetract, prompt, response, verbatim: asItComes } = options.asked;
   const { client = '' } = options.from ?? {};
   const { maxTokens, refusesUnscored } = options.bounds ?? {};
   const { written } = options.listeners ?? {};
@@ -60,14 +60,13 @@ export function prepareByLogprobs(
   const settings = withWarnings(guarded, lowered);
   if (refusesUnscored && !settings.enabled) throw generations.unstreamed ?? new UnscoredError(['tokens']);
   const methods = settings.enabled ? settings.methods : [];
-  const all: UpstreamRequest = {
+  const asked: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
     topLogprobs: Math.max(
       topLogprobs,
       alternativesFor(methods, prompt === undefined ? 'chat' : 'completion'),
     ),
   };
-  const asked = requestAfter(all, after);
   // A guard without any method still has a verdict: unknown.
   if (request.guard.enabled === false && asItComes) {
     const lower = request.clamp && topLogprobs > 0;
@@ -90,7 +89,6 @@ export function prepareByLogprobs(
   const resumes = settings.enabled && retracts(settings.action) && !response;
   const begun = begunOf(prompt, capabilities);
   if (resumes) generations.checkContinues(settings, begun);
-  const goesOn = after && { goesOn: generations.goesOn(asked) };
   const suits = (server: UpstreamServer): boolean => {
     const computed = server.capabilities ? methodsOf(server.capabilities) : [];
     return (
@@ -111,16 +109,10 @@ export function prepareByLogprobs(
   if (!settings.enabled) {
     return {
       ...prepared,
-      ...goesOn,
       guard: settings,
       start: (gate) => {
-        const text = followed(
-          after,
-          generate((open) => plain(open, gate)),
-        );
-        const judged =
-          request.guard.enabled === false ? text : text.pipe(judgeAnswer({ ...settings, risks }));
-        return restOf(after, judged);
+        const text = generate((open) => plain(open, gate));
+        return request.guard.enabled === false ? text : text.pipe(judgeAnswer({ ...settings, risks }));
       },
     };
   }
@@ -138,14 +130,12 @@ export function prepareByLogprobs(
   };
   return {
     ...prepared,
-    ...goesOn,
     scoredAtOnce: true,
     guard: withoutRollbacks(
       { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
       asked,
     ),
-    start: (gate) =>
-      generate((open, dispensable) => guardedAfter(after, open, { ...judging, dispensable }, gate)),
+    start: (gate) => generate((open, dispensable) => guardedBranch(open, { ...judging, dispensable }, gate)),
   };
 }
 

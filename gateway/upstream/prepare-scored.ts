@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { retracts } from '../../src/guard/guard.js';
-import type { Settled } from '../models/go-on.js';
 import type { Prepared } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { withoutRollbacks } from './scoring/logprob-guard.js';
 import type { ScoredResponse } from './scoring/scorer.js';
 import type { UpstreamGenerations } from './servers/upstream-generations.js';
-import { requestAfter, tells } from './servers/upstream-request.js';
+import { tells } from './servers/upstream-request.js';
 import type { UpstreamServer } from './servers/upstream-server.js';
 import type { UpstreamRequest } from './upstream.js';
 
@@ -15,7 +14,6 @@ interface ScoredAsking {
   readonly generations: UpstreamGenerations;
   readonly seed: GenerationFields['seed'];
   readonly client: string;
-  readonly after: Settled | undefined;
 }
 
 /**
@@ -23,12 +21,11 @@ interface ScoredAsking {
  * @throws ApiError 400 where a guard would go on with a text that no server can
  */
 export function prepareScored(
-  whole: UpstreamRequest,
+  asked: UpstreamRequest,
   scored: ScoredResponse,
-  { model, generations, seed: given, client, after }: ScoredAsking,
+  { model, generations, seed: given, client }: ScoredAsking,
 ): Prepared {
   const { guard, promptIds, prompt, vocabulary, start } = scored;
-  const asked = requestAfter(whole, after, prompt);
   const begun = {
     text: '',
     promptIds: promptIds ?? [],
@@ -45,10 +42,6 @@ export function prepareScored(
   const seed = given ?? randomInt(2 ** 31);
   return {
     model: model,
-    ...(after && {
-      goesOn:
-        generations.goesOn(asked) && (vocabulary === null || after.tokens.every(({ id }) => id !== null)),
-    }),
     vocabulary,
     promptTokens: promptIds?.length ?? null,
     guard: withoutRollbacks(guard, asked),

@@ -125,7 +125,7 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, after, given } = options.asked;
+    const { prompt, given } = options.asked;
     const { client = '', further = false } = options.from ?? {};
     const maxTokens = options.bounds?.maxTokens;
     if (this.#strict) checkOwn(request, options.asked);
@@ -148,13 +148,7 @@ export class UpstreamModel implements ServedModel {
       return prepareScored(
         { ...whole, ...length, topLogprobs },
         { ...scored, guard },
-        {
-          model: this.name,
-          generations: this.#generations,
-          seed: request.seed,
-          client,
-          after,
-        },
+        { model: this.name, generations: this.#generations, seed: request.seed, client },
       );
     }
     return prepareByLogprobs(request, options, {

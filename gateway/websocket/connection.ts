@@ -27,7 +27,6 @@ import { parseJsonText } from '../requests/json-text.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 import { SocketWatch } from './socket-watch.js';
-import { recordOf } from './take-over.js';
 
 export interface StreamOptions {
   readonly models: GovernedModels;
@@ -124,7 +123,7 @@ export class StreamConnection {
       if (type === 'generation.create') this.#create(message, sizeOf(data));
       else if (type === 'generation.score') this.#score(message, sizeOf(data));
       else if (type === 'generation.append') this.#append(message);
-      else if (type === 'generation.resume') this.#goOn(message);
+      else if (type === 'generation.resume') this.#continue(message);
       else if (type === 'generation.cancel') this.#cancel(message);
       else throw new ApiError('invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
     } catch (error) {
@@ -169,7 +168,6 @@ export class StreamConnection {
         principal,
         resumable,
         requestId,
-        ...(resumable && { record: recordOf(request) }),
         logger,
         over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
         prepare: () =>
@@ -198,7 +196,7 @@ export class StreamConnection {
     generation.start(sink, this.#backlog.full);
   }
 
-  #goOn(message: unknown): void {
+  #continue(message: unknown): void {
     const { response_id: id, epoch, offset, request_id } = parse(resumeSchema, message);
     // The generation may be one of this connection's own, of which the client wants some frames again.
     const own = this.#attached.get(id);

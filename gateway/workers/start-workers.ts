@@ -40,7 +40,7 @@ export async function startWorkers({ config, logger, metrics }: WorkersOptions):
   const closeEngines = async (): Promise<void> => {
     await Promise.all([...engines.values()].map((engine) => engine.close()));
   };
-  const tickets = new Tickets<string>({ seconds: config.access.ticket_s, now: Date.now });
+  const tickets = new Tickets<string>(Date.now);
   const pool = new WorkerPool({
     config,
     logger,
@@ -67,13 +67,11 @@ export async function startWorkers({ config, logger, metrics }: WorkersOptions):
 }
 
 async function openEngines(
-  { models, engine: settings }: WorkersOptions['config'],
+  { models }: WorkersOptions['config'],
   logger: Logger,
 ): Promise<ReadonlyMap<string, Engine>> {
   const opening = Object.entries(models).flatMap(([name, model]) =>
-    hasEngine(model)
-      ? [openEngine(name, model, { logger, engine: settings }).then((engine) => [name, engine] as const)]
-      : [],
+    hasEngine(model) ? [openEngine(name, model, { logger }).then((engine) => [name, engine] as const)] : [],
   );
   const settled = await Promise.allSettled(opening);
   const engines = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));

@@ -70,7 +70,7 @@ process.on('message', (message: Message) => primary.receive(message));
 primary.tell('listening');
 
 async function open({ id, config, reloaded, engines: states }: OpenWorker): Promise<Running> {
-  const { models: modelConfigs = {}, engine, workers, streams, ...rest } = config;
+  const { models: modelConfigs = {}, workers, ...rest } = config;
   const metrics = new Metrics();
   const logger = openLog(config.log, { worker: id }, metrics);
   // The same as in a gateway of one process: other requests survive a fault of a request or of a model.
@@ -82,7 +82,6 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
     logger,
     env,
     metrics,
-    engine,
     shared: {
       host: (model) => engines.host(model, states[model]!),
       places: (model, most) => ({
@@ -99,10 +98,10 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
     config: {
       ...rest,
       access: reloaded.access,
-      streams: { ...streams, histories_bytes: Math.ceil(streams.histories_bytes / workers) },
     },
     commons: {
       ...access,
+      workers,
       elsewhere: generations,
       collect: () => primary.call('collect'),
       health: () => primary.call('health'),

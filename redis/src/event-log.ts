@@ -7,13 +7,11 @@ const MOST_FRAMES = 256;
 const RETRY_MS = 500;
 
 const GONE = -1;
-const FENCED = -2;
+const ENDED_ELSEWHERE = -2;
 
 export interface EventLogOptions {
   readonly redis: Redis;
   readonly generation: Published;
-  /** The fencing number by which it is ours. */
-  readonly fence: string;
   /** Time for which Redis keeps it without a renewal. */
   readonly keptMs: number;
   /** Called when it is in Redis no more, or not ours to remove. */
@@ -21,24 +19,21 @@ export interface EventLogOptions {
 }
 
 /**
- * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Frames that the
- * history has at the beginning are there already. Frames that could not be written are written later, as long as the
+ * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Frames that could not be written are written later, as long as the
  * history has them; then the generation is given up, and other gateways cannot read it any more.
  */
 export class EventLog implements Publication {
   readonly #options: EventLogOptions;
   /** Offset of the next frame to be written. */
-  #written: number;
+  #written = 0;
   #over = false;
   #endWritten = false;
   #given = false;
-  #handedOver = false;
   #flushing: Promise<void> | null = null;
   #retry: NodeJS.Timeout | undefined;
 
   constructor(options: EventLogOptions) {
     this.#options = options;
-    this.#written = options.generation.history.next;
   }
 
   changed(): void {
@@ -53,19 +48,12 @@ export class EventLog implements Publication {
   }
 
   ended(): void {
-    if (this.#handedOver) return;
     this.#over = true;
     this.changed();
   }
 
   forgotten(): void {
-    if (this.#handedOver) this.#options.dropped();
-    else this.#giveUp();
-  }
-
-  handOver(): boolean {
-    this.#handedOver = !this.#given && this.#options.generation.record !== undefined;
-    return this.#handedOver;
+    this.#giveUp();
   }
 
   /** Call this several times within the time for which it is kept. */
@@ -85,11 +73,11 @@ export class EventLog implements Publication {
     await this.#flushing;
   }
 
-  /** Finds out whether another gateway has it by now, after others may have taken us for dead. */
+  /** Finds out whether another gateway has ended it, after others may have taken us for dead. */
   async verify(): Promise<void> {
-    const { redis, generation, fence } = this.#options;
-    const found = await redis.run((client) => client.hGet(keys.generation(generation.id), 'fence'));
-    if (found !== null && found !== fence) this.#fenced();
+    const { redis, generation } = this.#options;
+    const ended = await redis.run((client) => client.hGet(keys.generation(generation.id), 'ended'));
+    if (ended === 'owner_lost') this.#endedElsewhere();
   }
 
   get #complete(): boolean {
@@ -109,29 +97,28 @@ export class EventLog implements Publication {
   }
 
   async #append(): Promise<void> {
-    const { redis, generation, keptMs, fence } = this.#options;
+    const { redis, generation, keptMs } = this.#options;
     const { id, history } = generation;
     const offset = this.#written;
     const frames = history.from(offset, MOST_FRAMES);
     if (!frames) return this.#giveUp();
     const last = this.#over && offset + frames.length === history.next;
-    const end = last ? 'done' : '';
-    const batch = { fence, offset, oldest: history.first, end, keptMs, frames } as const;
+    const batch = { offset, oldest: history.first, last, keptMs, frames };
     const next = await redis.run((client) => client.append(id, batch));
     if (next === GONE) return this.#giveUp();
-    if (next === FENCED) return this.#fenced();
+    if (next === ENDED_ELSEWHERE) return this.#endedElsewhere();
     // Less than was written where Redis has lost some, as after a failover: again from there.
     this.#written = next;
     if (last && next === offset + frames.length) this.#endWritten = true;
   }
 
-  /** Stops writing: another gateway sends the rest to its client, so that no more may come from this one. */
-  #fenced(): void {
+  /** Stops writing: its client was told that there is no more. */
+  #endedElsewhere(): void {
     if (this.#given) return;
     this.#given = true;
     clearTimeout(this.#retry);
     this.#options.dropped();
-    this.#options.generation.takenOver();
+    this.#options.generation.endedElsewhere();
   }
 
   #giveUp(): void {
@@ -142,8 +129,8 @@ export class EventLog implements Publication {
   }
 
   async #drop(): Promise<void> {
-    const { redis, generation, fence, dropped } = this.#options;
-    await redis.run((client) => client.remove(generation.id, fence));
+    const { redis, generation, dropped } = this.#options;
+    await redis.run((client) => client.remove(generation.id));
     dropped();
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { OpenState } from 'flinch/state';
+import { HISTORY_BYTES, type OpenState } from 'flinch/state';
 import { RENEWAL_MS } from './lease.js';
 import { Redis } from './redis.js';
 import { RedisGenerations } from './redis-generations.js';
@@ -9,7 +9,7 @@ import { RedisUsage } from './redis-usage.js';
 /** Connects to the Redis of a configuration; it need not be there yet. */
 export const openState: OpenState = (
   { url, failure_mode },
-  { logger, observe, tookOver, config: { streams, access }, now, usage: own },
+  { logger, observe, config: { streams }, now, usage: own },
 ) => {
   const redis = new Redis({ url, logger, observe, found: () => renew() });
   const open = failure_mode === 'open';
@@ -18,9 +18,8 @@ export const openState: OpenState = (
   const generations = new RedisGenerations({
     redis,
     logger,
-    tookOver,
     resumeMs: 1000 * streams.resume_s,
-    history: { events: streams.history_events, bytes: streams.history_bytes },
+    history: { events: streams.history_events, bytes: HISTORY_BYTES },
   });
   const renew = (): void => {
     void usage.renew();
@@ -30,7 +29,7 @@ export const openState: OpenState = (
   return {
     usage,
     generations,
-    tickets: new RedisTickets({ redis, seconds: access.ticket_s, now }),
+    tickets: new RedisTickets({ redis, now }),
     get up() {
       return redis.up;
     },

@@ -10,10 +10,8 @@ import type {
   ResumePoint,
   SharedGenerations,
   Sink,
-  TakeOver,
 } from 'flinch/state';
 import { EventLog } from './event-log.js';
-import { FIRST_FENCE } from './fence.js';
 import { keys } from './keys.js';
 import { LEASE_MS, RENEWAL_MS } from './lease.js';
 import { LogReader } from './log-reader.js';
@@ -22,7 +20,6 @@ import type { Redis } from './redis.js';
 import { RemoteReaders } from './remote-readers.js';
 import type { Look } from './scripts.js';
 import { type Entry, StreamFeed } from './stream-feed.js';
-import { Takeovers } from './takeovers.js';
 
 /** Maximum messages that wait in an inbox; they are read at once. */
 const MOST_MESSAGES = 10_000;
@@ -36,8 +33,6 @@ export interface RedisGenerationsOptions {
   readonly logger: Logger;
   readonly resumeMs: number;
   readonly history: { readonly events: number; readonly bytes: number };
-  /** Called for each generation of a gateway that is gone: with whether it goes on here. */
-  readonly tookOver?: (wentOn: boolean) => void;
 }
 
 /** A generation of another gateway that is read here. */
@@ -45,8 +40,6 @@ interface Reading {
   readonly reader: LogReader;
   readonly point: ResumePoint;
   readonly principal: Principal;
-  /** The gateway that has it; `null` if it ended because none could go on with it. */
-  gateway: string | null;
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
   told: boolean;
@@ -57,15 +50,13 @@ interface Reading {
 /**
  * Generations of all gateways that share a Redis. Each writes its own frames there ({@link EventLog}), and the others
  * read them ({@link LogReader}); all other messages go through inboxes. A gateway has a lease: when it has run out, the
- * gateway that looks first for one of its generations has it from then on, and the former one can write none of it
- * ({@link Takeovers}).
+ * gateway that looks first for one of its generations ends it, and the former one can write none of it.
  */
 export class RedisGenerations implements SharedGenerations {
   readonly #options: RedisGenerationsOptions;
   readonly #feed: StreamFeed;
   readonly #logs = new Map<string, EventLog>();
   readonly #readings = new Map<number, Reading>();
-  readonly #takeovers: Takeovers;
   /** Time until which this gateway cannot count as dead, in `performance.now()`. */
   #leasedUntilMs = Number.NEGATIVE_INFINITY;
   #live: LiveGenerations | null = null;
@@ -74,14 +65,12 @@ export class RedisGenerations implements SharedGenerations {
 
   constructor(options: RedisGenerationsOptions) {
     this.#options = options;
-    this.#takeovers = new Takeovers({ ...options, keptMs: this.#keptMs });
     this.#feed = new StreamFeed(options.redis, () => this.#wake());
   }
 
   /** Lets other gateways reach these generations from now on. */
-  serve(live: LiveGenerations, takeOver: TakeOver): void {
+  serve(live: LiveGenerations): void {
     this.#live = live;
-    this.#takeovers.serve(live.epoch, takeOver);
     const tell = (gateway: string, message: Message): void => this.#tell(gateway, message);
     this.#remote = new RemoteReaders({ live, patienceMs: this.#keptMs, tell });
     this.#feed.follow(keys.inbox(live.epoch), '0', (entries) => this.#receive(entries));
@@ -89,15 +78,11 @@ export class RedisGenerations implements SharedGenerations {
 
   async publish(generation: Published): Promise<Publication | null> {
     const { redis, logger } = this.#options;
-    const { id, owner, requestId, model, record, fence = FIRST_FENCE } = generation;
+    const { id, owner, requestId, model } = generation;
     const epoch = this.#epoch;
     const [leaseMs, keptMs] = [LEASE_MS, this.#keptMs];
     try {
-      // One that became ours is there already.
-      if (generation.fence === undefined) {
-        const about = { id, owner, epoch, model, record };
-        await redis.run((client) => client.publish(about, { leaseMs, keptMs }));
-      }
+      await redis.run((client) => client.publish({ id, owner, epoch, model }, { leaseMs, keptMs }));
       if (requestId !== undefined) {
         const expiration = { type: 'PX', value: keptMs } as const;
         await redis.run((client) => client.set(keys.request(owner, requestId), epoch, { expiration }));
@@ -107,7 +92,7 @@ export class RedisGenerations implements SharedGenerations {
       return null;
     }
     const dropped = (): void => void this.#logs.delete(id);
-    const log = new EventLog({ redis, generation, fence, keptMs, dropped });
+    const log = new EventLog({ redis, generation, keptMs, dropped });
     this.#logs.set(id, log);
     return log;
   }
@@ -117,11 +102,10 @@ export class RedisGenerations implements SharedGenerations {
     principal: Principal,
     { sinkOf, over }: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
   ): Promise<Resumed<Own> | null> {
-    const { id, offset } = point;
+    const { id, offset, epoch: gateway } = point;
     const { name: owner } = principal;
-    const found = await this.#takeovers.look(point, principal);
+    const found = await this.#look(point, principal);
     if (!found) return null;
-    const { gateway } = found;
     this.#count += 1;
     const name = { gateway: this.#epoch, number: this.#count };
     // Its gateway may have sent more than is written here, but no more than it keeps.
@@ -134,12 +118,11 @@ export class RedisGenerations implements SharedGenerations {
     // The feed reads a generation once.
     for (const each of this.#readings.values()) if (each.point.id === id) each.reader.lost('taken_over');
     const reader = this.#readerOf(point, found, name, over);
-    const about = { reader, name, point, principal, gateway: ownerOf(found) };
-    const reading = { ...about, told: false, seenMs: performance.now() };
+    const reading = { reader, name, point, principal, told: false, seenMs: performance.now() };
     this.#readings.set(name.number, reading);
     try {
       // Its gateway writes on only for a reader: if it cannot be told, there is nothing to wait for.
-      await this.#acknowledge(reading);
+      if (found.ended !== 'owner_lost') await this.#acknowledge(reading);
     } catch (error) {
       this.#readings.delete(name.number);
       throw error;
@@ -184,7 +167,7 @@ export class RedisGenerations implements SharedGenerations {
     const own = this.#hold();
     const logs = [...this.#logs.values()].map((log) => log.renew());
     const readings = [...this.#readings.values()].map((reading) => this.#check(reading));
-    await Promise.allSettled([own, ...logs, ...readings, this.#takeovers.renew()]);
+    await Promise.allSettled([own, ...logs, ...readings]);
   }
 
   /** Resolves once the written frames are in Redis, or cannot be soon. */
@@ -209,7 +192,7 @@ export class RedisGenerations implements SharedGenerations {
     return this.#live;
   }
 
-  /** Renews the lease. Where it may have run out, others may have some of our generations by now: those are dropped. */
+  /** Renews the lease. Where it may have run out, others may have ended some of our generations: those are dropped. */
   async #hold(): Promise<void> {
     const { redis } = this.#options;
     const [lease, inbox] = [keys.lease(this.#epoch), keys.inbox(this.#epoch)];
@@ -225,8 +208,19 @@ export class RedisGenerations implements SharedGenerations {
     this.#leasedUntilMs = askedMs + LEASE_MS;
   }
 
+  /**
+   * Looks up a generation, and ends it if its gateway is gone. None counts as gone when Redis has just come back,
+   * because none could renew its lease.
+   * @throws ApiError 503 `state_unavailable`
+   */
+  async #look({ id, epoch }: ResumePoint, { name: owner }: Principal): Promise<Look | null> {
+    const { redis } = this.#options;
+    const mayEnd = redis.upForMs > LEASE_MS;
+    return redis.run((client) => client.look({ id, epoch, owner }, { mayEnd, keptMs: this.#keptMs }));
+  }
+
   #readerOf(
-    { id, offset }: ResumePoint,
+    { id, epoch, offset }: ResumePoint,
     { model, next }: Look,
     name: ReaderName,
     over: () => void,
@@ -244,10 +238,7 @@ export class RedisGenerations implements SharedGenerations {
         const reading = this.#readings.get(name.number);
         if (reading) this.#acknowledge(reading).catch(() => {}); // again with the next renewal
       },
-      act: (action) => {
-        const owner = this.#readings.get(name.number)?.gateway;
-        if (owner) this.#tell(owner, { type: 'act', id, reader: name, action });
-      },
+      act: (action) => this.#tell(epoch, { type: 'act', id, reader: name, action }),
       over: () => {
         this.#readings.delete(name.number);
         over();
@@ -257,11 +248,10 @@ export class RedisGenerations implements SharedGenerations {
 
   /** @throws ApiError 503 `state_unavailable` */
   async #acknowledge(reading: Reading): Promise<void> {
-    const { name, principal, gateway, reader, told, point } = reading;
-    if (gateway === null) return;
+    const { name, principal, reader, told, point } = reading;
     const about = { id: point.id, owner: principal.name, reader: name };
-    await this.#say(gateway, { type: 'read', ...about, offset: reader.next, first: !told });
-    reading.told ||= reading.gateway === gateway;
+    await this.#say(point.epoch, { type: 'read', ...about, offset: reader.next, first: !told });
+    reading.told = true;
   }
 
   /** Whether one that is read here still can be. */
@@ -269,13 +259,10 @@ export class RedisGenerations implements SharedGenerations {
     const { reader, point, principal } = reading;
     const { redis, resumeMs } = this.#options;
     try {
-      const found = await this.#takeovers.look({ ...point, offset: reader.next }, principal);
+      const found = await this.#look(point, principal);
       if (!found) return reader.lost('not_recovered');
       if (reader.over) return;
-      const gateway = ownerOf(found);
-      if (gateway !== reading.gateway) reading.told = false;
-      reading.gateway = gateway;
-      await this.#acknowledge(reading);
+      if (found.ended !== 'owner_lost') await this.#acknowledge(reading);
       reading.seenMs = performance.now();
     } catch {
       // Redis is away, or refuses; it says so itself.
@@ -316,15 +303,12 @@ export class RedisGenerations implements SharedGenerations {
   }
 
   #heard(message: Message): void {
-    if (message.type === 'read')
-      void this.#takeovers.settled(message.id).then(() => this.#remote?.read(message));
+    if (message.type === 'read') this.#remote?.read(message);
     else if (message.type === 'act') this.#remote?.act(message);
     else if (message.type === 'lost') this.#readings.get(message.number)?.reader.lost(message.code);
     else this.#serving.forgetLost(message.owner, message.requestId);
   }
 }
-
-const ownerOf = ({ ended, gateway }: Look): string | null => (ended === 'owner_lost' ? null : gateway);
 
 function messageOf(text: string): Message | null {
   try {

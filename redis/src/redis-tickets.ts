@@ -1,10 +1,9 @@
-import { newTicket, type Ticket, type TicketStore, ticketHash } from 'flinch/state';
+import { newTicket, TICKET_MS, type Ticket, type TicketStore, ticketHash } from 'flinch/state';
 import { keys } from './keys.js';
 import type { Redis } from './redis.js';
 
 export interface RedisTicketsOptions {
   readonly redis: Redis;
-  readonly seconds: number;
   /** Clock, in milliseconds. */
   readonly now: () => number;
 }
@@ -22,11 +21,11 @@ export class RedisTickets implements TicketStore {
 
   /** @throws ApiError 503 `state_unavailable` */
   async issue(owner: string): Promise<Ticket> {
-    const { redis, seconds, now } = this.#options;
+    const { redis, now } = this.#options;
     const ticket = newTicket();
-    const expiresAtMs = now() + seconds * 1000;
+    const expiresAtMs = now() + TICKET_MS;
     await redis.run((client) =>
-      client.set(keyOf(ticket), owner, { expiration: { type: 'PX', value: Math.ceil(seconds * 1000) } }),
+      client.set(keyOf(ticket), owner, { expiration: { type: 'PX', value: TICKET_MS } }),
     );
     return { ticket, expiresAtMs };
   }

@@ -1,16 +1,14 @@
 import { type CommandParser, defineScript } from '@redis/client';
-import { FIRST_FENCE } from './fence.js';
 import { keys } from './keys.js';
 
 /** Frames to be written. */
 export interface Batch {
-  readonly fence: string;
   /** Offset of the first of the frames. */
   readonly offset: number;
   /** Offset of the oldest frame to be kept. */
   readonly oldest: number;
-  /** How it ended, if no more follow; else empty. */
-  readonly end: 'done' | 'owner_lost' | '';
+  /** Whether no more follow. */
+  readonly last: boolean;
   readonly keptMs: number;
   readonly frames: readonly string[];
 }
@@ -18,13 +16,7 @@ export interface Batch {
 /** State of a generation in Redis. */
 export interface Look {
   readonly model: string;
-  /** The gateway that has it, by its epoch. */
-  readonly gateway: string;
-  /** The new fencing number if it became ours by this look. */
-  readonly claim: string | null;
-  /** Data with which a gateway can go on with it; `null` if none can. */
-  readonly record: string | null;
-  /** How it ended; empty before. */
+  /** How it ended: `done`, or `owner_lost`; empty before. */
   readonly ended: string;
   /** Offset of the oldest frame that is there. */
   readonly first: number;
@@ -33,23 +25,19 @@ export interface Look {
 }
 
 export interface LookOptions {
-  /** Epoch of the gateway that looks. */
-  readonly gateway: string;
-  /** Whether a generation of a gateway that is gone may become that of the gateway that looks. */
-  readonly mayClaim: boolean;
+  /** Whether a gateway without a lease counts as gone. */
+  readonly mayEnd: boolean;
   readonly keptMs: number;
-  readonly leaseMs: number;
 }
 
 /**
  * Atomic operations, as Lua scripts. They use the clock of Redis, and keys of several hash slots: a Redis Cluster would
  * refuse them. They need Redis 6.2, or any Valkey.
  *
- * A generation has a hash with its `owner` (the key's name), `epoch` (of the gateway that its client began it at),
- * `gateway` (the epoch of the one that has it), `model`, `record` (the data to go on with it, if that is possible),
- * `fence`, `next` (the offset of its next frame) and, at its end, `ended`: `done`, or why it was cut off. Its frames
- * are a stream with ids that are their offsets plus 1; a last entry without a frame says that it ended. The writer
- * must know `fence`, which changes when another gateway has found that the lease of `gateway` has run out.
+ * A generation has a hash with its `owner` (the key's name), `epoch` (of the gateway that writes it), `model`, `next`
+ * (the offset of its next frame) and, at its end, `ended`: `done`, or `owner_lost` once another gateway has found that
+ * the lease of its gateway has run out, after which nothing is written. Its frames are a stream with ids that are their
+ * offsets plus 1; a last entry without a frame says how it ended.
  */
 export const scripts = {
   /**
@@ -94,26 +82,16 @@ return 1`,
     NUMBER_OF_KEYS: 2,
     SCRIPT: `
 redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
-redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'epoch', ARGV[4], 'gateway', ARGV[4], 'model', ARGV[5],
-  'fence', '${FIRST_FENCE}', 'next', '0')
-if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'record', ARGV[6]) end
+redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'epoch', ARGV[4], 'model', ARGV[5], 'next', '0')
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`,
     parseCommand(
       parser: CommandParser,
-      {
-        id,
-        owner,
-        epoch,
-        model,
-        record,
-      }: Readonly<Record<'id' | 'owner' | 'epoch' | 'model', string>> & {
-        readonly record: string | undefined;
-      },
+      { id, owner, epoch, model }: Readonly<Record<'id' | 'owner' | 'epoch' | 'model', string>>,
       { leaseMs, keptMs }: Readonly<Record<'leaseMs' | 'keptMs', number>>,
     ) {
       parser.pushKeys([keys.generation(id), keys.lease(epoch)]);
-      parser.push(String(leaseMs), String(keptMs), owner, epoch, model, record ?? '');
+      parser.push(String(leaseMs), String(keptMs), owner, epoch, model);
     },
     transformReply: (_: number): void => {},
   }),
@@ -121,94 +99,81 @@ return 1`,
   /**
    * Writes frames from an offset on if they are not there, and the end if they are the last. Forgets the oldest.
    * @returns the offset of the next frame, at which the rest is to go; -1 if the generation is not known any more,
-   *   -2 if the fence has changed
+   *   -2 if another gateway has ended it
    */
   append: defineScript({
     NUMBER_OF_KEYS: 2,
     SCRIPT: `
-local found = redis.call('HMGET', KEYS[1], 'fence', 'next', 'ended')
+local found = redis.call('HMGET', KEYS[1], 'next', 'ended')
 if not found[1] then return -1 end
-if found[1] ~= ARGV[1] then return -2 end
-local next, first = tonumber(found[2]), tonumber(ARGV[2])
-if first > next or found[3] then return next end
-for i = 6 + next - first, #ARGV do
+if found[2] == 'owner_lost' then return -2 end
+local next, first = tonumber(found[1]), tonumber(ARGV[1])
+if first > next or found[2] then return next end
+for i = 5 + next - first, #ARGV do
   redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'f', ARGV[i])
   next = next + 1
 end
 redis.call('HSET', KEYS[1], 'next', next)
-if ARGV[4] ~= '' then
-  redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', ARGV[4])
-  redis.call('HSET', KEYS[1], 'ended', ARGV[4])
+if ARGV[3] == '1' then
+  redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', 'done')
+  redis.call('HSET', KEYS[1], 'ended', 'done')
 end
-redis.call('XTRIM', KEYS[2], 'MINID', '~', (ARGV[3] + 1) .. '-0')
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
+redis.call('XTRIM', KEYS[2], 'MINID', '~', (ARGV[2] + 1) .. '-0')
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
 return next`,
     parseCommand(parser: CommandParser, id: string, batch: Batch) {
-      const { fence, offset, oldest, end, keptMs, frames } = batch;
+      const { offset, oldest, last, keptMs, frames } = batch;
       parser.pushKeys([keys.generation(id), keys.events(id)]);
-      parser.push(fence, String(offset), String(oldest), end, String(keptMs), ...frames);
+      parser.push(String(offset), String(oldest), last ? '1' : '0', String(keptMs), ...frames);
     },
     transformReply: (reply: number) => reply,
   }),
 
   /**
-   * Looks up a generation of this owner and epoch. If the lease of the gateway that has it has run out before it ended,
-   * it becomes that of the gateway that looks, which from then on is the only one that can write it. A generation that
-   * ended is kept for as long as it is looked up.
+   * Looks up a generation of this owner and epoch. If the lease of its gateway has run out before it ended, it ends here,
+   * as `owner_lost`. A generation that ended is kept for as long as it is looked up.
    */
   look: defineScript({
     NUMBER_OF_KEYS: 3,
     SCRIPT: `
-local found = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'model', 'next', 'ended', 'gateway')
+local found = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'model', 'next', 'ended')
 if found[1] ~= ARGV[1] or found[2] ~= ARGV[2] then return false end
-local gateway, ended, next, claim, record = found[6] or found[2], found[5] or '', found[4], '', ''
-if redis.call('EXISTS', ARGV[3] .. gateway) == 0 then
-  if ended == '' and ARGV[6] == '1' then
-    gateway = ARGV[4]
-    claim = tostring(redis.call('HINCRBY', KEYS[1], 'fence', 1))
-    record = redis.call('HGET', KEYS[1], 'record') or ''
-    redis.call('HSET', KEYS[1], 'gateway', gateway)
-    redis.call('SET', KEYS[3], '1', 'PX', ARGV[7])
+local next, ended = found[4], found[5] or ''
+if redis.call('EXISTS', KEYS[3]) == 0 then
+  if ended == '' and ARGV[4] == '1' then
+    ended = 'owner_lost'
+    redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', ended)
+    redis.call('HSET', KEYS[1], 'ended', ended)
   end
-  redis.call('PEXPIRE', KEYS[1], ARGV[5])
-  redis.call('PEXPIRE', KEYS[2], ARGV[5])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
 end
 local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 first = first and string.match(first[1], '^%d+') - 1 or next
-return { found[3], gateway, ended, tostring(first), next, claim, record }`,
+return { found[3], ended, tostring(first), next }`,
     parseCommand(
       parser: CommandParser,
       { id, owner, epoch }: Readonly<Record<'id' | 'owner' | 'epoch', string>>,
-      { gateway, mayClaim, keptMs, leaseMs }: LookOptions,
+      { mayEnd, keptMs }: LookOptions,
     ) {
-      parser.pushKeys([keys.generation(id), keys.events(id), keys.lease(gateway)]);
-      parser.push(
-        owner,
-        epoch,
-        keys.lease(''),
-        gateway,
-        String(keptMs),
-        mayClaim ? '1' : '0',
-        String(leaseMs),
-      );
+      parser.pushKeys([keys.generation(id), keys.events(id), keys.lease(epoch)]);
+      parser.push(owner, epoch, String(keptMs), mayEnd ? '1' : '0');
     },
     transformReply(reply: string[] | null): Look | null {
       if (!reply) return null;
-      const [model = '', gateway = '', ended = '', first, next, claim, record] = reply;
-      const own = { claim: claim || null, record: record || null };
-      return { model, gateway, ended, first: Number(first), next: Number(next), ...own };
+      const [model = '', ended = '', first, next] = reply;
+      return { model, ended, first: Number(first), next: Number(next) };
     },
   }),
 
-  /** Removes a generation, unless another gateway has it by now. */
+  /** Removes a generation, unless another gateway has ended it: its client is to learn that. */
   remove: defineScript({
     NUMBER_OF_KEYS: 2,
     SCRIPT: `
-if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end
+if redis.call('HGET', KEYS[1], 'ended') == 'owner_lost' then return 0 end
 return redis.call('UNLINK', KEYS[1], KEYS[2])`,
-    parseCommand(parser: CommandParser, id: string, fence: string) {
+    parseCommand(parser: CommandParser, id: string) {
       parser.pushKeys([keys.generation(id), keys.events(id)]);
-      parser.push(fence);
     },
     transformReply: (_: number): void => {},
   }),

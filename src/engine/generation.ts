@@ -41,8 +41,6 @@ export interface GenerateRequest {
   readonly statistics?: boolean;
   /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
   readonly forks?: number;
-  /** The last ids of the prompt, where they are the beginning of the text that is written. */
-  readonly continues?: readonly number[];
 }
 
 /** A request with every default filled in. */
@@ -141,7 +139,7 @@ export class Generation {
     const detokenizer = new Detokenizer(context.tokenizer);
     this.#assembler = new TextAssembler(detokenizer, request.stop);
     this.#given = inserted > 0 ? new TextAssembler(detokenizer, []) : this.#assembler;
-    for (const id of [...(request.continues ?? []), ...kept]) this.#given.push({ id });
+    for (const id of kept) this.#given.push({ id });
     this.#ids = [...kept];
     this.#kept = kept.length;
     this.#inserted = inserted;

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { STATISTICS } from '../risk/risk.js';
 import { DEFAULT_METHODS, type Method } from '../uncertainty/method-names.js';
-import { integer, method, methods, real, scoringSchema } from '../uncertainty/scoring-fields.js';
+import { integer, method, methods, scoringSchema } from '../uncertainty/scoring-fields.js';
 import { type Scoring, SettingsError } from '../uncertainty/settings.js';
 import {
   ACTIONS,
-  CHOICES,
   DEFAULT_GUARD,
   DELIVERIES,
   DOUBTS,
@@ -14,12 +12,10 @@ import {
   RATED,
   replacesAnswers,
   retracts,
-  TARGETS,
 } from './guard.js';
 
 const rate = 'must be a number above 0 and below 1';
 const text = 'must not be empty';
-const MAX_LAG = 65536;
 
 /** The fields of the library's {@link Guard}, named as requests and the command line name them. */
 const judgingFields = {
@@ -32,13 +28,7 @@ const judgingFields = {
     .enum(RATED)
     .default(DEFAULT_GUARD.per)
     .describe(
-      'What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers).',
-    ),
-  statistic: z
-    .enum(STATISTICS)
-    .default(DEFAULT_GUARD.statistic)
-    .describe(
-      "Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores.",
+      'What `rate` is a share of: of steps (`step`), or of answers with a flagged step (`answer`, which needs a calibration with whole answers).',
     ),
   rate: z
     .number({ error: rate })
@@ -46,7 +36,7 @@ const judgingFields = {
     .lt(1, { error: rate })
     .default(DEFAULT_GUARD.rate)
     .describe(
-      'Target false-alarm rate of steps, tokens or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike.',
+      'Target false-alarm rate of steps or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike.',
     ),
   delivery: z
     .enum(DELIVERIES)
@@ -60,11 +50,6 @@ const judgingFields = {
     .describe(
       'What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`).',
     ),
-  lag_tokens: integer(1, MAX_LAG)
-    .optional()
-    .describe(
-      `\`skip\`: maximum number of tokens in whole blocks that wait for their scores, at least \`block\` (default: ${DEFAULT_GUARD.lagTokens}, or \`block\` if that is larger).`,
-    ),
   action: z
     .enum(ACTIONS)
     .default(DEFAULT_GUARD.action)
@@ -77,27 +62,10 @@ const judgingFields = {
     .describe(
       'The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked.',
     ),
-  rollback_to: z
-    .enum(TARGETS)
-    .default(DEFAULT_GUARD.rollbackTo)
-    .describe(
-      '`rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`).',
-    ),
   candidates: integer(1, 16)
     .default(DEFAULT_GUARD.candidates)
     .describe(
-      '`rollback`: number of continuations sampled in addition to the flagged one; `vote`: maximum number of further answers.',
-    ),
-  choose: z
-    .enum(CHOICES)
-    .default(DEFAULT_GUARD.choose)
-    .describe(
-      '`rollback`: keep the continuation with the lowest mean score (`uncertainty`), or what most of them say (`majority`).',
-    ),
-  candidate_temperature: real(0, 2)
-    .optional()
-    .describe(
-      '`rollback`, `vote`: sampling temperature of these continuations or answers (default: that of the response; `vote`: 0.7 where the request has none or 0).',
+      '`rollback`: number of continuations sampled in addition to the flagged one, of which what most say is kept; `vote`: maximum number of further answers.',
     ),
   reflection: z
     .string({ error: text })
@@ -125,24 +93,14 @@ export const guardFields = {
     .describe(
       `Scores computed for each token (default: ${DEFAULT_METHODS.map((name) => `\`${name}\``).join(', ')}, as far as the model can compute them, and \`method\`).`,
     ),
-  scoring: scoringSchema.prefault({}).describe('How the scores are computed, for research.'),
+  scoring: scoringSchema.prefault({}).describe('How the scores are computed.'),
   ...judgingFields,
 };
 
 export type GuardFieldName = keyof typeof guardFields;
 
-/** The lag covers the block by default. */
-export const withRoom = <
-  Fields extends { readonly scoring: { readonly block: number }; readonly lag_tokens?: number | undefined },
->(
-  fields: Fields,
-) => ({
-  ...fields,
-  lag_tokens: fields.lag_tokens ?? Math.max(DEFAULT_GUARD.lagTokens, fields.scoring.block),
-});
-
 /** Guard settings in the ranges of the engine; every field has a default. */
-export const guardSchema = z.strictObject(guardFields).transform(withRoom);
+export const guardSchema = z.strictObject(guardFields);
 
 /** Guard settings of a request. */
 export type GuardFields = z.output<typeof guardSchema>;
@@ -163,29 +121,23 @@ export function guardOf(
   canRetract: boolean,
   lag: Guard['lag'] = DEFAULT_GUARD.lag,
 ): Guard {
-  const { method, per, statistic, rate, action, act_on: actOn, candidates, choose, reflection } = fields;
-  const temperature = fields.candidate_temperature;
+  const { method, per, rate, action, act_on: actOn, candidates, reflection } = fields;
   const delivery = retracts(action) && !canRetract ? 'held' : fields.delivery;
   return {
     method,
     per,
-    statistic,
     rate,
     delivery,
     lag: fields.lag ?? (awaitsVerdicts({ action, delivery }) ? 'wait' : lag),
-    lagTokens: fields.lag_tokens,
     action,
     actOn,
-    rollbackTo: fields.rollback_to,
     candidates,
-    choose,
-    ...(temperature !== undefined && { temperature }),
     reflection,
     maxRollbacks: fields.max_rollbacks,
   };
 }
 
-/** `rollback_to` is `rollbackTo` in the library and among the options of a command. */
+/** `act_on` is `actOn` in the library and among the options of a command. */
 export const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -204,22 +156,15 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   if (guard.actOn === 'spike' && guard.action === 'reflect') {
     throw new SettingsError('actOn', 'spike is not possible with reflect, which asks after a whole step');
   }
-  if (guard.lag === 'skip') checkSkip(guard, schedule.block);
-  const values = new Map<string, unknown>(Object.entries(guard));
-  for (const [name, field] of Object.entries(judgingFields)) {
-    const property = name === 'candidate_temperature' ? 'temperature' : camelCase(name);
-    const [issue] = field.safeParse(values.get(property)).error?.issues ?? [];
-    if (issue) throw new SettingsError(property, issue.message);
-  }
-}
-
-function checkSkip(guard: Guard, block: number): void {
-  if (awaitsVerdicts(guard)) {
+  if (guard.lag === 'skip' && awaitsVerdicts(guard)) {
     const waits = retracts(guard.action) ? `action ${guard.action}` : 'held delivery';
     throw new SettingsError('lag', `skip is not possible with ${waits}, which waits for the scores`);
   }
-  if (guard.lagTokens < block) {
-    throw new SettingsError('lagTokens', `must be at least block, which is ${block}`);
+  const values = new Map<string, unknown>(Object.entries(guard));
+  for (const [name, field] of Object.entries(judgingFields)) {
+    const property = camelCase(name);
+    const [issue] = field.safeParse(values.get(property)).error?.issues ?? [];
+    if (issue) throw new SettingsError(property, issue.message);
   }
 }
 

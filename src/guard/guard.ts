@@ -1,50 +1,35 @@
 import { POSITIONS } from '../risk/positions.js';
-import { isAlarm, type RiskModel, type Statistic } from '../risk/risk.js';
+import { isAlarm, type RiskModel, STEP_STATISTIC } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { SettingsError } from '../uncertainty/settings.js';
-import { lowestUncertainty, majority } from './choose.js';
+import { majority } from './choose.js';
 import type { Choose, Policy, Rollback, SpikePolicy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
 export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote'] as const;
 export type GuardAction = (typeof ACTIONS)[number];
-export const CHOICES = ['uncertainty', 'majority'] as const;
 export const LAGS = ['wait', 'skip'] as const;
-export const TARGETS = ['step', 'token'] as const;
 export const DOUBTS = ['step', 'spike'] as const;
-export const RATED = [...TARGETS, 'answer'] as const;
+export const RATED = ['step', 'answer'] as const;
 
 /** Conditions under which a step counts as doubtful, and the action then. */
 export interface Guard {
   /** The method that steps are judged by. */
   readonly method: Method;
-  /**
-   * A step is flagged by its own risk, by that of one of its tokens, or by its rank among the highest steps of
-   * answers.
-   */
+  /** A step is flagged by its own risk, or by its rank among the highest steps of answers. */
   readonly per: (typeof RATED)[number];
-  /** Statistic of its tokens' scores that stands for a step, if the rate is not one of tokens. */
-  readonly statistic: Statistic;
-  /** Target share of false alarms, of steps, tokens or answers: those with a risk of at least 1 − rate are flagged. */
+  /** Target share of false alarms, of steps or answers: those with a risk of at least 1 − rate are flagged. */
   readonly rate: number;
   /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
   readonly delivery: (typeof DELIVERIES)[number];
   /** If scoring is behind, the text waits, or blocks are passed over: not where steps wait for their verdict. */
   readonly lag: (typeof LAGS)[number];
-  /** `skip`: tokens that may wait for their scores. */
-  readonly lagTokens: number;
   /** `escalate` and `vote` are the gateway's: they replace whole answers. */
   readonly action: GuardAction;
   /** What the action is taken on: a flagged step, when it is complete, or a spike, at once. */
   readonly actOn: (typeof DOUBTS)[number];
-  /** `rollback`: to the start of the step, or to the token of it that scored highest. */
-  readonly rollbackTo: (typeof TARGETS)[number];
   /** `rollback`: continuations that are drawn beside the flagged one. */
   readonly candidates: number;
-  /** `rollback`: the lowest mean score, or what most say. */
-  readonly choose: (typeof CHOICES)[number];
-  /** `rollback`: of the candidates; by default that of the response. */
-  readonly temperature?: number;
   /** `reflect`: text that is put after the step. */
   readonly reflection: string;
   /** `rollback`, `reflect`: after so many the response goes on, flagged or not. */
@@ -54,16 +39,12 @@ export interface Guard {
 export const DEFAULT_GUARD: Guard = {
   method: 'entropy',
   per: 'step',
-  statistic: 'sum',
   rate: 0.02,
   delivery: 'immediate',
   lag: 'wait',
-  lagTokens: 32,
   action: 'annotate',
   actOn: 'step',
-  rollbackTo: 'step',
   candidates: 4,
-  choose: 'majority',
   reflection: 'Wait, let me check that step.\n',
   maxRollbacks: 8,
 };
@@ -82,17 +63,14 @@ export function retracts(action: GuardAction): boolean {
  * Warning for a rate at which no score whatever would be flagged, because fewer ordinary scores were collected
  * than it takes. `null` for a rate that works, and while the scores to rank by are still coming in.
  */
-export function neverFires(
-  { method, per, statistic, rate, action, actOn }: Guard,
-  risks: RiskModel,
-): string | null {
+export function neverFires({ method, per, rate, action, actOn }: Guard, risks: RiskModel): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
   const spikes = actOn === 'spike' && action !== 'annotate';
   if (!risks.calibrated(method) || (per === 'answer' && !spikes)) return null;
   const infinite = Number.POSITIVE_INFINITY;
   const largest =
     per === 'step' && !spikes
-      ? [risks.ofStep(method, statistic, infinite)]
+      ? [risks.ofStep(method, STEP_STATISTIC, infinite)]
       : POSITIONS.map((index) => risks.ofToken(method, infinite, index));
   const known = largest.filter((risk) => risk !== null);
   if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
@@ -105,9 +83,9 @@ export function neverFires(
  * estimate would learn at the end of an answer which of its steps was the highest.
  * @throws SettingsError for `per` or `rate`
  */
-export function checkPromise({ method, per, statistic, rate }: Guard, risks: RiskModel): void {
+export function checkPromise({ method, per, rate }: Guard, risks: RiskModel): void {
   if (per !== 'answer') return;
-  const largest = risks.ofStep(method, statistic, Number.POSITIVE_INFINITY, per);
+  const largest = risks.ofStep(method, STEP_STATISTIC, Number.POSITIVE_INFINITY, per);
   if (largest === null) {
     const needed = `needs a calibration of ${method} with whole answers under these settings`;
     throw new SettingsError('per', `answer ${needed}: create one with flinch calibrate`);
@@ -117,30 +95,25 @@ export function checkPromise({ method, per, statistic, rate }: Guard, risks: Ris
   throw new SettingsError('rate', `${needed}, and there are ${Math.round(largest / (1 - largest))}`);
 }
 
-const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
-  uncertainty: lowestUncertainty,
-  majority: majority(),
-};
-
 /**
  * Applies the guard's action to each flagged step, as long as interventions are left. A guard that acts on spikes marks
  * steps.
- * @param choose choice in place of the guard's
+ * @param choose choice among continuations; by default what most of them say
  */
-export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
-  const { action, actOn, rollbackTo, reflection, maxRollbacks } = guard;
-  return (step, { interventions, peak }) => {
+export function policyOf(guard: Guard, choose: Choose = majority()): Policy {
+  const { action, actOn, reflection, maxRollbacks } = guard;
+  return (step, { interventions }) => {
     if (actOn === 'spike') return { action: 'annotate' };
     if (action === 'annotate' || action === 'stop') return { action };
     if (replacesAnswers(action)) return { action: 'annotate' };
     if (interventions >= maxRollbacks) return { action: 'annotate' };
     if (action === 'reflect') return { action, text: reflection };
-    return rollback(guard, choose, rollbackTo === 'step' ? step.from : peak);
+    return rollback(guard, choose, step.from);
   };
 }
 
 /** The same for spikes; a guard that acts on steps marks them. */
-export function spikePolicyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): SpikePolicy {
+export function spikePolicyOf(guard: Guard, choose: Choose = majority()): SpikePolicy {
   const { action, actOn, maxRollbacks } = guard;
   return ({ index }, { interventions }) => {
     if (actOn === 'step') return { action: 'annotate' };
@@ -150,10 +123,9 @@ export function spikePolicyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose
   };
 }
 
-const rollback = ({ candidates, temperature }: Guard, choose: Choose, from: number): Rollback => ({
+const rollback = ({ candidates }: Guard, choose: Choose, from: number): Rollback => ({
   action: 'rollback',
   from,
   candidates,
   choose,
-  ...(temperature !== undefined && { temperature }),
 });

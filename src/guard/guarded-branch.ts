@@ -11,12 +11,16 @@ import { rateRisk } from '../stream/rate-risk.js';
 import { refuseUnscored } from '../stream/refuse-unscored.js';
 import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
+import { blockOf } from '../uncertainty/schedule.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch, BranchJudge } from './branch.js';
 import { type Guard, policyOf, spikePolicyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
 import type { Policy, SpikePolicy } from './policy.js';
+
+/** `lag: skip`: tokens that may wait for their scores. A simulation chose it (docs/guard.md). */
+const LAG_TOKENS = 32;
 
 /** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
@@ -63,25 +67,25 @@ export function guardedBranch(
   }: GuardedBranchOptions,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
-  const { action, candidates, delivery, lag, lagTokens, method, per, rate, statistic } = guard;
+  const { action, candidates, delivery, lag, method, per, rate } = guard;
   return defer(() => {
     checkGuard(guard, scoring);
     const root = open({
       // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
       // continuation.
       forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
-      lagTokens: lag === 'skip' ? lagTokens : undefined,
+      lagTokens: lag === 'skip' ? Math.max(LAG_TOKENS, blockOf(scoring.schedule)) : undefined,
       rate: rateRisk(risks),
       judge: (place) =>
         fused(
-          fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, statistic, per, rate, risks })),
+          fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, per, rate, risks })),
           // Spikes are detected after the verdicts: a spike comes with its score, and a step's verdict comes last.
           detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
         ),
     });
     const guarded = from(root).pipe(
       intervene({ ...correcting, policy, spikePolicy, gate }),
-      judgeAnswer({ method, statistic, rate, risks }),
+      judgeAnswer({ method, rate, risks }),
       refusesUnscored ? refuseUnscored({ method }) : identity,
       // The branch is closed even if nothing waits for it any longer when it opens.
       finalize(() => {

@@ -114,8 +114,7 @@ export class Interventions {
   /** @returns the branch to follow from there on; `null` when the response is over */
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
-      const peak = this.#peak(step);
-      const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
+      const asked = await this.#options.policy(step, { interventions: this.#interventions });
       const intervention = this.#lost ? unlessStopped(asked) : fitting(asked, step, current.branch);
       this.#flag(step, intervention.action);
       if (intervention.action === 'stop') return this.#stop();
@@ -261,13 +260,6 @@ export class Interventions {
     if (this.#tokens > from) this.#emit({ type: 'token.retracted', from, tokens: this.#tokens - from });
     this.#tokens = Math.min(this.#tokens, from);
     for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
-  }
-
-  #peak({ from, to, method }: StepEvent): number {
-    let peak = from;
-    const at = (index: number): number => this.#scores.get(index)?.scores[method] ?? Number.NEGATIVE_INFINITY;
-    for (let index = from; index < to; index++) if (at(index) > at(peak)) peak = index;
-    return peak;
   }
 
   /** Seed of a candidate of the latest intervention, or of the text that follows it. */

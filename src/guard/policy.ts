@@ -31,12 +31,10 @@ export type Intervention =
 
 export type Rollback = Extract<Intervention, { action: 'rollback' }>;
 
-/** Information for a policy, in addition to the step. */
+/** Information for a policy, in addition to the step or the spike. */
 export interface PolicyContext {
   /** Rollbacks and reflections of this response so far. */
   readonly interventions: number;
-  /** The token of the step that scored highest. */
-  readonly peak: number;
 }
 
 /**
@@ -54,5 +52,5 @@ export type Policy = (step: StepEvent, context: PolicyContext) => Intervention |
  */
 export type SpikePolicy = (
   spike: SpikeEvent,
-  context: Pick<PolicyContext, 'interventions'>,
+  context: PolicyContext,
 ) => Exclude<Intervention, { action: 'reflect' }>;

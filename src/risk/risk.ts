@@ -7,6 +7,9 @@ import type { Method } from '../uncertainty/method-names.js';
 export const STATISTICS = ['max', 'mean', 'sum'] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
+/** The one that steps are judged by (docs/results/detection.md). */
+export const STEP_STATISTIC = 'sum' satisfies Statistic;
+
 /** One value for each statistic. */
 export const byStatistic = <T>(of: (statistic: Statistic) => T): Readonly<Record<Statistic, T>> => ({
   max: of('max'),

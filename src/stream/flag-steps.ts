@@ -1,19 +1,17 @@
 import type { OperatorFunction } from 'rxjs';
-import { isAlarm, type RiskModel, type Statistic, stepScore } from '../risk/risk.js';
+import { isAlarm, type RiskModel, STEP_STATISTIC, stepScore } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
 import { staged } from './stage.js';
 
 export interface FlagOptions {
   readonly method: Method;
-  /** Aggregate of the step's token scores. */
-  readonly statistic: Statistic;
   /**
-   * `token`: a step is flagged by the largest risk of its tokens. `step`: by the risk of its own score. `answer`: by the
+   * `step`: a step is flagged by the risk of its own score, the sum of its tokens'. `answer`: by the
    * rank of its score among the highest steps of ordinary answers, so that the rate is one of answers with any flag.
    */
-  readonly per: 'token' | 'step' | 'answer';
-  /** Target false-alarm rate per token, step or answer, in [0, 1]. */
+  readonly per: 'step' | 'answer';
+  /** Target false-alarm rate per step or answer, in [0, 1]. */
   readonly rate: number;
   readonly risks: RiskModel;
 }
@@ -22,14 +20,14 @@ export interface FlagOptions {
  * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
  * Steps come in order, before `generation.done`. Tokens inserted by the guard do not count. A step without scores, or
  * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
- * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the largest score and
- * the sum of the others are at most those of the step, so its risk is a lower bound; of their mean there is none.
+ * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the sum of the
+ * others is at most that of the step, so its risk is a lower bound.
  * `unscored` counts both kinds of tokens. Only streaming scores count.
  *
  * Errors if the stream ends while a score is outstanding, or if scores lack the method: unmeasured is not clean.
  *
  * @example
- * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }));
+ * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', per: 'step', rate: 0.05, risks }));
  */
 export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | StepClosedEvent, GuardEvent> {
   return staged((emit) => {
@@ -47,10 +45,9 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
   });
 }
 
-/** Rating of a token: no score and no risk if the schedule skipped it, or if it is unscored. */
+/** Rating of a token: no score if the schedule skipped it, or if it is unscored. */
 interface TokenRating {
   readonly score: number | null;
-  readonly risk: number | null;
   readonly unscored: 'missing' | 'lag' | null;
 }
 
@@ -103,33 +100,28 @@ class Verdicts {
     if (step) throw new Error(`flagSteps: the text ends while scores of step ${step.step} are missing`);
   }
 
-  #rate({ index, scores, skipped, reason, missing = [], risk }: ScoreEvent): TokenRating {
+  #rate({ index, scores, skipped, reason, missing = [] }: ScoreEvent): TokenRating {
     const { method } = this.#options;
     const score = scores[method];
-    if (score !== undefined) return { score, risk: risk?.[method] ?? null, unscored: null };
-    if (missing.includes(method)) return { score: null, risk: null, unscored: 'missing' };
-    if (skipped.includes(method)) return { score: null, risk: null, unscored: reason ?? null };
+    if (score !== undefined) return { score, unscored: null };
+    if (missing.includes(method)) return { score: null, unscored: 'missing' };
+    if (skipped.includes(method)) return { score: null, unscored: reason ?? null };
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
   /** @param tokens that the model wrote */
   #judge(tokens: readonly TokenRating[]): Rating {
-    const { method, statistic, per, risks } = this.#options;
+    const { method, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
     const none = { method, score: null, risk: null, calibrated };
     if (tokens.some(({ unscored }) => unscored === 'missing')) return none;
     const scores = tokens.map(({ score }) => score).filter((score) => score !== null);
-    const score = stepScore(statistic, scores);
+    const score = stepScore(STEP_STATISTIC, scores);
     const partial = tokens.some(({ unscored }) => unscored === 'lag');
     if (partial && scores.length === 0) return none;
-    if (partial && per !== 'token' && statistic === 'mean') return { ...none, score };
     // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.
-    const risk = per !== 'token' && tokens.length > 0 ? risks.ofStep(method, statistic, score, per) : null;
+    const risk = tokens.length > 0 ? risks.ofStep(method, STEP_STATISTIC, score, per) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
-    if (per !== 'token') return { method, score, risk, calibrated };
-    const known = tokens.map((token) => token.risk).filter((each) => each !== null);
-    // `Math.max(...known)` could exceed the limit of arguments.
-    const largest = known.length > 0 ? known.reduce((a, b) => Math.max(a, b)) : null;
-    return { method, score, risk: largest, calibrated };
+    return { method, score, risk, calibrated };
   }
 }

@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
-import { answerScore, isAlarm } from '../risk/risk.js';
+import { answerScore, isAlarm, STEP_STATISTIC } from '../risk/risk.js';
 import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
@@ -18,7 +18,7 @@ export type JudgeOptions = Omit<FlagOptions, 'per'>;
  * @example
  * from(engineBranch(engine, request, options)).pipe(
  *   intervene({ policy, seed: 1 }),
- *   judgeAnswer({ method: 'adversarial', statistic: 'max', rate: 0.05, risks }),
+ *   judgeAnswer({ method: 'adversarial', rate: 0.05, risks }),
  * );
  */
 export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<GuardEvent> {
@@ -125,8 +125,8 @@ class JudgedAnswer {
   }
 
   #rank(among: 'ordinary' | 'all'): number | null {
-    const { method, statistic, risks } = this.#options;
-    return risks.ofAnswer(method, statistic, answerScore(this.#scores), among);
+    const { method, risks } = this.#options;
+    return risks.ofAnswer(method, STEP_STATISTIC, answerScore(this.#scores), among);
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -142,9 +142,9 @@ class JudgedAnswer {
 
   /** Whether enough answers were collected for the rate; asking a running estimate would teach it. */
   #canAlarm(): boolean {
-    const { method, statistic, rate, risks } = this.#options;
+    const { method, rate, risks } = this.#options;
     if (!risks.calibrated(method, 'answer')) return true;
-    return isAlarm(risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY), rate);
+    return isAlarm(risks.ofAnswer(method, STEP_STATISTIC, Number.POSITIVE_INFINITY), rate);
   }
 
   /** Tokens that the schedule leaves out need no score; tokens passed over because scoring is behind do. */

@@ -52,7 +52,7 @@ describe('flinch chat with a guard', () => {
 
   it('takes nothing back in a terminal, and tells all of it in JSON', async () => {
     const rollback = ['--action', 'rollback', '--rate', '0.99', '--candidates', '3', '--max-rollbacks', '2'];
-    const drawn = [...rollback, '--candidate-temperature', '1.5', '--choose', 'uncertainty', '--seed', '4'];
+    const drawn = [...rollback, '--temperature', '1.5', '--seed', '4'];
     const events = jsonLines((await chat([...drawn, '--json'])).stdout);
     expect(events.filter(({ type }) => type === 'rollback.done')).toHaveLength(2);
     const tokens: unknown[] = [];

@@ -33,7 +33,7 @@ describe('every field of the guard', () => {
 
   it.each(['http.md', 'events.md'])('is in docs/reference/%s', (page) => {
     const text = readFileSync(`docs/reference/${page}`, 'utf8');
-    const settings = Object.keys(scoringFields).map((name) => `scoring.${name}`);
+    const settings = ['block', 'window', 'schedule', 'epsilon', 'alpha'].map((name) => `scoring.${name}`);
     const listed = [...names.filter((name) => name !== 'scoring'), ...settings];
     expect(listed.filter((name) => !text.includes(`| \`guard.${name}\` |`))).toEqual([]);
   });
@@ -57,11 +57,10 @@ describe('an option for a field', () => {
     fieldOption(name, '<value>').parseArg?.(text, undefined);
 
   it('has words, choices and default of the schema', () => {
-    expect(fieldOption('rollback_to', '<target>')).toMatchObject({
-      flags: '--rollback-to <target>',
-      description:
-        'rollback: go back to the start of the step (step), or to its token with the highest score (token)',
-      argChoices: ['step', 'token'],
+    expect(fieldOption('act_on', '<what>')).toMatchObject({
+      flags: '--act-on <what>',
+      description: expect.stringMatching(/^the action is taken on a flagged step .+ \(spike\)/),
+      argChoices: ['step', 'spike'],
       defaultValue: 'step',
     });
     expect(fieldOption('reflection', '<text>').defaultValueDescription).toMatch(/^".+\\n"$/);
@@ -77,7 +76,7 @@ describe('an option for a field', () => {
     ['candidates', '16', 16],
     ['rate', '0.5', 0.5],
     ['reflection', '7', '7'],
-    ['candidate_temperature', '0', 0],
+    ['max_rollbacks', '0', 0],
   ] as const)('reads --%s %s as a request has it', (name, text, value) => {
     expect(parse(name, text)).toBe(value);
   });
@@ -88,17 +87,16 @@ describe('an option for a field', () => {
     ['candidates', '', 'Must be a whole number from 1 to 16.'],
     ['rate', '0', 'Must be a number above 0 and below 1.'],
     ['rate', '1', 'Must be a number above 0 and below 1.'],
-    ['candidate_temperature', '2.1', 'Must be a number from 0 to 2.'],
     ['reflection', '', 'Must not be empty.'],
   ] as const)('refuses --%s "%s"', (name, text, message) => {
     expect(() => parse(name, text)).toThrow(message);
   });
 
   it('finds the fields among the options of a command', () => {
-    const options = { rollbackTo: 'token', model: 'm', temperature: 1, scoring: { tokur_sigma: 0.5 } };
+    const options = { actOn: 'spike', model: 'm', temperature: 1, scoring: { tokur_sigma: 0.5 } };
     expect(guardSchema.parse(fieldsOf(options))).toEqual({
       ...guardSchema.parse({}),
-      rollback_to: 'token',
+      act_on: 'spike',
       scoring: scoringSchema.parse({ tokur_sigma: 0.5 }),
     });
   });
@@ -175,9 +173,9 @@ describe('the ranges', () => {
 
   it('of a request are within them, with the same defaults', () => {
     expect(requestSchema.parse({})).toEqual(guardSchema.parse({}));
-    const most = { scoring: { block: 64, samples: 64, tokur_samples: 8 }, reflection: 'x'.repeat(500) };
+    const most = { scoring: { block: 64 }, reflection: 'x'.repeat(500) };
     expect(requestSchema.parse(most)).toEqual(guardSchema.parse(most));
-    const beyond = [{ block: 65 }, { samples: 65 }, { tokur_samples: 3 }].map((scoring) => ({ scoring }));
+    const beyond = [{ block: 65 }, { samples: 4 }].map((scoring) => ({ scoring }));
     for (const more of [...beyond, { reflection: 'x'.repeat(501) }]) {
       expect(requestSchema.safeParse(more).success).toBe(false);
       expect(guardSchema.safeParse(more).success).toBe(true);

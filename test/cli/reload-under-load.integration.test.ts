@@ -32,7 +32,7 @@ type Turn = 'a' | 'b';
 /** In each configuration, the gateway, the model and the key set one field each. */
 const FIELDS = {
   a: { rate: 0.1, per: 'step', max_rollbacks: 1 },
-  b: { rate: 0.2, per: 'token', max_rollbacks: 2 },
+  b: { rate: 0.2, per: 'answer', max_rollbacks: 2 },
 } as const;
 
 function config(turn: Turn, workers: number): string {

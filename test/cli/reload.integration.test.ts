@@ -44,7 +44,7 @@ const guardOf = async (url: string): Promise<unknown> => {
 
 describe('flinch serve, on SIGHUP', () => {
   it('takes over the policies and keys of the file, and drops no stream', async () => {
-    const slow = 'methods: [random], scoring: {block: 1, samples: 4, window: all}';
+    const slow = 'methods: [random], scoring: {block: 1, window: all}';
     const { url, ready, reload, stderr } = serving(
       `${MODELS}guard: {defaults: {rate: 0.1, ${slow}}, locked: all}\n`,
     );

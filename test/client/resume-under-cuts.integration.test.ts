@@ -11,6 +11,7 @@ import { type Cut, cuttingProxy } from '../support/cutting-proxy.js';
 import { useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { recorder } from '../support/recorded-model.js';
+import { GUESSED_QUESTION } from '../support/requests.js';
 
 const { written, wrap } = recorder(({ seed }) => seed);
 
@@ -28,7 +29,7 @@ function clientOf(url: string): FlinchClient {
 
 const request = (seed: number) => ({
   model: 'reasoner',
-  messages: [{ role: 'user' as const, content: 'What is 12 + 30 - 5? Explain each step.' }],
+  messages: [{ role: 'user' as const, content: GUESSED_QUESTION }],
   seed,
   temperature: 1,
   guard: {
@@ -36,7 +37,6 @@ const request = (seed: number) => ({
     rate: 0.5,
     max_rollbacks: 3,
     candidates: 2,
-    choose: 'uncertainty' as const,
   },
 });
 

@@ -101,7 +101,6 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
       rate: 0.5,
       max_rollbacks: 3,
       candidates: 3,
-      choose: 'uncertainty',
     };
     for (const seed of [1, 2]) {
       const asked = { guard: rollback, temperature: 1, seed };

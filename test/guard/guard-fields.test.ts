@@ -11,35 +11,25 @@ describe('guardOf', () => {
 
   it('carries every field over', () => {
     const fields = {
-      per: 'token',
-      statistic: 'mean',
+      per: 'answer',
       rate: 0.5,
       delivery: 'held',
       lag: 'skip',
-      lag_tokens: 24,
       action: 'rollback',
       act_on: 'spike',
-      rollback_to: 'token',
       candidates: 3,
-      choose: 'uncertainty',
-      candidate_temperature: 0.7,
       reflection: 'Really?',
       max_rollbacks: 2,
     };
     expect(guardOf({ ...guardSchema.parse(fields), methods: ['margin'], method: 'margin' }, true)).toEqual({
       method: 'margin',
-      per: 'token',
-      statistic: 'mean',
+      per: 'answer',
       rate: 0.5,
       delivery: 'held',
       lag: 'skip',
-      lagTokens: 24,
       action: 'rollback',
       actOn: 'spike',
-      rollbackTo: 'token',
       candidates: 3,
-      choose: 'uncertainty',
-      temperature: 0.7,
       reflection: 'Really?',
       maxRollbacks: 2,
     });
@@ -81,14 +71,11 @@ describe('checkGuard', () => {
     [{ candidates: 0 }, 'candidates: must be a whole number from 1 to 16'],
     [{ candidates: 1.5 }, 'candidates: '],
     [{ maxRollbacks: 65 }, 'maxRollbacks: must be a whole number from 0 to 64'],
-    [{ temperature: 2.1 }, 'temperature: must be a number from 0 to 2'],
     [{ reflection: '' }, 'reflection: must not be empty'],
     [{ lag: 'skip', delivery: 'held' }, 'lag: skip is not possible with held delivery'],
     [{ lag: 'skip', action: 'rollback' }, 'lag: skip is not possible with action rollback'],
     [{ lag: 'skip', action: 'reflect' }, 'lag: skip is not possible with action reflect'],
-    [{ lag: 'skip', lagTokens: 7 }, 'lagTokens: must be at least block, which is 16'],
     [{ actOn: 'spike', action: 'reflect' }, 'actOn: spike is not possible with reflect'],
-    [{ lagTokens: 0 }, 'lagTokens: must be a whole number from 1 to 65536'],
   ];
 
   it.each(wrong)('refuses %j by name', (changes, message) => {
@@ -101,9 +88,9 @@ describe('checkGuard', () => {
   });
 
   it('accepts what makes sense', () => {
-    const guard = { ...DEFAULT_GUARD, temperature: 0, maxRollbacks: 0, candidates: 16 };
+    const guard = { ...DEFAULT_GUARD, maxRollbacks: 0, candidates: 16 };
     expect(() => checkGuard(guard, DEFAULT_SCORING)).not.toThrow();
-    const skip = { ...DEFAULT_GUARD, lag: 'skip', lagTokens: 16, action: 'stop' } as const;
+    const skip = { ...DEFAULT_GUARD, lag: 'skip', action: 'stop' } as const;
     expect(() => checkGuard(skip, DEFAULT_SCORING)).not.toThrow();
   });
 });

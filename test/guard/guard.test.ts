@@ -20,25 +20,12 @@ describe('neverFires', () => {
   it('names the least rate at which anything can be flagged', () => {
     expect(neverFires(guard({ rate: 0.0099 }), risks)).toContain('at a rate below 0.0099');
     expect(neverFires(guard({ rate: 0.00995 }), risks)).toBeNull();
-    expect(neverFires(guard({ rate: 0.00099, per: 'token' }), risks)).toMatch(
-      /no token is .* below 0\.000999/,
-    );
-    expect(neverFires(guard({ rate: 0.005, per: 'token' }), risks)).toBeNull();
   });
 
   it('looks at tokens where the guard acts on them', () => {
     const spikes = { action: 'stop', actOn: 'spike' } as const;
     expect(neverFires(guard({ rate: 0.005, ...spikes }), risks)).toBeNull();
     expect(neverFires(guard({ rate: 0.0009, ...spikes }), risks)).toMatch(/no token is .* below 0\.000999/);
-  });
-
-  it('looks at the statistic that steps are judged by', () => {
-    const { nll } = calibration.methods;
-    const steps = { ...nll!.steps, mean: distributionOf([1, 2, 3], calibration.levels) };
-    const methods = { nll: { ...nll!, steps } };
-    const few = new CalibratedRisk(new Map([['nll', { ...calibration, methods }]]));
-    expect(neverFires(guard({ rate: 0.2, statistic: 'mean' }), few)).toContain('below 0.25');
-    expect(neverFires(guard({ rate: 0.2, statistic: 'max' }), few)).toBeNull();
   });
 
   it('is content with tokens of some positions', () => {
@@ -57,8 +44,8 @@ describe('neverFires', () => {
       const methods = { nll: { ...nll!, tokens, positions } };
       return new CalibratedRisk(new Map([['nll', { ...calibration, levels, methods }]]));
     };
-    expect(neverFires(guard({ rate: 0.01, per: 'token' }), of([later]))).toBeNull();
-    expect(neverFires(guard({ rate: 0.01, per: 'token' }), of([]))).toContain('below 0.25');
+    expect(neverFires(guard({ rate: 0.01, action: 'stop', actOn: 'spike' }), of([later]))).toBeNull();
+    expect(neverFires(guard({ rate: 0.01, action: 'stop', actOn: 'spike' }), of([]))).toContain('below 0.25');
   });
 
   it('asks no running estimate, which would learn from it', () => {

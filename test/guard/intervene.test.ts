@@ -342,7 +342,7 @@ describe('intervene', () => {
 
   it('draws anew from a token within the step', async () => {
     const root = new ScriptedBranch(WRONG, ({ keep }) => [[`from ${keep}.`, 0.1]]);
-    const events = await collect(root, (step, context) => rollback({ from: context.peak })(step, context));
+    const events = await collect(root, (step, context) => rollback({ from: 3 })(step, context));
     expect(finalText(events)).toBe('A. B. from 3.');
   });
 
@@ -402,7 +402,7 @@ describe('intervene', () => {
         : [['D.', 0.1]];
     });
     const events = await collect(root, (step, context) =>
-      rollback({ from: context.peak, choose: () => 1 })(step, context),
+      rollback({ from: 3, choose: () => 1 })(step, context),
     );
     expect(finalText(events)).toBe('A. B. better D.');
     expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([

@@ -36,7 +36,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   stepContent,
   extractFacts,
   escapeMarkdown,
-  'a path': saidBy({ json_path: '$..a' }),
   steps: (text) => {
     const steps = new TokenSteps();
     for (let at = 0; at < text.length; at += 4) steps.push(text.slice(at, at + 4));

@@ -42,7 +42,6 @@ const late = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll']
 
 const optionsWith = (options: Partial<FlagOptions> = {}): FlagOptions => ({
   method: 'nll',
-  statistic: 'max',
   per: 'step',
   rate: 0.2,
   risks: new ManualRisks(),
@@ -80,7 +79,7 @@ describe('flagSteps', () => {
     u: tokenEvent(1),
     v: tokenEvent(2),
     a: nll(0, 3),
-    b: nll(1, 9),
+    b: nll(1, 6),
     c: nll(2, 5),
     k: skipped(1),
     f: scoreEvent(1, { pass: 'final', scores: { nll: 3 } }),
@@ -136,83 +135,46 @@ describe('flagSteps', () => {
 
   const tokens = [tokenEvent(0), tokenEvent(1), tokenEvent(2)];
 
-  it('takes the largest, the mean or the sum of the scores that are there, and asks for its risk once', async () => {
+  it('takes the sum of the scores that are there, and asks for its risk once', async () => {
     const events = [...tokens, nll(0, 1), skipped(1), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
-    for (const [statistic, score] of [
-      ['max', 5],
-      ['mean', 3],
-      ['sum', 6],
-    ] as const) {
-      const risks = new ManualRisks();
-      expect(await verdicts(events, { statistic, risks })).toEqual([
-        { score, risk: score / 10, flagged: false },
-      ]);
-      expect(risks.asked).toEqual([['nll', statistic, score, 'step']]);
-    }
+    const risks = new ManualRisks();
+    expect(await verdicts(events, { risks })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
+    expect(risks.asked).toEqual([['nll', 'sum', 6, 'step']]);
   });
 
   it('asks for the rank among the highest steps of answers, per answer', async () => {
     const risks = new ManualRisks();
     const events = [...tokens, nll(0, 1), nll(1, 2), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
-    expect(await verdicts(events, { per: 'answer', statistic: 'sum', risks })).toEqual([
+    expect(await verdicts(events, { per: 'answer', risks })).toEqual([
       { score: 8, risk: 0.8, flagged: true },
     ]);
     expect(risks.asked).toEqual([['nll', 'sum', 8, 'answer']]);
   });
 
   it('flags a step from 1 − rate on', async () => {
-    const events = [...tokens, nll(0, 8), nll(1, 7), nll(2, 1), closedEvent(0, 0, 1), closedEvent(1, 1, 3)];
+    const events = [...tokens, nll(0, 8), nll(1, 6), nll(2, 1), closedEvent(0, 0, 1), closedEvent(1, 1, 3)];
     expect(await verdicts(events)).toEqual([
       { score: 8, risk: 0.8, flagged: true },
       { score: 7, risk: 0.7, flagged: false },
     ]);
   });
 
-  it('flags per token by the largest risk, which need not be that of the largest score', async () => {
-    const events = [...tokens, nll(0, 2, 0.85), nll(1, 9, 0.1), nll(2, 1, 0.7)];
+  it.each(['step', 'answer'] as const)('has no risk while that is not known, per %s', async (per) => {
+    const events = [tokenEvent(0), nll(0, -1), closedEvent(0, 0, 1)];
+    expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
+  });
+
+  it.each(['step', 'answer'] as const)('does not flag without a score, at any rate, per %s', async (per) => {
     const risks = new ManualRisks();
-    const steps = [closedEvent(0, 0, 2), closedEvent(1, 2, 3)];
-    expect(await verdicts([...events, ...steps], { per: 'token', risks })).toEqual([
-      { score: 9, risk: 0.85, flagged: true },
-      { score: 1, risk: 0.7, flagged: false },
+    const events = [tokenEvent(0), skipped(0), closedEvent(0, 0, 1)];
+    expect(await verdicts(events, { per, rate: 1, risks })).toEqual([
+      { score: null, risk: 0, flagged: false },
     ]);
-    expect(risks.asked).toEqual([]);
+    // A running estimate hears of such steps too.
+    expect(risks.asked).toEqual([['nll', 'sum', Number.NEGATIVE_INFINITY, per]]);
   });
 
-  it('flags a step of more tokens than a function takes arguments', async () => {
-    const indices = Array.from({ length: 200_000 }, (_, i) => i);
-    const events = [
-      ...indices.map((i) => tokenEvent(i)),
-      ...indices.map((i) => nll(i, 1, i === 7 ? 0.9 : 0.1)),
-    ];
-    const step = closedEvent(0, 0, indices.length);
-    expect(await verdicts([...events, step], { per: 'token' })).toEqual([
-      { score: 1, risk: 0.9, flagged: true },
-    ]);
-  });
-
-  it.each(['token', 'step', 'answer'] as const)(
-    'has no risk while that is not known, per %s',
-    async (per) => {
-      const events = [tokenEvent(0), nll(0, -1), closedEvent(0, 0, 1)];
-      expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
-    },
-  );
-
-  it.each(['token', 'step', 'answer'] as const)(
-    'does not flag without a score, at any rate, per %s',
-    async (per) => {
-      const risks = new ManualRisks();
-      const events = [tokenEvent(0), skipped(0), closedEvent(0, 0, 1)];
-      expect(await verdicts(events, { per, rate: 1, risks })).toEqual([
-        { score: null, risk: 0, flagged: false },
-      ]);
-      // A running estimate hears of such steps too.
-      expect(risks.asked).toEqual(per === 'token' ? [] : [['nll', 'max', Number.NEGATIVE_INFINITY, per]]);
-    },
-  );
-
-  it.each(['token', 'step', 'answer'] as const)(
+  it.each(['step', 'answer'] as const)(
     'has neither score nor risk where one of a token is missing, per %s',
     async (per) => {
       const risks = new ManualRisks();
@@ -225,33 +187,14 @@ describe('flagSteps', () => {
     },
   );
 
-  it.each(['token', 'step'] as const)(
-    'judges by the largest score that is left where tokens were passed over, per %s',
-    async (per) => {
-      const events = [...tokens, late(0), nll(1, 9, 0.9), late(2), closedEvent(0, 0, 3)];
-      expect(await verdicts(events, { per })).toEqual([{ score: 9, risk: 0.9, flagged: true, unscored: 2 }]);
-    },
-  );
-
   it('judges by the sum of what is left where tokens were passed over', async () => {
     const risks = new ManualRisks();
     const events = [...tokens, late(0), nll(1, 5), nll(2, 4), closedEvent(0, 0, 3)];
-    expect(await verdicts(events, { statistic: 'sum', risks })).toEqual([
-      { score: 9, risk: 0.9, flagged: true, unscored: 1 },
-    ]);
+    expect(await verdicts(events, { risks })).toEqual([{ score: 9, risk: 0.9, flagged: true, unscored: 1 }]);
     expect(risks.asked).toEqual([['nll', 'sum', 9, 'step']]);
   });
 
-  it('has no risk by the mean of a part of the tokens', async () => {
-    const risks = new ManualRisks();
-    const events = [...tokens, late(0), nll(1, 9), nll(2, 8), closedEvent(0, 0, 3)];
-    expect(await verdicts(events, { statistic: 'mean', risks })).toEqual([
-      { score: 8.5, risk: null, flagged: false, unscored: 1 },
-    ]);
-    expect(risks.asked).toEqual([]);
-  });
-
-  it.each(['token', 'step'] as const)(
+  it.each(['answer', 'step'] as const)(
     'is not found clean where all that counts was passed over, per %s',
     async (per) => {
       const risks = new ManualRisks();
@@ -269,7 +212,7 @@ describe('flagSteps', () => {
     expect(await verdicts(events)).toEqual([{ score: 1, risk: 0.1, flagged: false }]);
   });
 
-  it.each(['token', 'step'] as const)('does not count inserted tokens, per %s', async (per) => {
+  it.each(['answer', 'step'] as const)('does not count inserted tokens, per %s', async (per) => {
     const inserted = [tokenEvent(0, { inserted: true }), tokenEvent(1, { inserted: true }), tokenEvent(2)];
     const events = [...inserted, nll(0, 9, 0.9), nll(1, 9, 0.9), nll(2, 1, 0.1)];
     const steps = [closedEvent(0, 0, 1), closedEvent(1, 1, 3)];

@@ -28,7 +28,7 @@ class HundredAnswers implements RiskModel {
   ofStep = () => null;
 
   ofAnswer(method: string, statistic: string, score: number, among: 'ordinary' | 'all'): number | null {
-    expect([method, statistic]).toEqual(['nll', 'max']);
+    expect([method, statistic]).toEqual(['nll', 'sum']);
     if (among === 'all') return this.#calibrated ? score / 202 : null;
     this.asked.push(score);
     return Math.max(0, Math.min(100 / 101, score / 101));
@@ -62,7 +62,7 @@ async function verdictOn(
   events: readonly GuardEvent[],
   options: Partial<JudgeOptions> = {},
 ): Promise<Verdict> {
-  const settings = { method: 'nll', statistic: 'max', rate: 0.05, risks: new HundredAnswers() } as const;
+  const settings = { method: 'nll', rate: 0.05, risks: new HundredAnswers() } as const;
   const last = await lastValueFrom(
     from([...events, doneEvent()]).pipe(judgeAnswer({ ...settings, ...options })),
   );
@@ -103,7 +103,7 @@ describe('judgeAnswer', () => {
     const seen: GuardEvent[] = [];
     await new Promise<void>((resolve) => {
       from([...events, doneEvent('length', 7)])
-        .pipe(judgeAnswer({ method: 'nll', statistic: 'max', rate: 0.05, risks: new HundredAnswers() }))
+        .pipe(judgeAnswer({ method: 'nll', rate: 0.05, risks: new HundredAnswers() }))
         .subscribe({ next: (event) => seen.push(event), complete: resolve });
     });
     expect(seen.slice(0, -1)).toEqual(events);

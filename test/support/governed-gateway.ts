@@ -59,7 +59,7 @@ export async function governedGateway(): Promise<GovernedGateway> {
     models: { m: { upstreams }, 'theirs-too': { upstreams, guard: { defaults: stop, locked: 'all' } } },
     access: { keys },
   });
-  const { models: _, engine: __, workers: ___, ...own } = config;
+  const { models: _, workers: __, ...own } = config;
   const gateway = await startGateway({ models: new Models(models), config: own, policies: config });
   const close = async (): Promise<void> => {
     await gateway.close();

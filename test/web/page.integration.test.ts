@@ -92,7 +92,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
       const server = socket.connectToServer();
       socket.onMessage((message) => {
         const { guard, ...request } = JSON.parse(String(message));
-        expect(guard).toMatchObject({ action: 'rollback', rate: 0.99, candidates: 3, choose: 'uncertainty' });
+        expect(guard).toMatchObject({ action: 'rollback', rate: 0.99, candidates: 3 });
         server.send(JSON.stringify({ ...request, guard, seed: 8 }));
       });
       server.onMessage((message) => {
@@ -101,7 +101,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
       });
     });
     await shared.reload();
-    const guard = { 'guard-rate': '99', 'guard-candidates': '3', 'guard-choose': 'uncertainty' };
+    const guard = { 'guard-rate': '99', 'guard-candidates': '3' };
     await shared.set({ 'guard-action': 'rollback', ...guard, temperature: '1', colours: 'nll' });
     const answer = await shared.answered(QUESTION);
     const texts: unknown[] = [];

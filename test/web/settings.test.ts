@@ -19,18 +19,16 @@ describe('the settings of the page', () => {
     const guard = {
       action: 'rollback',
       rate: '5',
-      per: 'token',
+      per: 'answer',
       candidates: '3',
-      choose: 'uncertainty',
       schedule: 'lazy',
       method: 'adversarial',
     };
     expect(guardRequest({ ...NO_SETTINGS, guard }, free)).toEqual({
       action: 'rollback',
       rate: 0.05,
-      per: 'token',
+      per: 'answer',
       candidates: 3,
-      choose: 'uncertainty',
       scoring: { schedule: 'lazy' },
       method: 'adversarial',
       methods: ['adversarial', 'nll', 'entropy', 'margin'],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { FLAG_OF_FIELD } from '../../cli/serve-config.js';
 import { configSchema } from '../../gateway/config/config.js';
@@ -19,7 +20,14 @@ const HEAD = ['field', 'type', 'default', 'meaning'] as const;
 export function configurationReference(): string {
   const schema = jsonSchema.parse(z.toJSONSchema(configSchema, { io: 'input' }));
   const { models, access, guard, webhooks } = schema.properties ?? {};
-  const alternatives = alternativesOf(models?.additionalProperties);
+  const alternatives = alternativesOf(models?.additionalProperties).map((model) => ({
+    title: model.description?.replace(/\.$/, ''),
+    rows: outsidePolicies(model).map(row),
+  }));
+  const [first, ...others] = alternatives;
+  const has = (rows: readonly unknown[], one: unknown): boolean =>
+    rows.some((each) => isDeepStrictEqual(each, one));
+  const common = first?.rows.filter((each) => others.every(({ rows }) => has(rows, each))) ?? [];
   const keys = access?.properties?.keys?.items;
   return page('Fields of the configuration', '[gateway/config/config.ts](../../gateway/config/config.ts)', [
     'All fields of the configuration file, with their flags and environment variables. [configuration.md](../configuration.md) describes the sources and their order. Flags for a single model: [flinch serve](cli.md#flinch-serve).',
@@ -27,10 +35,15 @@ export function configurationReference(): string {
     table(['field', 'type', 'default', 'flag, variable', 'meaning'], topFields(schema).map(topRow)),
     '## A model',
     'An entry of `models`, under its name:',
-    ...alternatives.flatMap((model) => [
-      `### ${model.description?.replace(/\.$/, '')}`,
-      table(HEAD, outsidePolicies(model).map(row)),
+    ...alternatives.flatMap(({ title, rows }) => [
+      `### ${title}`,
+      table(
+        HEAD,
+        rows.filter((each) => !has(common, each)),
+      ),
     ]),
+    '### Fields of either kind of model',
+    table(HEAD, common),
     '## A key',
     'An entry of `access.keys`:',
     table(HEAD, keys ? outsidePolicies(keys).map(row) : []),

@@ -4,7 +4,6 @@ import {
   answerScore,
   type Calibration,
   chooseMethod,
-  DEFAULT_GUARD,
   formatChoice,
   formatThresholds,
   type MethodChoice,
@@ -17,6 +16,7 @@ import {
   ScoreCollector,
   type ScoredAnswer,
   STEP_RULE_VERSION,
+  STEP_STATISTIC,
   samplesOf,
   say,
   TokenSteps,
@@ -148,10 +148,7 @@ function choose(
     .map(({ right, answer }) => ({
       right,
       scores: new Map(
-        methods.map((method) => [
-          method,
-          answerScore(samplesOf(answer, method).steps[DEFAULT_GUARD.statistic]),
-        ]),
+        methods.map((method) => [method, answerScore(samplesOf(answer, method).steps[STEP_STATISTIC])]),
       ),
     }));
   return chooseMethod(rated, methods);

@@ -2,15 +2,14 @@ import type { Logger } from 'pino';
 import { concatMap, defer, type Observable } from 'rxjs';
 import type { Engine } from '../../../src/engine/engine.js';
 import type { Precision } from '../../../src/engine/precision.js';
+import { guardedBranch } from '../../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../../src/stream/events.js';
 import type { FlowGate } from '../../../src/stream/flow-gate.js';
 import { UnscoredError } from '../../../src/stream/refuse-unscored.js';
-import { modelId } from '../../../src/stream/score.js';
 import type { Vocabulary } from '../../../src/stream/wire.js';
 import { checkWork } from '../../models/check-work.js';
 import { givenAnswer } from '../../models/given-answer.js';
 import type { GivenText } from '../../models/given-text.js';
-import { guardedAfter } from '../../models/go-on.js';
 import { aboutCheckpoint } from '../../models/model-about.js';
 import type { Places } from '../../models/places.js';
 import { lengthWarnings, maxTokensOf, roomAfter } from '../../models/prompt.js';
@@ -145,7 +144,7 @@ export class Scorer {
     told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
-    const { prompt: raw, response, after, canRetract } = asked;
+    const { prompt: raw, response, canRetract } = asked;
     const { client = '', further } = from ?? {};
     const { maxTokens, maxWork, refusesUnscored = false } = bounds ?? {};
     const { written } = listeners ?? {};
@@ -190,14 +189,13 @@ export class Scorer {
         defer(() => {
           const agreement = this.#agreement.begin();
           const { engine } = this;
-          return guardedAfter(
-            after,
+          return guardedBranch(
             (judging) =>
               unseen !== null
                 ? logprobBranch(writing, scoring.methods, judging)
                 : scoredBranch({
                     engine,
-                    promptIds: promptIds && [...promptIds, ...(after?.tokens ?? []).map(modelId)],
+                    promptIds,
                     prompt,
                     client,
                     scoring,

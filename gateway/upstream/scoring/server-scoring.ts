@@ -5,15 +5,12 @@ import { type Scoring, SettingsError } from '../../../src/uncertainty/settings.j
 const METHODS: readonly Method[] = DEFAULT_METHODS;
 
 /** @throws SettingsError for what inference servers do not compute */
-export function checkServerScoring({ methods, form }: Scoring): void {
+export function checkServerScoring({ methods }: Scoring): void {
   const missing = methods.find((method) => !METHODS.includes(method));
   if (missing !== undefined) {
     throw new SettingsError(
       'methods',
       `${missing} is not computed on inference servers (${METHODS.join(', ')} are)`,
     );
-  }
-  if (form === 'derivative' && methods.includes('adversarial')) {
-    throw new SettingsError('derivative', 'is not computed on inference servers');
   }
 }

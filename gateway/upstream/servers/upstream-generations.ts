@@ -5,10 +5,9 @@ import type { GuardInForce } from '../../models/served-model.js';
 import { UpstreamError } from '../errors.js';
 import type { Writing } from '../scoring/scorer.js';
 import type { UpstreamRequest } from '../upstream.js';
-import { stoppedAcross } from './continuation.js';
 import type { Failover } from './failover.js';
 import { knownFields } from './known-fields.js';
-import { invalid, isText, withTop } from './upstream-request.js';
+import { invalid, withTop } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 
@@ -63,12 +62,6 @@ export class UpstreamGenerations {
     return this.#failover.servers.some((server) => server.canContinue(begun));
   }
 
-  /** Whether a server can write this, which may be the rest of a text. */
-  goesOn(asked: UpstreamRequest): boolean {
-    const { begun, maxTokens = 1 } = asked;
-    return isText(asked) && maxTokens > 0 && (!begun || this.canContinue(begun));
-  }
-
   /** @throws ApiError 400 where none can */
   checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
     if (this.canContinue(begun)) return;
@@ -89,10 +82,7 @@ export class UpstreamGenerations {
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
         if (place instanceof Promise) checkPlace(await place, this.#places);
-        const { begun, stop } = asked;
-        const suit = (each: UpstreamServer): boolean => suits(each) && (!begun || each.canContinue(begun));
-        const { server, answer } = await this.#failover.open(asked, abort.signal, suit);
-        opened = { server, answer: begun ? stoppedAcross(answer, begun.text, stop) : answer };
+        opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
       // A continuation that the server does not write leaves the response that it has written as good as it was.

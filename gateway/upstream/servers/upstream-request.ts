@@ -1,6 +1,5 @@
 import type { GuardEvent } from '../../../src/stream/events.js';
 import { ApiError } from '../../errors/api-error.js';
-import type { Settled } from '../../models/go-on.js';
 import type { PrepareOptions } from '../../models/served-model.js';
 import type { Prompt } from '../../requests/completion-request.js';
 import { exactOf } from '../../requests/exact-numbers.js';
@@ -51,25 +50,6 @@ export function begunOf(
   if (prompt === undefined) return begun;
   if (typeof prompt === 'string') return { ...begun, prompt, raw: true };
   return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
-}
-
-/**
- * A request for what comes after what another gateway's server has written, as text: its ids may be another server's.
- * @param prompt as text, where it is known
- */
-export function requestAfter(
-  asked: UpstreamRequest,
-  after: Settled | undefined,
-  prompt: string | null = null,
-): UpstreamRequest {
-  const text = (after?.tokens ?? []).map((token) => token.text).join('');
-  if (!after || text === '') return asked;
-  const { maxTokens } = asked;
-  return {
-    ...asked,
-    begun: { text, promptIds: null, ids: null, ...(prompt !== null && { prompt }) },
-    ...(maxTokens !== undefined && { maxTokens: maxTokens - after.tokens.length }),
-  };
 }
 
 /** Fields that the gateway sets itself. */

@@ -55,7 +55,6 @@ const rollback = {
   rate: 0.5,
   max_rollbacks: 3,
   candidates: 2,
-  choose: 'uncertainty',
 } as const;
 const QUESTION = 'What is 12 + 30 - 5? Explain each step.';
 

@@ -161,12 +161,6 @@ describe('the configuration', () => {
       'models.a.vote.regex: Invalid regular expression',
     ],
     [
-      'an agreement that is no share',
-      'models: {a: {checkpoint: x, vote: {agreement: 1.5}}}',
-      {},
-      'models.a.vote.agreement: ',
-    ],
-    [
       'an unknown part',
       'listn: {port: 1}',
       {},

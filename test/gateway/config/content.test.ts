@@ -7,7 +7,7 @@ import { mergeConfig } from '#gateway/config/load-config.js';
 /** Every text of the configuration; those that are not to be shown have `sekret` in them, whatever else they need. */
 const policy = {
   name: 'house',
-  defaults: { reflection: 'Wait', scoring: { window: 'all', alpha: '1rms', sigma: '1rms' } },
+  defaults: { reflection: 'Wait', scoring: { window: 'all', alpha: '1rms' } },
 };
 const upstream = {
   url: 'https://h.example/v1?token=sekret',
@@ -55,7 +55,7 @@ const FULL = {
       scorer_model: 'shown',
       calibration: '/shown',
       escalate: { to: 'own' },
-      vote: { json_path: '$.a' },
+      vote: { regex: 'a' },
       guard: policy,
       passthrough: ['POST /v1/classify'],
     },

@@ -12,20 +12,20 @@ describe('a configuration that is read again', () => {
   it('names the fields that need a restart, and keeps them as they were', () => {
     const before: ConfigInput = {
       models: { a: { checkpoint: 'x' }, b: { checkpoint: 'x' } },
-      access: { ticket_s: 5 },
+      streams: { resume_s: 50 },
     };
     const after: ConfigInput = {
       listen: { port: 1 },
-      access: { ticket_s: 6 },
+      streams: { resume_s: 60 },
       models: { a: { checkpoint: 'y' }, c: { checkpoint: 'x' } },
     };
     const { config, restart } = reload(before, after);
     expect([...restart].sort()).toEqual([
-      'access.ticket_s',
       'listen.port',
       'models.a.checkpoint',
       'models.b',
       'models.c',
+      'streams.resume_s',
     ]);
     expect(config).toEqual(configSchema.parse(before));
   });

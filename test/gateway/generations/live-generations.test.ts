@@ -19,11 +19,11 @@ afterEach(() => {
 
 const RESUME_MS = 1000;
 
-function registry(streams: Parameters<typeof settingsWith>[0] = {}, elsewhere: Elsewhere[] = []) {
+function registry(streams: Parameters<typeof settingsWith>[0] = {}, elsewhere: Elsewhere[] = [], shares = 1) {
   const settings = settingsWith({
     streams: { history_events: 8, resume_s: RESUME_MS / 1000, ...streams.streams },
   });
-  return new LiveGenerations(settings.streams, pino({ level: 'silent' }), elsewhere);
+  return new LiveGenerations(settings.streams, pino({ level: 'silent' }), elsewhere, shares);
 }
 
 class Reader implements Sink {
@@ -311,9 +311,8 @@ describe('a fault', () => {
 
 describe('the bytes of all histories', () => {
   it('are bounded: finished generations are forgotten first, then what others could send again', async () => {
-    const live = registry({
-      streams: { histories_bytes: 1024, history_events: 1e5, history_bytes: 1 << 20 },
-    });
+    // As many workers as leave each 1 KiB.
+    const live = registry({ streams: { history_events: 1e5 } }, [], 64 << 10);
     const running = await started(live, { id: 'running' });
     const finished = await started(live, { id: 'finished' });
     running.written.write(100);

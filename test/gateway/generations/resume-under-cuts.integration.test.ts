@@ -5,6 +5,7 @@ import { cuttingProxy } from '../../support/cutting-proxy.js';
 import { chatBody, type SocketEvent, useGateway } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { recorder } from '../../support/recorded-model.js';
+import { GUESSED_QUESTION } from '../../support/requests.js';
 
 const { written, wrap } = recorder(({ user }) => user ?? '');
 
@@ -15,8 +16,8 @@ const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0
   wrap,
 });
 
-const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
-const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }];
+const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 };
+const messages = [{ role: 'user', content: GUESSED_QUESTION }];
 const ask = (user: string, seed: number) =>
   chatBody({ messages, user, seed, temperature: 1, guard, resumable: true });
 

@@ -130,7 +130,6 @@ describe('what the metrics say of a guarded answer', () => {
       rate: 0.5,
       max_rollbacks: 3,
       candidates: 2,
-      choose: 'uncertainty',
     };
     const outcomes = { replaced: 0, kept: 0 };
     let retracted = 0;
@@ -173,7 +172,6 @@ describe('what the metrics say of a guarded answer', () => {
       rate: 0.5,
       max_rollbacks: 3,
       candidates: 2,
-      choose: 'uncertainty',
     };
     for (const guard of [rollback, { action: 'stop', rate: 0.2 }]) {
       const sampling = { messages, temperature: 1, seed: 2 };

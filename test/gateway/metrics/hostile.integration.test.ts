@@ -28,7 +28,7 @@ async function attack(evil: string): Promise<void> {
     ask('hello', { model: { [evil]: evil } }),
     ask('hello', { guard: { methods: [evil] } }),
     ask('hello', { guard: { method: evil } }),
-    ask('hello', { guard: { action: evil, delivery: evil, choose: evil } }),
+    ask('hello', { guard: { action: evil, delivery: evil } }),
     ask('hello', { guard: { [evil]: evil } }),
     ask('hello', { [evil]: evil }),
     ask('hello', { tools: [{ type: 'function', function: { name: evil } }] }),

@@ -124,7 +124,6 @@ describe('a rate that is too low for the calibration', () => {
       expect(await guardWith({ rate: 0.006 })).toMatchObject({ warnings: tooLow });
       expect(lines).toEqual(tooLow);
       expect(await guardWith({ rate: 0.02 })).not.toHaveProperty('warnings');
-      expect(await guardWith({ rate: 0.005, per: 'token' })).not.toHaveProperty('warnings');
       expect(await guardWith({ rate: 0.02, per: 'answer' })).toMatchObject({ calibrated: true });
       await expect(guardWith({ rate: 0.005, per: 'answer' })).rejects.toThrow('needs a calibration with 199');
       const other = { method: 'adversarial', scoring: { alpha: 0.5 } };

@@ -46,16 +46,12 @@ const answer = ({ text, finish = 'stop', error, flagged = true, call = false }: 
 
 interface Voting {
   readonly answers?: number;
-  readonly agreement?: number;
   readonly held?: boolean;
   readonly kept?: KeptAnswers;
 }
 
 /** A vote of scripted answers, the first of which is there. */
-function voting(
-  scripts: readonly Scripted[],
-  { answers = scripts.length, agreement, held = true, kept }: Voting = {},
-) {
+function voting(scripts: readonly Scripted[], { answers = scripts.length, held = true, kept }: Voting = {}) {
   const drawn: number[] = [];
   const told: [replaced: boolean, error: unknown][] = [];
   const first = scripts[0] ?? { text: '' };
@@ -68,7 +64,6 @@ function voting(
         flagged,
         {
           answers,
-          agreement: agreement ?? null,
           said: finalAnswer,
           prepare: async (number) => {
             drawn.push(number);
@@ -104,13 +99,6 @@ it('returns the answer that most agree with, and draws no more than that takes',
   expect(drawn).toEqual([1, 2, 3]);
   expect(done).toMatchObject({ usage: { completionTokens: 2, generatedTokens: 8 } });
   expect(told).toEqual([[true, null]]);
-});
-
-it('ends once enough of at least three answers agree', async () => {
-  const scripts = ['1', '2', '2', 'never drawn', 'never drawn'].map((text) => ({ text }));
-  const { vote, drawn } = await outcome(scripts, { agreement: 0.6 });
-  expect(vote).toMatchObject({ answers: 3, agreed: 2, replaced: true });
-  expect(drawn).toEqual([1, 2]);
 });
 
 it('keeps the flagged answer where others agree with it', async () => {
@@ -178,7 +166,6 @@ it('ends all answers when the client leaves', async () => {
   const flagged = { ...doneEvent(), verdict: FLAGGED };
   const options = {
     answers: 5,
-    agreement: null,
     said: finalAnswer,
     prepare: () => Promise.resolve(endless),
     voted: () => {},

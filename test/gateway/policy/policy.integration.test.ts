@@ -102,7 +102,7 @@ describe('an unmodified client', () => {
   });
 
   it('is told of the guard how it judges, and what itself or the policy has set', async () => {
-    const { flinch } = await answer('watching', { guard: { statistic: 'max', scoring: { block: 4 } } });
+    const { flinch } = await answer('watching', { guard: { candidates: 3, scoring: { block: 4 } } });
     expect(Object(flinch).guard).toEqual({
       enabled: true,
       methods: DEFAULT_METHODS,
@@ -115,7 +115,7 @@ describe('an unmodified client', () => {
       calibrated: true,
       policy: 'watch',
       warnings: expect.any(Array),
-      statistic: 'max',
+      candidates: 3,
       scoring: { block: 4 },
     });
   });

@@ -47,11 +47,16 @@ function refusal(guards: Guards, asked: AskedGuard): string {
 describe('the defaults of a policy', () => {
   it('are those of the key before the model before the gateway, field by field', () => {
     const guards = {
-      gateway: { defaults: { action: 'stop', rate: 0.1, per: 'token' } },
+      gateway: { defaults: { action: 'stop', rate: 0.1, per: 'answer' } },
       model: { defaults: { action: 'reflect', rate: 0.2 } },
       key: { defaults: { action: 'rollback' } },
     };
-    expect(guardOf(guards)).toMatchObject({ action: 'rollback', rate: 0.2, per: 'token', statistic: 'sum' });
+    expect(guardOf(guards)).toMatchObject({
+      action: 'rollback',
+      rate: 0.2,
+      per: 'answer',
+      delivery: 'immediate',
+    });
   });
 
   it('are replaced by what a client sets', () => {
@@ -124,7 +129,7 @@ describe('a locked field', () => {
   it('is locked by any of the three, which the refusal names', () => {
     const all = { gateway: { name: 'house', locked: ['rate'] }, model: { locked: ['per'] }, key: {} };
     expect(refusal(all, { rate: 0.1 })).toContain('the policy house');
-    expect(refusal(all, { per: 'token' })).toContain('the policy model:m');
+    expect(refusal(all, { per: 'answer' })).toContain('the policy model:m');
     expect(guardOf(all, { candidates: 2 })).toMatchObject({ candidates: 2 });
   });
 
@@ -135,7 +140,7 @@ describe('a locked field', () => {
     { method: 'nll' },
     { methods: ['nll'] },
     { rate: 0.000001 },
-    { candidate_temperature: 0 },
+    { candidates: 1 },
   ])('is every one with `all`: %o', (asked) => {
     const strict = { gateway: { defaults: { action: 'stop', delivery: 'held' }, locked: 'all' } };
     expect(refusal(strict, asked)).toContain(`guard.${Object.keys(asked)[0]}: locked`);

@@ -125,8 +125,8 @@ const PROMISES: readonly (readonly [what: string, row: Row, held: object])[] = [
   ],
   [
     'at which rate',
-    { first: { defaults: { rate: 0.3, per: 'token' }, locked: 'all' }, other: { defaults: { rate: 0.1 } } },
-    { guard: { rate: 0.3, per: 'token' } },
+    { first: { defaults: { rate: 0.3, per: 'answer' }, locked: 'all' }, other: { defaults: { rate: 0.1 } } },
+    { guard: { rate: 0.3, per: 'answer' } },
   ],
   [
     'how it is computed',

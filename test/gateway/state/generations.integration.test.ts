@@ -9,13 +9,14 @@ import { chatBody, type SocketEvent } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { recorder } from '../../support/recorded-model.js';
 import { hasRedis } from '../../support/redis.js';
+import { GUESSED_QUESTION } from '../../support/requests.js';
 import { useTwoGateways } from '../../support/two-gateways.js';
 
 /** More cuts by hand: STATE_RUNS=10 has 200. */
 const RUNS = Number(process.env.STATE_RUNS ?? 1);
 
-const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
-const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }];
+const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 };
+const messages = [{ role: 'user', content: GUESSED_QUESTION }];
 const ask = (user: string, seed: number) =>
   chatBody({ messages, user, seed, temperature: 1, guard, resumable: true });
 

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Gateway, Models, startGateway } from '#gateway/index.js';
 import { useFolder } from '../../support/cli.js';
+import { read } from '../../support/cut-streams.js';
 import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
 import { freeze } from '../../support/process.js';
 import { hasRedis, useRedis } from '../../support/redis.js';
@@ -45,7 +46,8 @@ describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped 
   async function serve(): Promise<void> {
     const upstreams = [{ url: running.upstream!.url }];
     const models = { reasoner: { upstreams, max_streams: STREAMS } };
-    const config = { models, streams, access: { generations: STREAMS }, state: { url: redis.server.url } };
+    const access = { generations: STREAMS };
+    const config = { models, streams, access, state: { url: redis.server.url }, shutdown: { drain_s: 0 } };
     const file = folder.write('flinch.json', JSON.stringify(config));
     running.serving = await Serving.start(['--config', file]);
     const { url } = running.serving;
@@ -108,6 +110,52 @@ describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped 
       for (const events of await Promise.all(begun.slice(0, 2).map(finish))) expectLost(events);
       await serve();
     }
+  });
+
+  it('gives a client of Server-Sent Events the same', async () => {
+    const events: { id?: string | undefined; data: string }[] = [];
+    const body = { ...chatBody({ resumable: true }), stream: true };
+    const heard = (event: (typeof events)[number]): void => {
+      if (event.data !== '[DONE]' && events.push(event) === 10) running.serving!.kill();
+    };
+    await read(running.serving!.url, body, undefined, heard);
+    // The other gateway learns that the first is gone once its lease has run out; until then, nothing comes.
+    while (events.at(-1)!.id !== undefined)
+      await read(running.other!.url, body, events.at(-1)!.id, (event) => events.push(event));
+    await serve();
+    const error = JSON.parse(events.pop()!.data);
+    expect(error).toMatchObject({ error: { code: 'owner_lost' } });
+    expect(events.map(({ id }) => Number(id?.split('/')[2]))).toEqual(events.map((_, i) => i));
+    const text = events.map(({ data }) => JSON.parse(data).choices[0]?.delta.content ?? '').join('');
+    expect(WORDS.join('').startsWith(text)).toBe(true);
+  });
+
+  it('gives a client that has more than was written the end, and forgets it in time', async () => {
+    const { socket, place } = await begin();
+    running.serving!.kill();
+    await expect.poll(() => socket.closeCode).not.toBe(null);
+    const next = await resume({ ...place, offset: 3000 });
+    expect(await next.event(ofType('error'))).toMatchObject({ error: { code: 'owner_lost' } });
+    next.close();
+    const leftMs = Number(redis.server.command('PTTL', `flinch:generation:${place.response_id}`));
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(1000 * (streams.resume_s + 10));
+    await serve();
+  });
+
+  it('that drains ends what is not done, also for those who read it elsewhere', async () => {
+    const { socket, place } = await begin();
+    const { place: lost, socket: left } = await begin();
+    left.close();
+    running.serving!.kill('SIGTERM');
+    expect(await socket.event(ofType('error'))).toMatchObject({ error: { code: 'shutting_down' } });
+    await expect.poll(() => socket.closeCode).toBe(1001);
+    for (const each of [place, lost]) {
+      const next = await resume({ ...each, offset: 0 });
+      expect(await next.event(ofType('error'))).toMatchObject({ error: { code: 'shutting_down' } });
+      next.close();
+    }
+    await serve();
   });
 
   it('writes nothing more if it was only stopped, once another has ended its generations', async () => {

@@ -203,7 +203,7 @@ describe('what the guard does about a doubtful step', () => {
       const untold = !isProbe(request) && continues(request.body);
       return double(untold ? { ...request, body: { ...request.body, logprobs: false } } : request, reply);
     });
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1, choose: 'uncertainty' });
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 });
     expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
       outcome: 'kept',
       chosen: 0,

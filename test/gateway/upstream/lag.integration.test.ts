@@ -81,7 +81,7 @@ describe('a scorer that is slower than the upstream', () => {
     const { url } = await serving();
     const wait = await answer(url, { lag: 'wait' });
     const skip = await answer(url, {});
-    expect([wait.guard, skip.guard]).toMatchObject([{ lag: 'wait' }, { lag: 'skip', lag_tokens: LAG }]);
+    expect([wait.guard, skip.guard]).toMatchObject([{ lag: 'wait' }, { lag: 'skip' }]);
     const text = (tokens: readonly Token[]): string =>
       tokens.flatMap((token) => (token.scores ? [] : [token.text])).join('');
     expect(text(skip.told)).toBe(text(wait.told));
@@ -183,18 +183,6 @@ describe('a scorer that is slower than the upstream', () => {
     expect(error?.message).toContain('scorer_mismatch');
     const refused = await streamed(url);
     expect(refused).toMatchObject({ status: 403, error: { code: 'unscored' } });
-  });
-
-  it('refuses fewer tokens than a block', async () => {
-    const { url } = await serving();
-    const response = await post(url, body({ guard: { lag_tokens: 7 } }));
-    expect(await response.json()).toMatchObject({
-      error: { param: 'guard.lag_tokens', message: 'guard.lag_tokens: must be at least block, which is 16' },
-    });
-    expect((await answer(url, { scoring: { block: 64 } })).guard).toMatchObject({
-      lag: 'skip',
-      lag_tokens: 64,
-    });
   });
 
   it('has no part in a text that its log-probabilities score', async () => {

@@ -13,7 +13,6 @@ export function rollbacks(bench: ContractBench): void {
       rate: 0.5,
       max_rollbacks: 2,
       candidates: 2,
-      choose: 'uncertainty',
     };
 
     joins('by the ids of the tokens', () => false);
@@ -60,8 +59,8 @@ export function rollbacks(bench: ContractBench): void {
 
     test('without a scorer joins the text exactly', async () => {
       const { url } = await bench.gateway();
-      // The running estimate knows enough tokens by then.
-      const doubt = { methods: ['nll'], per: 'token', rate: 0.5 };
+      // The running estimate knows enough steps by then.
+      const doubt = { methods: ['nll'], rate: 0.5 };
       for (let seed = 0; seed < 5; seed++) {
         await streamed(url, { messages: bench.messages, temperature: 1, seed, max_tokens: 64, guard: doubt });
       }

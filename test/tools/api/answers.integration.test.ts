@@ -3,6 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { chatBody, post, sseData, TestSocket, useGateway } from '../../support/gateway.js';
+import { GUESSED_QUESTION } from '../../support/requests.js';
 
 const gateway = useGateway();
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -38,7 +39,7 @@ const EVENTFUL = {
   temperature: 1,
   seed: 1,
   max_tokens: 40,
-  guard: { action: 'rollback', rate: 0.9, candidates: 3, choose: 'uncertainty', max_rollbacks: 4 },
+  guard: { action: 'rollback', rate: 0.9, candidates: 3, max_rollbacks: 4 },
 };
 
 describe('answers over HTTP are as openapi.json says', () => {
@@ -144,7 +145,8 @@ describe('messages of the WebSocket are as asyncapi.json says', () => {
       expectToFit(create, message('generation.create'));
       socket.send(create);
     };
-    ask('eventful', { ...EVENTFUL, top_logprobs: 2 });
+    const messages = [{ role: 'user', content: GUESSED_QUESTION }];
+    ask('eventful', { ...EVENTFUL, messages, max_tokens: 200, top_logprobs: 2 });
     await socket.event(({ type }) => type === 'generation.done');
     socket.send({ type: 'generation.cancel', response_id: 'none' });
     ask('cancelled', { temperature: 1 });

@@ -159,16 +159,16 @@ describe('an upstream with a scorer', () => {
 
 describe('rollback through an upstream', () => {
   const messages = [{ role: 'user', content: GUESSED_QUESTION }] as const;
-  const toStep = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
-  const byMajority = { ...toStep, candidates: 3, choose: 'majority' };
-  const toToken = { ...toStep, rollback_to: 'token' };
-  const held = { ...toToken, delivery: 'held' };
+  const toStep = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 };
+  const byMajority = { ...toStep, candidates: 3 };
+  const toSpike = { ...toStep, act_on: 'spike' };
+  const held = { ...toSpike, delivery: 'held' };
 
   it.each<[string, EngineUpstreamOptions, object[]]>([
     ['ids of prompt and text', { tokenIds: true, logprobs: true, completions: true }, [toStep, held]],
-    ['continue_final_message', { tokenIds: true, logprobs: true, continues: true }, [byMajority, toToken]],
+    ['continue_final_message', { tokenIds: true, logprobs: true, continues: true }, [byMajority, toSpike]],
     ['continue_final_message, text alone', { continues: true }, [toStep, held]],
-    ['a prompt as text', { logprobs: true, completions: true }, [byMajority, toToken]],
+    ['a prompt as text', { logprobs: true, completions: true }, [byMajority, toSpike]],
   ])('ends in a text whose scores are those of the text alone: %s', async (_name, upstream, guards) => {
     let replaced = 0;
     for (const [seed, guard] of guards.entries()) {
@@ -232,7 +232,7 @@ describe('a generation of a scored upstream', () => {
   });
 
   it('goes on as it stands where the server fails to continue it', async () => {
-    const guard = { action: 'rollback', rate: 0.8, candidates: 1, choose: 'uncertainty' };
+    const guard = { action: 'rollback', rate: 0.8, candidates: 1 };
     const changes = { guard, temperature: 1, seed: 1 };
     const events = await collect({ upstream: { ...upstream, completions: true, fails: true }, changes });
     const rollbacks = events.filter((event) => event.type === 'rollback.done');

@@ -21,25 +21,26 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.integration.test.ts', 'test/**/*.peers.test.ts'],
+          exclude: ['test/**/*.{integration,slow,peers}.test.ts'],
           // Milliseconds on a quiet machine; a loaded one is many times slower.
           testTimeout: 30_000,
           setupFiles: ['test/support/unit-setup.ts'],
         },
       },
-      {
-        extends: true,
+      // `npm run test:all` runs these, too: what takes long, and what a change of the product seldom breaks.
+      ...(['integration', 'slow'] as const).map((name) => ({
+        extends: true as const,
         plugins: [bundledProcesses()],
         test: {
-          name: 'integration',
-          include: ['test/**/*.integration.test.ts'],
+          name,
+          include: [`test/**/*.${name}.test.ts`],
           setupFiles: ['test/support/integration-setup.ts'],
           // Ends what hangs. A loaded machine is many times slower than a quiet one.
           testTimeout: 600_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 120_000 } },
         },
-      },
+      })),
       {
         // Needs real servers and pretrained models (docs/how-to/peers.md); not a part of `npm test`.
         extends: true,

@@ -23,7 +23,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.{integration,slow,peers}.test.ts'],
           // Milliseconds on a quiet machine; a loaded one is many times slower.
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           setupFiles: ['test/support/unit-setup.ts'],
         },
       },

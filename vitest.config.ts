@@ -14,7 +14,7 @@ export default defineConfig({
     maxWorkers: 3,
     // A worker loads each module once, not once per file. Tests leave nothing behind in their process.
     isolate: false,
-    reporters: ['default', './test/support/slowest-files.ts'],
+    reporters: ['default', './test/support/costly-files.ts'],
     projects: [
       {
         extends: true,
@@ -24,7 +24,7 @@ export default defineConfig({
           exclude: ['test/**/*.{integration,slow,peers}.test.ts'],
           // Milliseconds on a quiet machine; a loaded one is many times slower.
           testTimeout: 120_000,
-          setupFiles: ['test/support/unit-setup.ts'],
+          setupFiles: ['test/support/cpu-time.ts', 'test/support/unit-setup.ts'],
         },
       },
       // `npm run test:all` runs these, too: what takes long, and what a change of the product seldom breaks.
@@ -34,7 +34,7 @@ export default defineConfig({
         test: {
           name,
           include: [`test/**/*.${name}.test.ts`],
-          setupFiles: ['test/support/integration-setup.ts'],
+          setupFiles: ['test/support/cpu-time.ts', 'test/support/integration-setup.ts'],
           // Ends what hangs. A loaded machine is many times slower than a quiet one.
           testTimeout: 600_000,
           hookTimeout: 600_000,
@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           name: 'peers',
           include: ['test/**/*.peers.test.ts'],
-          setupFiles: ['test/support/integration-setup.ts'],
+          setupFiles: ['test/support/cpu-time.ts', 'test/support/integration-setup.ts'],
           fileParallelism: false,
           testTimeout: 1_200_000,
           hookTimeout: 1_200_000,

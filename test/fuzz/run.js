@@ -9,7 +9,16 @@ const {
   options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' } },
   allowPositionals: true,
 });
-const args = ['vitest', 'run', 'test/fuzz', '--testTimeout', '0', '--disable-console-intercept'];
+const args = [
+  'vitest',
+  'run',
+  '--project',
+  'slow',
+  'test/fuzz',
+  '--testTimeout',
+  '0',
+  '--disable-console-intercept',
+];
 const { status } = spawnSync('npx', [...args, ...(target ? ['-t', ` ${target}$`] : [])], {
   stdio: 'inherit',
   env: { ...process.env, FUZZ_MINUTES: minutes, FUZZ_SEED: seed },

@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { originOf } from './http-receiver.js';
 
 /** How a connection is lost. `silence`: nothing comes through any more, and neither side is told. */
 export type Loss = 'reset' | 'end' | 'silence';
@@ -59,15 +60,13 @@ export async function cuttingProxy(
       if (left <= 0 && cuts < most) end(cut.loss);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = await originOf(server);
   onTestFinished(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('the proxy has no port');
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     get cuts(): number {
       return cuts;
     },

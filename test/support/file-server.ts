@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll } from 'vitest';
+import { httpReceiver } from './http-receiver.js';
 
 export interface Asked {
   readonly path: string;
@@ -19,15 +19,6 @@ export class FileServer {
   /** Answers in place of its own to the next requests, one each. */
   readonly instead: Answer[] = [];
   readonly asked: Asked[] = [];
-  readonly #server = createServer((request, response) => {
-    const { range, 'if-range': ifRange } = request.headers;
-    this.asked.push({
-      path: request.url ?? '',
-      range,
-      ifRange: typeof ifRange === 'string' ? ifRange : undefined,
-    });
-    (this.instead.shift() ?? this.serve)(request, response);
-  });
 
   constructor(body: Buffer) {
     this.body = body;
@@ -66,14 +57,14 @@ export class FileServer {
       void response.writeHead(code).end('no');
 
   /** @returns its address */
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    afterAll(() => {
-      this.#server.closeAllConnections();
-      this.#server.close();
-    });
-    const address: AddressInfo | string | null = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return `http://127.0.0.1:${address.port}`;
-  }
+  listen = (): Promise<string> =>
+    httpReceiver((request, response) => {
+      const { range, 'if-range': ifRange } = request.headers;
+      this.asked.push({
+        path: request.url ?? '',
+        range,
+        ifRange: typeof ifRange === 'string' ? ifRange : undefined,
+      });
+      (this.instead.shift() ?? this.serve)(request, response);
+    }, afterAll);
 }

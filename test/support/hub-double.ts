@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll } from 'vitest';
+import { httpReceiver } from './http-receiver.js';
 
 export const COMMIT = 'c0ffee'.repeat(7).slice(0, 40);
 
@@ -56,8 +56,8 @@ export class HubDouble {
   }
 
   async listen(): Promise<void> {
-    this.#store = await this.#open((request, response) => this.#send(request, response));
-    this.url = await this.#open((request, response) => this.#answer(request, response));
+    this.#store = await httpReceiver((request, response) => this.#send(request, response), afterAll);
+    this.url = await httpReceiver((request, response) => this.#answer(request, response), afterAll);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -109,17 +109,5 @@ export class HubDouble {
 
   #note({ url = '', headers }: IncomingMessage): void {
     this.asked.push({ path: url, token: headers.authorization, range: headers.range });
-  }
-
-  async #open(answer: HubAnswer): Promise<string> {
-    const server = createServer(answer);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    afterAll(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const address: AddressInfo | string | null = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return `http://127.0.0.1:${address.port}`;
   }
 }

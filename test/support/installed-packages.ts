@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -60,49 +60,3 @@ export const bytesOf = (folder: string): number =>
     const path = join(folder, entry.name);
     return sum + (entry.isFile() ? lstatSync(path).size : bytesOf(path));
   }, 0);
-
-/** Declares what is used of Node, so that no other types are needed. */
-const NODE = 'declare const process: { argv: string[] };\n';
-
-/** That of this year, and one of two years ago. */
-const COMPILERS = ['node_modules/typescript/bin/tsc', 'client/node_modules/typescript/bin/tsc'];
-const RESOLUTIONS = [
-  ['bundler', 'esnext'],
-  ['nodenext', 'nodenext'],
-] as const;
-
-/** Compiles `program.ts`, as both runtimes and bundlers resolve packages, and leaves `program.js`. */
-export function compile(
-  folder: string,
-  program: string,
-  options: Readonly<Record<string, unknown>> = {},
-): { stdout: string; status: number | null }[] {
-  writeFileSync(join(folder, 'program.ts'), `${NODE}${program}`);
-  return COMPILERS.flatMap((compiler) =>
-    RESOLUTIONS.map(([moduleResolution, module]) => {
-      const compilerOptions = {
-        target: 'es2023',
-        lib: ['es2023', 'dom'],
-        types: [],
-        strict: true,
-        // All declarations are checked but the compiler's own.
-        skipLibCheck: false,
-        skipDefaultLibCheck: true,
-        module,
-        moduleResolution,
-        ...options,
-      };
-      writeFileSync(
-        join(folder, 'tsconfig.json'),
-        JSON.stringify({ compilerOptions, files: ['program.ts'] }),
-      );
-      const { stdout, status } = spawnSync(process.execPath, [resolve(compiler), '-p', folder], {
-        encoding: 'utf8',
-      });
-      return { stdout, status };
-    }),
-  );
-}
-
-/** Result of {@link compile} for a program without errors. */
-export const COMPILED = COMPILERS.flatMap(() => RESOLUTIONS.map(() => ({ stdout: '', status: 0 })));

@@ -1,8 +1,7 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { AnswerCache, JudgeAnswer } from '#bench/judge/answer-cache.js';
+import { httpReceiver } from './http-receiver.js';
 
 const requestSchema = z.looseObject({
   model: z.string(),
@@ -23,7 +22,7 @@ export type JudgeReply =
  */
 export async function judgeServer(answer: (prompt: string, request: JudgeRequest) => JudgeReply) {
   const requests: JudgeRequest[] = [];
-  const server = createServer(async (req, res) => {
+  const origin = await httpReceiver(async (req, res) => {
     const { authorization } = req.headers;
     const request = { ...requestSchema.parse(JSON.parse(await textOf(req))), key: authorization };
     requests.push(request);
@@ -37,11 +36,7 @@ export async function judgeServer(answer: (prompt: string, request: JudgeRequest
     res.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
     res.end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.closeAllConnections());
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, requests };
+  return { url: `${origin}/v1`, requests };
 }
 
 const completion = (content: string) => ({

@@ -5,11 +5,11 @@ import { visibleLine } from '#src/files/visible.js';
 
 /** Share of the fastest properties; slow ones are tried less often in proportion. */
 const MOST = 2000;
-const { FUZZ_RUNS = '500' } = process.env;
+const { FUZZ_RUNS = '200' } = process.env;
 
 /**
  * How often a property is tried: seconds for all in a test run. Offline, 10^5 times for most, in some 12 minutes:
- * `FUZZ_RUNS=100000 npx vitest run test/checkpoint/fuzz.test.ts --testTimeout 0`
+ * `FUZZ_RUNS=100000 npx vitest run --project unit test/checkpoint/fuzz.test.ts --testTimeout 0`
  * @param share of {@link MOST}
  */
 export const runs = (share: number): number => Math.ceil((share / MOST) * Number(FUZZ_RUNS));

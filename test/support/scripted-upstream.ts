@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { originOf } from './http-receiver.js';
 
 /** A request as it came over the wire. */
 export interface ScriptedRequest {
@@ -131,15 +132,13 @@ export async function startScriptedUpstream(script: Script, port = 0): Promise<S
       await script(request, new ScriptedReply(socket));
     });
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('the server has no port');
+  const origin = await originOf(server, port);
   const close = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
   };
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `${origin}/v1`,
     requests,
     get accepted() {
       return accepted;

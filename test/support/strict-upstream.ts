@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { originOf } from './http-receiver.js';
 
 /** A request as its bytes say. */
 export interface StrictRequest {
@@ -64,14 +65,12 @@ export async function strictUpstream(answer: Answer): Promise<StrictUpstream> {
       if (bytes.length > 0) faults.push(`cut: ${bytes.toString('latin1').slice(0, 200)}`);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('the server has no port');
+  const origin = await originOf(server);
   const close = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  return { url: `http://127.0.0.1:${address.port}/v1`, requests, faults, close };
+  return { url: `${origin}/v1`, requests, faults, close };
 }
 
 /** The first request of these bytes; `null` until it is whole; a text for what is none. */

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, request as requestTo, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { type IncomingMessage, request as requestTo, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { httpReceiver } from './http-receiver.js';
 
 /** A request as the server was asked, and its answer byte for byte. */
 export interface Recorded {
@@ -30,7 +30,7 @@ export async function recordingProxy(
   const recorded: Recorded[] = [];
   const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url: path = '', method } = request;
-    const sent = await bytesOf(request);
+    const sent = await buffer(request);
     if (refuse(path)) {
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Not Found"}');
       return;
@@ -53,20 +53,8 @@ export async function recordingProxy(
     response.on('close', () => onward.destroy());
     onward.end(sent);
   };
-  const server = createServer((request, response) => {
+  const origin = await httpReceiver((request, response) => {
     pass(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${address.port}/v1`, recorded };
-}
-
-async function bytesOf(request: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part);
-  return Buffer.concat(parts);
+  return { url: `${origin}/v1`, recorded };
 }

@@ -7,6 +7,7 @@ import { isRecord } from '#src/files/json.js';
 import { type RetokenizedToken, Retokenizer } from '#src/tokenizer/retokenizer.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { FIXTURES, fixture, REASONER, sentencePiece } from '../support/graphs.js';
+import { runs } from '../support/mutations.js';
 
 const LLAMA3 =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
@@ -227,7 +228,7 @@ describe.each(Object.entries(TOKENIZERS))('Retokenizer: %s', (_name, open) => {
         if (bare !== '') expect(tokens.map(({ id }) => id)).toEqual(tokenizer.encodePlain(bare));
         expect(tokens.map((token) => token.text).join('')).toBe(whole);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(3000) },
     );
   });
 });

@@ -93,13 +93,10 @@ export const expectedText = ({ expected: { choice } }: Exchange): string =>
 export const CUTS: Readonly<Record<string, (bytes: Buffer) => Buffer[]>> = {
   'in one piece': (bytes) => [bytes],
   'byte by byte': (bytes) => [...bytes].map((byte) => Buffer.from([byte])),
-  'in pieces of any size': (bytes) => {
+  'in pieces of 1 to 60 bytes': (bytes) => {
     const pieces: Buffer[] = [];
-    for (let at = 0; at < bytes.length; ) {
-      const size = 1 + Math.floor(Math.random() * 60);
+    for (let at = 0, size = 1; at < bytes.length; at += size, size = 1 + ((37 * pieces.length) % 60))
       pieces.push(bytes.subarray(at, at + size));
-      at += size;
-    }
     return pieces;
   },
 };

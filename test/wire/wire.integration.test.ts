@@ -2,10 +2,9 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Scorer } from '#gateway/upstream/scoring/scorer.js';
-import { Engine } from '#src/index.js';
 import { sseData } from '../support/gateway.js';
-import { REASONER } from '../support/golden.js';
 import { startScriptedUpstream } from '../support/scripted-upstream.js';
+import { sharedReasoner } from '../support/shared-engines.js';
 import { startUpstreamGateway } from '../support/upstream-gateway.js';
 import {
   EXCHANGES,
@@ -103,16 +102,11 @@ describe('without a scorer', () => {
 });
 
 describe('with a scorer', () => {
-  let engine: Engine;
   let gateway: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    engine = await Engine.open(REASONER);
-    gateway = await start(await Scorer.open(engine, { logger: pino({ level: 'silent' }) }));
+    gateway = await start(await Scorer.open(await sharedReasoner(), { logger: pino({ level: 'silent' }) }));
   });
-  afterAll(async () => {
-    await gateway.close();
-    await engine.close();
-  });
+  afterAll(() => gateway.close());
 
   // What was recorded was written by other models.
   it.each(EXCHANGES.filter(({ report }) => !report.startsWith('recorded')))('$name', async (exchange) => {

@@ -9,7 +9,6 @@ import {
 } from '#gateway/requests/exact-numbers.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { parseJsonText } from '#gateway/requests/json-text.js';
-import { growthOf, MOST_GROWTH } from '../../support/growth.js';
 
 const throughout = (json: string): string => jsonText(withExactNumbers(json, JSON.parse(json)));
 
@@ -58,14 +57,6 @@ describe('numbers of a JSON text', () => {
     const exact: unknown = withExactNumbers('[1.10]', [1.1]);
     expect(exact).toEqual([new ExactNumber('1.10')]);
     expect(JSON.stringify(exact)).toBe('[1.1]');
-  });
-
-  it('are found in time by the length of the text', async () => {
-    const find = (count: number): void => {
-      const long = `{"a":"${'x1.0\\"'.repeat(10 * count)}","b":[${'1.10,'.repeat(count)}0]}`;
-      expect(throughout(long)).toBe(long);
-    };
-    expect(await growthOf(find, 10_000, 2)).toBeLessThan(MOST_GROWTH);
   });
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EngineModel } from '#gateway/index.js';
-import { Engine } from '#src/index.js';
+import type { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { cutsAtRandom, hear, read, textOf, untilAllCut } from '../../support/cut-streams.js';
 import { cuttingProxy } from '../../support/cutting-proxy.js';
@@ -25,7 +25,7 @@ describe.skipIf(!hasRedis)('two gateways with one Redis (skipped where it is not
   const folder = useFolder();
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(await calibratedReasoner(folder.path('reasoner'), 0.00015));
+    engine = await openShared(await calibratedReasoner(folder.path('reasoner'), 0.00015));
     await engine.start();
   });
   afterAll(() => engine.close());

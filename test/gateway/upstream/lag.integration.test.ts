@@ -3,13 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { GatewayOptions } from '#gateway/index.js';
 import { Scorer } from '#gateway/upstream/scoring/scorer.js';
-import { Engine } from '#src/index.js';
+import type { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { post } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { Scrape } from '../../support/metrics.js';
 import { freeze } from '../../support/process.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { openShared } from '../../support/shared-engines.js';
 import { isProbe } from '../../support/upstream-doubles.js';
 import { body, type StreamedChunk, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 
@@ -56,7 +57,7 @@ const burst =
 describe('a scorer that is slower than the upstream', () => {
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.00015));
+    engine = await openShared(await calibratedReasoner(folder.path('scorer'), 0.00015));
   });
   afterAll(() => engine.close());
 

@@ -35,7 +35,7 @@ import { REASONER } from '../../../support/golden.js';
 import { calibratedReasoner } from '../../../support/guarded-model.js';
 import { kill } from '../../../support/process.js';
 import { GUESSED_QUESTION, LONG_QUESTION } from '../../../support/requests.js';
-import { sharedReasoner } from '../../../support/shared-engines.js';
+import { openShared, sharedReasoner } from '../../../support/shared-engines.js';
 
 const folder = useFolder();
 const silent = pino({ level: 'silent' });
@@ -45,7 +45,7 @@ let engine: Engine;
 let scoring: Engine;
 beforeAll(async () => {
   engine = await sharedReasoner();
-  scoring = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.00015));
+  scoring = await openShared(await calibratedReasoner(folder.path('scorer'), 0.00015));
 });
 afterAll(async () => {
   await scoring.close();

@@ -24,7 +24,7 @@ const JUDGE_OF_PAGE = 'https://api.example.com/v1';
 
 const { path } = useFolder();
 const { blocks } = parseDocument(PAGE, readFileSync(PAGE, 'utf8'));
-const own = blocks.filter(({ notRun }) => notRun?.includes('paper-models.integration.test.ts'));
+const own = blocks.filter(({ notRun }) => notRun?.includes('paper-models.slow.test.ts'));
 const before = process.cwd();
 
 beforeAll(async () => {

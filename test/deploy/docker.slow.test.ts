@@ -121,8 +121,8 @@ describe('the Dockerfile', () => {
     const needed = Object.keys(readManifest('.').dependencies);
     const workspaces = manifest.workspaces.filter((folder) => needed.includes(readManifest(folder).name));
     expect(workspaces).toEqual(['client']);
-    const backEnds = [...(manifest.scripts['build:back-ends'] ?? '').matchAll(/tsc -p (\S+)/g)];
-    workspaces.push(...backEnds.map(([, folder = '']) => folder));
+    const [, backEnds = ''] = /^tsc -b (.+)$/.exec(manifest.scripts['build:back-ends'] ?? '') ?? [];
+    workspaces.push(...backEnds.split(' '));
     expect(workspaces).toEqual(['client', 'triton', 'redis']);
     for (const folder of workspaces) {
       const copy = `${folder}/package.json ${folder}/package.json`;

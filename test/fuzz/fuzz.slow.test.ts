@@ -1,0 +1,4 @@
+import { fuzzTargets } from './fuzz-targets.js';
+import { byTime } from './limits.js';
+
+fuzzTargets(byTime(5));

@@ -14,16 +14,6 @@ export interface ScoringRequest {
   readonly epsilon?: number;
   /** `adversarial`: size of the perturbation, absolute, or relative to the embeddings' root mean square as in `0.005rms` (default: 0.0001). */
   readonly alpha?: number | string;
-  /** `adversarial`, `random`: use the derivative along the perturbation instead of a perturbed forward pass. Default: `false`. */
-  readonly derivative?: boolean;
-  /** `random`: standard deviation of the noise, absolute, or relative to the embeddings' root mean square as in `0.005rms` (default: 0.001). */
-  readonly sigma?: number | string;
-  /** `random`: number of draws of the noise, each with its own forward pass. Default: `20`. */
-  readonly samples?: number;
-  /** `tokur_*`: standard deviation of the noise on the weights. Default: `0.001`. */
-  readonly tokur_sigma?: number;
-  /** `tokur_*`: number of sampled models, including the unperturbed one. Default: `2`. */
-  readonly tokur_samples?: 2 | 4 | 8;
 }
 
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */

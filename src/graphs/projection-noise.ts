@@ -1,4 +1,5 @@
 import type { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/types.js';
 import type { ProjectionHook } from './decoder.js';
 
 /** A basis of the output space of each projection, as rows `[rank, out]`: left singular vectors of its weight. */
@@ -31,9 +32,7 @@ export function projectionNoise(
     const { vectors } = directions[layer]![name];
     const out = Number(output.shape[1]);
     const rank = vectors.length / out;
-    const [rows, hidden] = [input.shape[0]!, input.shape[1]!];
-    const noise = g.input(`noise.${layer}.${name}`, 'float32', [samples, hidden, rank]);
-    const z = g.op('MatMul', [g.reshape(input, [samples, 'window', hidden]), noise]);
-    return g.op('Gemm', [g.reshape(z, [rows, rank]), g.array(vectors, [rank, out]), output]);
+    const z = coordinates(`noise.${layer}.${name}`, input, rank);
+    return g.op('Gemm', [z, g.array(vectors, [rank, out]), output]);
   };
 }

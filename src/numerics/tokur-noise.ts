@@ -20,8 +20,8 @@ export interface Projection {
  * It stays the same for a whole text.
  */
 export function weightNoise(
-  { samples, sigma, seed }: TokurSettings,
-  { layer, name }: Projection,
+  settings: TokurSettings,
+  projection: Projection,
   { hidden, rank }: { readonly hidden: number; readonly rank: number },
 ): Float32Array {
   return perSample(settings, hidden * rank, (replica) =>
@@ -35,8 +35,7 @@ function perSample(
   draw: (replica: number) => ArrayLike<number>,
 ): Float32Array {
   const noise = new Float32Array(samples * length);
-  for (let replica = 1; replica < samples; replica++)
-    noise.set(standardNormals({ seed, replica, position: 0, tag }, length), replica * length);
+  for (let replica = 1; replica < samples; replica++) noise.set(draw(replica), replica * length);
   return noise.map((normal) => sigma * normal);
 }
 

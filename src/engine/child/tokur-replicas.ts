@@ -82,12 +82,8 @@ export class TokurReplicas implements Replicas {
   #each(draw: (projection: { layer: number; name: 'q' | 'v' }) => Feeds[string]): Feeds {
     const layers = count(0, this.#context.runtime.config.layers);
     return Object.fromEntries(
-      count(0, layers).flatMap((layer) =>
-        PROJECTIONS.map((name) => {
-          const rank = rankOf[name];
-          const noise = weightNoise(this.#settings, { layer, name }, { hidden: hiddenSize, rank });
-          return [`noise.${layer}.${name}`, floats(noise, [samples, hiddenSize, rank])] as const;
-        }),
+      layers.flatMap((layer) =>
+        PROJECTIONS.map((name) => [`noise.${layer}.${name}`, draw({ layer, name })] as const),
       ),
     );
   }

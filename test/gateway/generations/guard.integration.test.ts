@@ -33,16 +33,7 @@ async function socketEvents(guard: object): Promise<SocketEvent[]> {
 }
 
 describe('the measures of the guard', () => {
-  const guard = {
-    methods: ['random', 'tokur_eu', 'tokur_tu', 'tokur_au', 'nll'],
-    scoring: {
-      sigma: '0.005rms',
-      samples: 3,
-      tokur_sigma: 2e-3,
-      tokur_samples: 4,
-    },
-  };
-
+  const guard = { methods: ['random', 'tokur_eu', 'tokur_tu', 'tokur_au', 'adversarial', 'nll'] };
   const short = { max_tokens: 24 };
 
   it('are there for every token, always the same, and the settings in force beside them', async () => {
@@ -65,23 +56,9 @@ describe('the measures of the guard', () => {
     }
   });
 
-  it.each([
-    ['random', { sigma: 2e-3 }],
-    ['random', { samples: 4 }],
-    ['random', { derivative: true }],
-    ['tokur_eu', { tokur_sigma: 1e-3 }],
-    ['tokur_eu', { tokur_samples: 2 }],
-  ])('depend on their settings: %s on %j', async (method, changes) => {
-    const column = async (settings: object) =>
-      (await whole({ methods: [method], scoring: { ...guard.scoring, ...settings } }, short)).tokens.map(
-        ({ scores }) => scores![method]!,
-      );
-    expect(scoreErrors(await column(changes), await column({})).all).toBeGreaterThan(0.01);
-  });
-
-  it('have with the derivative the scores of the step to first order', async () => {
-    const column = async (derivative: boolean) =>
-      (await whole({ methods: ['adversarial'], scoring: { derivative } }, short)).tokens.map(
+  it.each([{ alpha: 1e-3 }, { block: 4 }])('depend on their settings: %j', async (changes) => {
+    const column = async (scoring: object) =>
+      (await whole({ methods: ['adversarial'], scoring }, short)).tokens.map(
         ({ scores }) => scores!.adversarial!,
       );
     expect(scoreErrors(await column(changes), await column({})).all).toBeGreaterThan(0.001);
@@ -154,18 +131,10 @@ describe('a guard that cannot be used', () => {
     [{ scoring: { epsilon: 1 } }, 'scoring.epsilon'],
     [{ scoring: { epsilon: -0.1 } }, 'scoring.epsilon'],
     [{ scoring: { epsilon: '0.1' } }, 'scoring.epsilon'],
-    [{ scoring: { derivative: 'yes' } }, 'scoring.derivative'],
-    [{ scoring: { sigma: 0 } }, 'scoring.sigma'],
-    [{ scoring: { sigma: 2 } }, 'scoring.sigma'],
-    [{ scoring: { sigma: 'rms' } }, 'scoring.sigma'],
-    [{ methods: ['random'], scoring: { sigma: '1e6rms' } }, 'scoring.sigma'],
-    [{ scoring: { samples: 1 } }, 'scoring.samples'],
-    [{ scoring: { samples: 65 } }, 'scoring.samples'],
-    [{ scoring: { samples: 2.5 } }, 'scoring.samples'],
-    [{ scoring: { tokur_sigma: 0 } }, 'scoring.tokur_sigma'],
-    [{ scoring: { tokur_sigma: '0.005rms' } }, 'scoring.tokur_sigma'],
-    [{ scoring: { tokur_samples: 1 } }, 'scoring.tokur_samples'],
-    [{ scoring: { tokur_samples: 3 } }, 'scoring.tokur_samples'],
+    [{ scoring: { alpha: 2 } }, 'scoring.alpha'],
+    [{ scoring: { alpha: 'rms' } }, 'scoring.alpha'],
+    [{ methods: ['adversarial'], scoring: { alpha: '1e6rms' } }, 'scoring.alpha'],
+    [{ per: 'token' }, 'per'],
     [{ methods: ['nll'], method: 'adversarial' }, 'method'],
     [{ per: 'word' }, 'per'],
     [{ rate: 0 }, 'rate'],

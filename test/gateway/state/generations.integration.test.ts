@@ -10,6 +10,7 @@ import { calibratedReasoner } from '../../support/guarded-model.js';
 import { recorder } from '../../support/recorded-model.js';
 import { hasRedis } from '../../support/redis.js';
 import { GUESSED_QUESTION } from '../../support/requests.js';
+import { openShared } from '../../support/shared-engines.js';
 import { useTwoGateways } from '../../support/two-gateways.js';
 
 /** More cuts by hand: STATE_RUNS=10 has 200. */

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { escapeMarkdown } from '#bench/report/markdown.js';
 import { extractFacts } from '#bench/tasks/facts.js';
-import { saidBy } from '#gateway/models/said-by.js';
 import { finalAnswer } from '#src/guard/final-answer.js';
 import { stepContent } from '#src/steps/step-content.js';
 import { TokenSteps } from '#src/steps/token-steps.js';

@@ -162,7 +162,7 @@ describe('flinch-bench, installed next to flinch', () => {
   it('adds `flinch bench` and `flinch data`', async () => {
     const help = await run(withBench, 'bench', '--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
-    expect(help.stdout).toContain('speed');
+    expect(help.stdout).toContain('run ');
     const list = await run(withBench, 'data', 'list');
     expect(list).toMatchObject({ code: 0 });
     expect(list.stdout).toContain('gsm8k');

@@ -31,12 +31,12 @@ type Turn = 'a' | 'b';
 
 /** In each configuration, the gateway, the model and the key set one field each. */
 const FIELDS = {
-  a: { rate: 0.1, per: 'step', max_rollbacks: 1 },
-  b: { rate: 0.2, per: 'answer', max_rollbacks: 2 },
+  a: { rate: 0.1, delivery: 'immediate', max_rollbacks: 1 },
+  b: { rate: 0.2, delivery: 'held', max_rollbacks: 2 },
 } as const;
 
 function config(turn: Turn, workers: number): string {
-  const { rate, per, max_rollbacks } = FIELDS[turn];
+  const { rate, delivery, max_rollbacks } = FIELDS[turn];
   const keyOf = (name: string, key: string) => ({
     name,
     requests_per_minute: 1_000_000,
@@ -46,7 +46,7 @@ function config(turn: Turn, workers: number): string {
   });
   return JSON.stringify({
     workers,
-    models: { m: { upstreams: [{ url: upstream.url }], guard: { defaults: { per } } } },
+    models: { m: { upstreams: [{ url: upstream.url }], guard: { defaults: { delivery } } } },
     guard: { defaults: { rate } },
     access: {
       keys: [
@@ -62,7 +62,7 @@ function config(turn: Turn, workers: number): string {
 const guardSchema = z.object({
   policy: z.string(),
   rate: z.number(),
-  per: z.string(),
+  delivery: z.string(),
   max_rollbacks: z.number(),
 });
 

@@ -5,7 +5,7 @@ import { useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { chromiumFor, tokensOf, usePage } from '../support/page.js';
 import { kill } from '../support/process.js';
-import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+import { GUESSED_QUESTION, LONG_QUESTION, QUESTION } from '../support/requests.js';
 import { flaggedStep, MISMATCH, withoutScorer } from '../support/upstream-events.js';
 
 const executablePath = chromiumFor('page.integration.test.ts');
@@ -102,8 +102,14 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     });
     await shared.reload();
     const guard = { 'guard-rate': '99', 'guard-candidates': '3' };
-    await shared.set({ 'guard-action': 'rollback', ...guard, temperature: '1', colours: 'nll' });
-    const answer = await shared.answered(QUESTION);
+    await shared.set({
+      view: 'plain',
+      'guard-action': 'rollback',
+      ...guard,
+      temperature: '1',
+      colours: 'nll',
+    });
+    const answer = await shared.answered(GUESSED_QUESTION);
     const texts: unknown[] = [];
     for (const { type, text, from } of events) {
       if (type === 'token.delta') texts.push(text);

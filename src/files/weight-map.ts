@@ -13,11 +13,8 @@ export function parseWeightMap(json: unknown, file: string): ReadonlyMap<string,
   const shards = new Map<string, string>();
   for (const [tensor, shard] of Object.entries(weightMap)) {
     if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
-      throw new ModelError(
-        file,
-        `weight_map.${tensor}`,
-        `expected a .safetensors file name, found ${show(shard)}`,
-      );
+      const problem = `expected a .safetensors file name, found ${show(shard)}`;
+      throw new ModelError(file, `weight_map.${tensor}`, problem);
     }
     shards.set(tensor, shard);
   }

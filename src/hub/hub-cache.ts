@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { sizeOf } from '../files/size-of.js';
+import { sizeOf } from '../files/json.js';
 import type { HubModel } from './hub-model.js';
 
 /**

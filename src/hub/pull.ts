@@ -6,10 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import { from, lastValueFrom, mergeMap } from 'rxjs';
 import { z } from 'zod';
 import { type DownloadOptions, download, sha256 } from '../files/download.js';
-import { lockDownloads } from '../files/download-lock.js';
 import { UsageError } from '../files/errors.js';
+import { lockDownloads } from '../files/folder-lock.js';
+import { sizeOf } from '../files/json.js';
 import { parseJsonText } from '../files/json-text.js';
-import { sizeOf } from '../files/size-of.js';
 import { parseWeightMap } from '../files/weight-map.js';
 import { HubCache } from './hub-cache.js';
 import { addressOf, type FileHash, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
@@ -153,9 +153,8 @@ async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: numb
   const left = bytes - (await Promise.all(come)).reduce((sum, size) => sum + size, 0);
   if (left <= bavail * bsize) return;
   const gigabytes = (size: number): string => `${(size / 1e9).toFixed(1)} GB`;
-  throw new UsageError(
-    `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`,
-  );
+  const problem = `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`;
+  throw new UsageError(problem);
 }
 
 /** @throws UsageError */

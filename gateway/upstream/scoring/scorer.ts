@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { concatMap, defer, type Observable } from 'rxjs';
+import type { Precision } from '../../../src/engine/device.js';
 import type { Engine } from '../../../src/engine/engine.js';
-import type { Precision } from '../../../src/engine/precision.js';
 import { guardedBranch } from '../../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../../src/stream/events.js';
 import type { FlowGate } from '../../../src/stream/flow-gate.js';

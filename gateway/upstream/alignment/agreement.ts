@@ -20,7 +20,6 @@ export interface AgreementState {
   readonly mismatches: number;
 }
 
-/** Whether a model's scorer agrees with its servers. */
 export class Agreement {
   readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
   readonly #all = new Difference();

@@ -26,7 +26,6 @@ export class IdAlignment {
     if (continues) this.#detokenizer.begin();
   }
 
-  /** Whether it waits for text. */
   get pending(): boolean {
     return this.#waiting.length > 0;
   }

@@ -45,7 +45,6 @@ export class TokenAligner {
   readonly #texts = new TokenTexts();
   /** Tokens of chunks that say nothing: what follows tells what they are. */
   #aside: UpstreamToken[] = [];
-  /** The part that was written last. */
   #of: PartOf = {};
   /** Whether a token ended the answer, so that the last one is probably that. */
   #ended = false;

@@ -354,7 +354,6 @@ function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): u
   return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 
-/** Content types by framing. */
 const TYPES: Readonly<Record<Call['framing'], readonly string[]>> = {
   sse: ['text/event-stream'],
   lines: ['application/x-ndjson', 'application/json'],

@@ -39,6 +39,20 @@ export interface Chunk {
   readonly usage: UpstreamEnd['usage'];
 }
 
+/** A chunk that says nothing. */
+export const NOTHING = {
+  says: false,
+  text: '',
+  parts: [],
+  beside: null,
+  tokens: null,
+  ids: null,
+  promptIds: null,
+  written: null,
+  finishReason: null,
+  usage: null,
+} as const;
+
 /**
  * Reads a chunk of `/chat/completions` or `/completions` (OpenAI's API reference, "Streaming"), with what servers add:
  *
@@ -101,14 +115,11 @@ export function readGenerateLine(message: string): Chunk {
   const text = asText(line.response) ?? '';
   const tokens = withText(entriesOf(line.logprobs), text);
   return {
+    ...NOTHING,
     says: done || `${text}${thinking}` !== '' || tokens !== null,
     text,
     parts: thinking === '' ? [] : [{ kind: 'reasoning', text: thinking }],
-    beside: null,
     tokens,
-    ids: null,
-    promptIds: null,
-    written: null,
     finishReason: done ? finishReasonOf(line.done_reason ?? 'stop') : null,
     usage: done ? usageOf(line.prompt_eval_count, line.eval_count) : null,
   };
@@ -164,13 +175,8 @@ function verbatimOf(chunk: Json, message: string): Chunk {
   TEXTS.set(chunk, message);
   const choice = firstOf(chunk);
   return {
+    ...NOTHING,
     says: hasContents(chunk),
-    text: '',
-    parts: [],
-    tokens: null,
-    ids: null,
-    promptIds: null,
-    written: null,
     beside: { chunk, unscored: [] },
     finishReason: finishReasonOf(choice?.finish_reason),
     usage: usageIn(chunk, choice),

@@ -1,22 +1,9 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
-import { type Chunk, MAX_LISTS, usageOf } from './chunks.js';
+import { type Chunk, MAX_LISTS, NOTHING, usageOf } from './chunks.js';
 import { asObject, asText, exactly, type Json, listOf, parseObject } from './json.js';
 import { entriesOf, withText } from './logprobs.js';
 import { isMute } from './text-fields.js';
-
-const NOTHING = {
-  says: false,
-  text: '',
-  parts: [],
-  beside: null,
-  tokens: null,
-  ids: null,
-  promptIds: null,
-  written: null,
-  finishReason: null,
-  usage: null,
-} as const;
 
 /**
  * Reads the events of one `/responses` (OpenAI's API reference, "Responses", "Streaming events"). The text is that of

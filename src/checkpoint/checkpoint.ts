@@ -19,7 +19,6 @@ import { checkTensors, expectedTensors, splitFused, type Weights } from './weigh
 export interface Checkpoint {
   /** Name of the folder, or of the GGUF file. */
   readonly name: string;
-  /** Absolute path. */
   readonly dir: string;
   /** The file that the folder was made of; `null` where it was not. */
   readonly gguf: GgufFacts | null;

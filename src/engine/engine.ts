@@ -169,7 +169,9 @@ export class Engine {
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
     if (options.scoreServers) checkServersPackage();
     const checkpoint = await openCheckpoint(model, options);
-    const integerFolder = rounds(checkpoint, options) ? await integerFolderOf(checkpoint) : null;
+    const integerFolder = rounds(checkpoint, options)
+      ? join(cacheFolder(), 'int8', await fingerprint(checkpoint))
+      : null;
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
     return new Engine(checkpoint, options, { integerFolder, recorded });
   }
@@ -343,10 +345,6 @@ function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): read
   if (device === 'cpu' || device === 'auto') return ['cpu'];
   throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);
 }
-
-/** Folder of the integers of a checkpoint. */
-const integerFolderOf = async (checkpoint: Checkpoint): Promise<string> =>
-  join(cacheFolder(), 'int8', await fingerprint(checkpoint));
 
 /** Memory of a sequence and its forks, which never run at the same time. */
 const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

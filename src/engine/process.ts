@@ -33,13 +33,11 @@ interface FromChild {
 export interface ProcessStatus {
   /** Process id while it runs: for reports of its memory. */
   readonly pid: number | undefined;
-  /** How often it had to be started again. */
   readonly restarts: number;
   /** Device of the process, once it has opened its model there. */
   readonly device: Backend | undefined;
   /** Streams that wait for a message of it. */
   readonly waiting: number;
-  /** The inference servers that it uses. */
   readonly servers: readonly ServerStatus[];
 }
 
@@ -55,7 +53,6 @@ export interface ProcessLoss {
 /** Receives the messages of a stream's process, and its end. */
 export interface StreamListener<In> {
   receive(message: In): void;
-  /** Whether it waits for a message. */
   waits(): boolean;
   /** The process is gone, and the stream with it. */
   fail(error: EngineError): void;
@@ -247,7 +244,6 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     if (!this.#closed) this.#options.onLoss?.({ role: this.#open.role, what, reason });
   }
 
-  /** A process that ran has ended. */
   #lost({ how, reason }: ChildEnd): void {
     const [code, happened] =
       how === 'stalled' ? (['stalled', 'was killed'] as const) : (['crashed', 'died'] as const);

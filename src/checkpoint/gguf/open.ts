@@ -22,7 +22,6 @@ const FORMAT = 'flinch gguf 2';
 const HEADERS = [2 ** 22, MAX_HEADER];
 
 export interface GgufFacts {
-  /** Absolute path. */
   readonly file: string;
   /** How many tensors there are of each type. */
   readonly types: Readonly<Record<string, number>>;

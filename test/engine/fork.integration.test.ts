@@ -11,7 +11,7 @@ import {
   scoreResponse,
   type TokenScore,
 } from '#src/index.js';
-import { checkpointFolder, REASONER } from '../support/golden.js';
+import { REASONER } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
 
@@ -35,34 +35,6 @@ async function read(generation: Generation, count = Number.POSITIVE_INFINITY) {
   }
   return { tokens, end };
 }
-
-describe('a generation that continues a text', () => {
-  it.each(['tiny-llama', 'tiny-phi3'] as const)('writes the rest of it: %s', async (name) => {
-    const own = await Engine.open(checkpointFolder(name));
-    const promptIds = [1, 5, 9];
-    const request = { ...greedy(engine), promptIds, endIds: [], maxTokens: 24 };
-    const { tokens } = await read(await own.generate(request));
-    for (const keep of [1, 5, 12]) {
-      const continues = tokens.slice(0, keep).map(({ id }) => id);
-      const after = { promptIds: [...promptIds, ...continues], continues, maxTokens: 24 - keep };
-      const rest = await read(await own.generate({ ...request, ...after }));
-      expect(rest.tokens.map(({ id, text }) => [id, text])).toEqual(
-        tokens.slice(keep).map(({ id, text }) => [id, text]),
-      );
-    }
-    await own.close();
-  });
-
-  it('ends at a stop string that began in that text', async () => {
-    const request = greedy(engine);
-    const { tokens } = await read(await engine.generate(request));
-    const continues = tokens.slice(0, 10).map(({ id }) => id);
-    const stop = [`${tokens[9]!.text}${tokens[10]!.text}`];
-    const after = { promptIds: [...request.promptIds, ...continues], continues, stop };
-    const { tokens: rest, end } = await read(await engine.generate({ ...request, ...after }));
-    expect([rest, end?.reason]).toEqual([[], 'stop']);
-  });
-});
 
 describe('Generation.fork', () => {
   it.each([0, 1, 7, 30])('writes the same again from token %i', async (keep) => {

@@ -5,7 +5,7 @@ import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import type { Engine } from '../src/engine/engine.js';
 import { EngineError } from '../src/engine/errors.js';
 import { UsageError } from '../src/files/errors.js';
-import { parseJsonLines } from '../src/files/json-lines.js';
+import { parseJsonLines } from '../src/files/json-text.js';
 import {
   calibrationFileOf,
   calibrationOf,

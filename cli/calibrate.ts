@@ -1,9 +1,8 @@
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
-import type { DeviceChoice } from '../src/engine/device.js';
+import type { DeviceChoice, Precision } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
-import type { Precision } from '../src/engine/precision.js';
 import { UsageError } from '../src/files/errors.js';
 import { DEFAULT_GUARD } from '../src/guard/guard.js';
 import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';

@@ -1,10 +1,9 @@
 import { text as readAll } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, type Observable, takeUntil, tap } from 'rxjs';
-import type { DeviceChoice } from '../src/engine/device.js';
+import type { DeviceChoice, Precision } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
 import type { GenerateRequest } from '../src/engine/generation.js';
-import type { Precision } from '../src/engine/precision.js';
 import { chalk } from '../src/files/colours.js';
 import { UsageError } from '../src/files/errors.js';
 import { checkPromise, DEFAULT_GUARD, type Guard, neverFires } from '../src/guard/guard.js';

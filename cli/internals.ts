@@ -6,7 +6,7 @@
  */
 export { upstreamModelSchema } from '../gateway/config/config.js';
 export { Agreement } from '../gateway/upstream/alignment/agreement.js';
-export { VocabularyMismatch } from '../gateway/upstream/alignment/mismatch.js';
+export { VocabularyMismatch } from '../gateway/upstream/alignment/id-alignment.js';
 export { UpstreamError } from '../gateway/upstream/errors.js';
 export { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
 export { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
@@ -18,13 +18,11 @@ export { Inbox } from '../src/engine/inbox.js';
 export { longs } from '../src/engine/ort-session.js';
 export { EngineProcess } from '../src/engine/process.js';
 export { type DownloadOptions, download, sha256 } from '../src/files/download.js';
-export { lockDownloads } from '../src/files/download-lock.js';
 export { reasonOf, show, TemplateError, UsageError } from '../src/files/errors.js';
 export { parseExactJson } from '../src/files/exact-json.js';
-export { lockFolder } from '../src/files/folder-lock.js';
+export { lockDownloads, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
-export { parseJsonLines } from '../src/files/json-lines.js';
-export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
+export { parseJsonLines, parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
 export { DEFAULT_GUARD } from '../src/guard/guard.js';

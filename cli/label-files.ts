@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../src/files/errors.js';
-import { parseJsonLines } from '../src/files/json-lines.js';
-import { parseJsonText } from '../src/files/json-text.js';
+import { parseJsonLines, parseJsonText } from '../src/files/json-text.js';
 
 /** Label of an answer. */
 export interface Label {

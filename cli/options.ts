@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { DEVICE_CHOICES } from '../src/engine/device.js';
-import { PRECISIONS } from '../src/engine/precision.js';
+import { DEVICE_CHOICES, PRECISIONS } from '../src/engine/device.js';
 import { reasonerPath } from '../src/package-root.js';
 import { METHODS, type Method } from '../src/uncertainty/method-names.js';
 import { ModelOption } from './model-option.js';

@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path';
 import type { Config } from '../gateway/config/config.js';
 import { ConfigError } from '../gateway/config/config-error.js';
 import { type ConfigLayer, nest } from '../gateway/config/layer.js';
-import { snapshotName } from '../src/files/hub-snapshot.js';
+import { snapshotName } from '../src/checkpoint/model-path.js';
 import { reasonerPath } from '../src/package-root.js';
 import type { Method } from '../src/uncertainty/method-names.js';
 

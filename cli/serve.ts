@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import { finalize } from 'rxjs';
 import type { Workers } from '../gateway/workers/start-workers.js';
-import { DEVICE_CHOICES } from '../src/engine/device.js';
-import { PRECISIONS } from '../src/engine/precision.js';
+import { DEVICE_CHOICES, PRECISIONS } from '../src/engine/device.js';
 import { UsageError } from '../src/files/errors.js';
 import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
 import { checkPort } from './check-port.js';

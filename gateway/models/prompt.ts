@@ -1,5 +1,5 @@
 import type { Engine } from '../../src/engine/engine.js';
-import type { TextTask } from '../../src/engine/text/task.js';
+import type { TextTask } from '../../src/engine/text/protocol.js';
 import { TemplateError, TextLimitError } from '../../src/files/errors.js';
 import type { ChatMessage, TemplateVariables } from '../../src/tokenizer/chat-template.js';
 import type { EncodedPrompt } from '../../src/tokenizer/prompt.js';

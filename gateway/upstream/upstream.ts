@@ -104,13 +104,11 @@ export interface UpstreamPiece {
   readonly spelt?: string;
   /** Whether the model has written tokens here that the server does not tell. */
   readonly hidden?: true;
-  /** Data that the server sent beside the text. */
   readonly beside?: Omit<UpstreamEvent, 'type' | 'at'>;
 }
 
 /** An answer under way: its first byte has come. */
 export interface UpstreamResponse {
-  /** Ids of the prompt, if the server reports them. */
   readonly promptIds: readonly number[] | null;
   /**
    * The pieces that have come since, at least one; `null` when the server has said why it stops.

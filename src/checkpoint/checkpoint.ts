@@ -1,6 +1,5 @@
 import { basename, join, resolve } from 'node:path';
 import { ModelError } from '../files/errors.js';
-import { snapshotName } from '../files/hub-snapshot.js';
 import { readJson, readOptionalJson } from '../files/json.js';
 import { type ChatTemplate, openChatTemplate } from '../tokenizer/chat-template.js';
 import type { PromptModel } from '../tokenizer/prompt.js';
@@ -8,19 +7,18 @@ import { closingToken, conversationsOf, tokenFaults } from '../tokenizer/templat
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
 import { type ModelConfig, parseConfig } from './config.js';
 import type { Conversion } from './conversion.js';
-import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
 import { type GgufFacts, openGguf, readGguf } from './gguf/open.js';
-import { ggufFilesIn, isGgufFile } from './model-path.js';
+import { ggufFilesIn, isGgufFile, snapshotName } from './model-path.js';
 import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open.js';
 import { readSafetensors } from './safetensors.js';
+import { embeddingRms } from './weight-values.js';
 import { checkTensors, expectedTensors, splitFused, type Weights } from './weights.js';
 
 /** A model as a folder in the layout of Hugging Face, checked but not loaded: no weight has been read. */
 export interface Checkpoint {
   /** Name of the folder, or of the GGUF file. */
   readonly name: string;
-  /** Absolute path. */
   readonly dir: string;
   /** The file that the folder was made of; `null` where it was not. */
   readonly gguf: GgufFacts | null;
@@ -71,31 +69,18 @@ async function openSource(
   source: string,
   onConversion: OpenCheckpointOptions['onConversion'],
 ): Promise<Checkpoint> {
-  if (await isGgufFile(source)) {
-    const { name, dir, facts, tensors, config, tokenizer, chatTemplate, texts } = await openGguf(
-      source,
-      onConversion,
-    );
-    const { endIds: eosTokenIds, warnings } = texts;
-    return assemble(
-      {
-        ...{
-          name,
-          dir,
-          gguf: facts,
-          config,
-          tokenizer,
-          chatTemplate,
-          eosTokenIds,
-          quantized: null,
-          warnings,
-        },
-        generation: parseGenerationConfig(undefined, source),
-      },
-      tensors,
-    );
-  }
-  return openFolder(source, { unpack: true, onProgress: onConversion });
+  if (!(await isGgufFile(source))) return openFolder(source, { unpack: true, onProgress: onConversion });
+  const {
+    facts: gguf,
+    tensors,
+    texts,
+    weights: _,
+    digest: __,
+    ...model
+  } = await openGguf(source, onConversion);
+  const { endIds: eosTokenIds, warnings } = texts;
+  const generation = parseGenerationConfig(undefined, source);
+  return assemble({ ...model, gguf, generation, eosTokenIds, quantized: null, warnings }, tensors);
 }
 
 /**

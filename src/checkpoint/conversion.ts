@@ -1,7 +1,7 @@
 import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
-import { sizeOf } from '../files/size-of.js';
+import { sizeOf } from '../files/json.js';
 import type { StoredType } from './config.js';
 import {
   type FilePlace,
@@ -11,9 +11,16 @@ import {
   packedBytes,
   plannedParts,
 } from './packed.js';
-import { isWhole, replaceFile, writeAll } from './safetensors-file.js';
+import {
+  BYTES,
+  isWhole,
+  type PlannedTensor,
+  planSafetensors,
+  replaceFile,
+  type SafetensorsPlan,
+  writeAll,
+} from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
-import { type PlannedTensor, planSafetensors, type SafetensorsPlan } from './safetensors-plan.js';
 import type { Weight } from './weights.js';
 
 /** Written at once, about. */
@@ -81,7 +88,7 @@ export function planConversion(
   const all = planned.flatMap(({ parts }) => [...parts.values()]);
   const layout = planSafetensors(
     plan.format,
-    all.toSorted((a, b) => WIDTHS[b.dtype] - WIDTHS[a.dtype]),
+    all.toSorted((a, b) => BYTES[b.dtype] - BYTES[a.dtype]),
   );
   const file = convertedFile(plan);
   const tensors = new Map<string, Weight>();
@@ -102,15 +109,6 @@ export function planConversion(
   }
   return { ...layout, tensors };
 }
-
-const WIDTHS: Readonly<Record<PlannedTensor['dtype'], number>> = {
-  F32: 4,
-  I32: 4,
-  F16: 2,
-  BF16: 2,
-  U8: 1,
-  I8: 1,
-};
 
 /** The tensors that a weight becomes; the whole of one that is not packed is its only part. */
 function plannedOf(weight: ConvertedWeight): ReadonlyMap<PackedPart, PlannedTensor> {

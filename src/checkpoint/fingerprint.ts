@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { readNeeded } from '../files/json.js';
 import { GGUF_MAGIC } from './gguf/header.js';
+import { readAt } from './safetensors-file.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
 import { filesOf, type Weights } from './weights.js';
 
@@ -54,7 +55,7 @@ export async function digestWeights(files: readonly string[], parts: readonly st
 /** Of a GGUF file, whose metadata are in config.json already, nothing counts whole. */
 const weightsDigest = (file: string): Promise<string> =>
   digestLarge(file, async (handle, size) => {
-    const prefix = await read(handle, 0, PREFIX);
+    const prefix = await readAt(handle, 0, PREFIX);
     const magic = Buffer.from(prefix.subarray(0, GGUF_MAGIC.length)).toString('latin1');
     return magic === GGUF_MAGIC ? 0 : PREFIX + parseHeaderLength(prefix, size, file);
   });
@@ -72,18 +73,12 @@ export async function digestLarge(
     const { size } = await handle.stat();
     const header = await headerOf(handle, size);
     const starts = [0, Math.max(0, Math.floor((size - SAMPLE) / 2)), Math.max(0, size - SAMPLE)];
-    const samples = [await read(handle, 0, header)];
-    for (const start of starts) samples.push(await read(handle, start, SAMPLE));
+    const samples = [await readAt(handle, 0, header)];
+    for (const start of starts) samples.push(await readAt(handle, start, SAMPLE));
     return digest([`${size}\n`, ...samples]);
   } finally {
     await handle.close();
   }
-}
-
-/** Up to `length` bytes; fewer where the file ends. */
-async function read(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
-  const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, position);
-  return buffer.subarray(0, bytesRead);
 }
 
 function digest(parts: readonly (string | Uint8Array)[]): string {

@@ -28,6 +28,10 @@ export async function ggufFilesIn(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
+/** The name of the model whose snapshot in the cache of the Hugging Face hub a folder is; `null` for others. */
+export const snapshotName = (folder: string): string | null =>
+  /[\\/]models--[^\\/]+--([^\\/]+)[\\/]snapshots[\\/][^\\/]+$/.exec(folder)?.[1] ?? null;
+
 const unreadable =
   (path: string) =>
   (cause: unknown): never => {

@@ -33,31 +33,9 @@ const STORED_TYPES = new Map<string, StoredType>([
   ['F16', 'fp16'],
 ]);
 
-/** Bits per element of every dtype of the format; types invented later pass with their size unchecked. */
-const BITS = new Map<string, number>(
-  Object.entries({
-    F4: 4,
-    F6_E2M3: 6,
-    F6_E3M2: 6,
-    BOOL: 8,
-    U8: 8,
-    I8: 8,
-    F8_E5M2: 8,
-    F8_E4M3: 8,
-    F8_E8M0: 8,
-    I16: 16,
-    U16: 16,
-    F16: 16,
-    BF16: 16,
-    I32: 32,
-    U32: 32,
-    F32: 32,
-    I64: 64,
-    U64: 64,
-    F64: 64,
-    C64: 64,
-  }),
-);
+/** Bits of an element, which the names of types tell: `BF16`, `F8_E4M3`, `C64`. Types invented later pass with their size unchecked. */
+const bitsOf = (dtype: string): number =>
+  dtype === 'BOOL' ? 8 : Number(/^(?:[UIFC]|BF)(4|6|8|16|32|64)(?:_E|$)/.exec(dtype)?.[1]);
 
 /**
  * Reads the first 8 bytes of a safetensors file.
@@ -111,11 +89,8 @@ export function parseHeader(
     end += entry.byteLength;
     if (end > fileSize) {
       const available = fileSize - dataStart;
-      throw new ModelError(
-        file,
-        `${entry.name}.data_offsets`,
-        `${end - dataStart} is past the end, ${available}`,
-      );
+      const problem = `${end - dataStart} is past the end, ${available}`;
+      throw new ModelError(file, `${entry.name}.data_offsets`, problem);
     }
   }
   if (end !== fileSize)
@@ -138,10 +113,10 @@ function parseEntry(name: string, value: unknown, dataStart: number, file: strin
     return refuse('data_offsets', `expected [begin, end], found ${show(offsets)}`);
   }
   const byteLength = end - begin;
-  const bits = BITS.get(dtype);
+  const bits = bitsOf(dtype);
   const elements = shape.reduce((product, size) => product * size, 1);
   if (!Number.isSafeInteger(elements)) return refuse('shape', `${show(shape)} is too large`);
-  if (bits !== undefined && (elements * bits) / 8 !== byteLength) {
+  if (!Number.isNaN(bits) && (elements * bits) / 8 !== byteLength) {
     return refuse(
       'data_offsets',
       `span ${byteLength} bytes, ${dtype} ${show(shape)} needs ${(elements * bits) / 8}`,

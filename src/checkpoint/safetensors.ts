@@ -4,6 +4,7 @@ import { ModelError, reasonOf, show } from '../files/errors.js';
 import { isMissing, readOptionalJson } from '../files/json.js';
 import { parseWeightMap } from '../files/weight-map.js';
 import type { StoredType } from './config.js';
+import { readAt } from './safetensors-file.js';
 import { DTYPES, type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
 
 /** Location of a weight's bytes. */
@@ -97,8 +98,8 @@ async function readHeader(dir: string, name: string): Promise<Shard | undefined>
     // Asked before opening: to open a pipe would wait for its writer.
     if (!info.isFile()) throw new ModelError(file, '', 'is not a file');
     handle = await open(path);
-    const length = parseHeaderLength(await read(handle, PREFIX, 0), info.size, file);
-    const entries = parseHeader(await read(handle, length, PREFIX), info.size, length, file);
+    const length = parseHeaderLength(await readAt(handle, 0, PREFIX), info.size, file);
+    const entries = parseHeader(await readAt(handle, PREFIX, length), info.size, length, file);
     return { name, file, path, entries };
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
@@ -107,12 +108,6 @@ async function readHeader(dir: string, name: string): Promise<Shard | undefined>
   } finally {
     await handle?.close();
   }
-}
-
-/** Up to `length` bytes; fewer where the file ends. */
-async function read(handle: FileHandle, length: number, position: number): Promise<Uint8Array> {
-  const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, position);
-  return buffer.subarray(0, bytesRead);
 }
 
 function indexOf(shards: readonly Shard[]): TensorIndex {

@@ -1,9 +1,8 @@
-import type { FileHandle } from 'node:fs/promises';
-import { ModelError } from '../files/errors.js';
+import { type FileHandle, open } from 'node:fs/promises';
+import { ModelError, reasonOf } from '../files/errors.js';
 import { decodeElements, ELEMENT_BYTES } from './elements.js';
 import { type FilePlace, type PackedRows, packedRowBytes, unpackRows } from './packed.js';
-import type { Weight } from './weights.js';
-import { openWeights } from './weights-file.js';
+import { EMBEDDING, type Weight, type Weights } from './weights.js';
 
 /** Values that are read at once, about. */
 const CHUNK = 1 << 22;
@@ -45,5 +44,32 @@ export async function* weightValues(weight: Weight): AsyncGenerator<Float32Array
     }
   } finally {
     for (const handle of handles.values()) await handle.close();
+  }
+}
+
+/**
+ * Root mean square of the embeddings as they enter the first layer, all rows alike: the unit of a perturbation that is to mean the
+ * same for models whose embeddings differ in size. Reads the file in chunks; the sum is in float64.
+ *
+ * @param scale what the stored embeddings are multiplied by
+ * @throws ModelError where the file cannot be read, or the matrix contains NaN or infinity
+ */
+export async function embeddingRms(tensors: Weights, scale = 1): Promise<number> {
+  const tensor = tensors.get(EMBEDDING);
+  if (!tensor) throw new Error(`checkpoint: no tensor ${EMBEDDING}`);
+  const { file, shape } = tensor;
+  let squares = 0;
+  for await (const values of weightValues(tensor)) for (const x of values) squares += x * x;
+  const rms = scale * Math.sqrt(squares / shape.reduce((product, size) => product * size, 1));
+  if (!Number.isFinite(rms)) throw new ModelError(file, EMBEDDING, 'contains NaN or infinity');
+  return rms;
+}
+
+/** Opens a file of weights that was there before. Throws ModelError if it cannot be read any more. */
+export async function openWeights(file: string): Promise<FileHandle> {
+  try {
+    return await open(file);
+  } catch (cause) {
+    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
   }
 }

@@ -164,11 +164,8 @@ export function checkTensors(config: ModelConfig, index: Weights, dir: string): 
     }
     if (!tensor) throw new ModelError(dir, name, `is missing from the weights (expected ${show(shape)})`);
     if (tensor.shape.length !== shape.length || tensor.shape.some((size, axis) => size !== shape[axis])) {
-      throw new ModelError(
-        tensor.file,
-        name,
-        `has shape ${show(tensor.shape)}, config.json implies ${show(shape)}`,
-      );
+      const problem = `has shape ${show(tensor.shape)}, config.json implies ${show(shape)}`;
+      throw new ModelError(tensor.file, name, problem);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { floats, openSession } from '../engine/ort-session.js';
 import { Graph } from '../onnx/graph.js';
-import { interleave } from './timing.js';
+import { fastest, timed } from './timing.js';
 
 /** How fast a machine computes and reads: what the time of a model is estimated from. */
 export interface MachineSpeed {
@@ -19,13 +19,11 @@ const ROUNDS = 3;
 
 /** Measures what onnxruntime reaches here with so many threads, in about two seconds; the fastest of a few runs. */
 export async function measureMachine(threads: number): Promise<MachineSpeed> {
-  const times = await interleave(ROUNDS, {
-    product: await openProduct(threads),
-    sum: await openSum(threads),
-  });
+  const works = [await openProduct(threads), await openSum(threads)];
+  const [product, sum] = await fastest(ROUNDS, works.map(timed));
   return {
-    flops: (2 * ROWS * WIDTH * WIDTH * 1000) / times.product.best,
-    bandwidth: (4 * READ * WIDTH * 1000) / times.sum.best,
+    flops: (2 * ROWS * WIDTH * WIDTH * 1000) / product!,
+    bandwidth: (4 * READ * WIDTH * 1000) / sum!,
   };
 }
 

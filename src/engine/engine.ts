@@ -7,23 +7,22 @@ import { inFloat8 } from '../checkpoint/weights.js';
 import { cacheFolder } from '../files/cache-folder.js';
 import { UsageError } from '../files/errors.js';
 import { debug } from './debug.js';
+import type { Precision } from './device.js';
 import { type Backend, candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type CompleteRequest, type GenerateRequest, Generation } from './generation.js';
 import { type EngineHost, OwnHost } from './host.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
-import type { Precision } from './precision.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import { longestSilence, type Machine } from './run-limits.js';
 import { samplingDefaults } from './sampler.js';
-import { ScoreSequence } from './score-sequence.js';
+import { checkIds, ScoreSequence } from './score-sequence.js';
 import { type RecordedScores, readRecordedScores, type ScoreServers } from './server/score-servers.js';
 import { checkServersPackage } from './server/triton-package.js';
 import { Share } from './shared-hold.js';
 import { TextWork } from './text/text-work.js';
-import { checkIds } from './token-ids.js';
 
 export interface EngineOptions extends OpenCheckpointOptions {
   /**
@@ -170,7 +169,9 @@ export class Engine {
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
     if (options.scoreServers) checkServersPackage();
     const checkpoint = await openCheckpoint(model, options);
-    const integerFolder = rounds(checkpoint, options) ? await integerFolderOf(checkpoint) : null;
+    const integerFolder = rounds(checkpoint, options)
+      ? join(cacheFolder(), 'int8', await fingerprint(checkpoint))
+      : null;
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
     return new Engine(checkpoint, options, { integerFolder, recorded });
   }
@@ -344,10 +345,6 @@ function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): read
   if (device === 'cpu' || device === 'auto') return ['cpu'];
   throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);
 }
-
-/** Folder of the integers of a checkpoint. */
-const integerFolderOf = async (checkpoint: Checkpoint): Promise<string> =>
-  join(cacheFolder(), 'int8', await fingerprint(checkpoint));
 
 /** Memory of a sequence and its forks, which never run at the same time. */
 const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

@@ -43,7 +43,6 @@ export interface GenerateRequest {
   readonly forks?: number;
 }
 
-/** A request with every default filled in. */
 export interface CompleteRequest extends GenerateRequest {
   readonly sampling: Sampling;
   readonly maxTokens: number;

@@ -9,7 +9,6 @@ export class Inbox<T> {
   #error: EngineError | null = null;
   #wake: (() => void) | null = null;
 
-  /** Whether its reader waits for a message. */
   get awaited(): boolean {
     return this.#wake !== null;
   }

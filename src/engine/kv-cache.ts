@@ -46,13 +46,11 @@ export class KvCache {
     return this.#shape.kvHeads * this.#shape.headDim;
   }
 
-  /** Memory of so many positions. */
   bytesOf(length: number): number {
     const positions = 1 + capacityFor(length, this.#limit);
     return this.#buffers.length * this.#size * positions * Float32Array.BYTES_PER_ELEMENT;
   }
 
-  /** A new cache for sequences of the same model. */
   empty(): KvCache {
     return new KvCache(this.#shape, this.#limit);
   }

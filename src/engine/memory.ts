@@ -17,7 +17,6 @@ export interface ScoreSize {
   /** Positions that a pass covers, and tokens that it scores, at most. */
   readonly window: number;
   readonly scored: number;
-  /** Perturbed copies of the sequence. */
   readonly replicas: number;
 }
 
@@ -36,7 +35,6 @@ export function decodeMemory(machine: Machine, positions: number): MemoryNeed {
   };
 }
 
-/** Memory of a sequence that is being scored. */
 export function scoreMemory(
   machine: Machine,
   { positions, window, scored, replicas }: ScoreSize,

@@ -20,7 +20,6 @@ export type OpenedGraph = GraphRunner & Pick<Session, 'endProfiling'>;
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Device of the session; `cpu` by default. */
   readonly device?: Device;
   /**
    * Packed copies of the weights: quicker products, memory that no other session shares. Products of integers need them,

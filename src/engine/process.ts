@@ -33,13 +33,11 @@ interface FromChild {
 export interface ProcessStatus {
   /** Process id while it runs: for reports of its memory. */
   readonly pid: number | undefined;
-  /** How often it had to be started again. */
   readonly restarts: number;
   /** Device of the process, once it has opened its model there. */
   readonly device: Backend | undefined;
   /** Streams that wait for a message of it. */
   readonly waiting: number;
-  /** The inference servers that it uses. */
   readonly servers: readonly ServerStatus[];
 }
 
@@ -55,7 +53,6 @@ export interface ProcessLoss {
 /** Receives the messages of a stream's process, and its end. */
 export interface StreamListener<In> {
   receive(message: In): void;
-  /** Whether it waits for a message. */
   waits(): boolean;
   /** The process is gone, and the stream with it. */
   fail(error: EngineError): void;
@@ -100,17 +97,14 @@ const WHILE_PACKING: NodeJS.ProcessEnv = { MALLOC_MMAP_THRESHOLD_: String(2 ** 2
  * that succeeds. The streams that were under way are told; the next one finds a new process.
  */
 export class EngineProcess<Out extends object, In extends FromChild> implements ProcessLink<Out, In> {
+  device: Backend | undefined;
+  servers: readonly ServerStatus[] = [];
   readonly #open: Opening;
   readonly #devices: readonly Backend[];
-  readonly #entry: string;
-  readonly #onLoss: (loss: ProcessLoss) => void;
-  readonly #onChange: () => void;
-  readonly #stallMs: ((device: Backend) => number) | undefined;
+  readonly #options: ProcessOptions;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #started: Promise<void> | null = null;
   #link: ChildLink<In> | null = null;
-  #device: Backend | undefined;
-  #servers: readonly ServerStatus[] = [];
   #retry: NodeJS.Timeout | undefined;
   /** Restarts that have failed since the last that did not. */
   #failures = 0;
@@ -121,17 +115,10 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   #closing: Promise<void> | null = null;
 
   /** @param devices to try in order */
-  constructor(
-    open: Opening,
-    devices: readonly Backend[],
-    { onLoss = () => {}, onChange = () => {}, entry = ENTRY, stallMs }: ProcessOptions = {},
-  ) {
+  constructor(open: Opening, devices: readonly Backend[], options: ProcessOptions = {}) {
     this.#open = open;
-    this.#onLoss = onLoss;
-    this.#onChange = onChange;
     this.#devices = devices;
-    this.#entry = entry;
-    this.#stallMs = stallMs;
+    this.#options = options;
   }
 
   get pid(): number | undefined {
@@ -142,18 +129,8 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     return Math.max(0, this.#starts - 1);
   }
 
-  get device(): Backend | undefined {
-    return this.#device;
-  }
-
-  get servers(): readonly ServerStatus[] {
-    return this.#servers;
-  }
-
   get waiting(): number {
-    let waiting = 0;
-    for (const listener of this.#listeners.values()) if (listener.waits()) waiting += 1;
-    return waiting;
+    return [...this.#listeners.values()].filter((listener) => listener.waits()).length;
   }
 
   /**
@@ -225,25 +202,25 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       let unavailable = '';
       let opened = false;
       const link = new ChildLink<In>({
-        entry: this.#entry,
+        entry: this.#options.entry ?? ENTRY,
         env: {
           ...(this.#open.integers && WHILE_PACKING),
           ...childEnvironment(process.env),
           ...environmentOf(device, this.#devices.length === 1),
         },
-        stallMs: this.#stallMs?.(device),
+        stallMs: this.#options.stallMs?.(device),
         receive: (message) => {
           if (message.type === 'ready') {
             debug('%s process %d: ready', this.#open.role, link.pid);
             opened = true;
-            this.#device = message.device;
+            this.device = message.device;
             this.#hasRun = true;
             this.#failures = 0;
-            this.#onChange();
+            this.#options.onChange?.();
             resolve(null);
           } else if (message.type === 'servers') {
-            this.#servers = message.servers ?? [];
-            this.#onChange();
+            this.servers = message.servers ?? [];
+            this.#options.onChange?.();
           } else if (message.type === 'server_lost') this.#lose('server_lost', message.message ?? '');
           else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
           else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
@@ -251,8 +228,8 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
         ended: (end) => {
           debug('%s process %d: gone (%s)', this.#open.role, link.pid, end.reason);
           this.#link = null;
-          this.#device = undefined;
-          this.#onChange();
+          this.device = undefined;
+          this.#options.onChange?.();
           if (opened) this.#lost(end);
           else resolve(unavailable || (end.how === 'exited' ? ` (${end.reason})` : `: ${end.reason}`));
         },
@@ -264,22 +241,14 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   }
 
   #lose(what: ProcessLoss['what'], reason: string): void {
-    if (!this.#closed) this.#onLoss({ role: this.#open.role, what, reason });
+    if (!this.#closed) this.#options.onLoss?.({ role: this.#open.role, what, reason });
   }
 
-  /** A process that ran has ended. */
   #lost({ how, reason }: ChildEnd): void {
-    const error = this.#closed
-      ? closedError()
-      : how === 'stalled'
-        ? new EngineError(
-            'stalled',
-            `the ${this.#open.role} process was killed (${reason}); it is being restarted`,
-          )
-        : new EngineError(
-            'crashed',
-            `the ${this.#open.role} process died (${reason}); it is being restarted`,
-          );
+    const [code, happened] =
+      how === 'stalled' ? (['stalled', 'was killed'] as const) : (['crashed', 'died'] as const);
+    const message = `the ${this.#open.role} process ${happened} (${reason}); it is being restarted`;
+    const error = this.#closed ? closedError() : new EngineError(code, message);
     const listeners = [...this.#listeners.values()];
     this.#listeners.clear();
     for (const listener of listeners) listener.fail(error);

@@ -52,7 +52,6 @@ export interface GenerateMessage extends OfClient {
   /** Tokens that end the response; the one that does is not part of it. */
   readonly endIds: readonly number[];
   readonly topLogprobs: number;
-  /** Whether the statistics of each token are wanted. */
   readonly statistics?: boolean;
   /** Tokens that may be sent before more credit arrives. */
   readonly credit: number;

@@ -45,18 +45,10 @@ export class Sampler {
     const best = argmax(logprobs);
     if (temperature === 0) return best;
     const weights = weightsOf(logprobs, logprobs[best]!, temperature);
-    if (topK === 0 && topP >= 1) return draw(weights, this.#uniform());
+    if (topK === 0 && topP >= 1) return draw(weights, uniformFloat64(this.#random));
     const kept = nucleus(weights, topK || weights.length, topP);
-    return kept[
-      draw(
-        Float64Array.from(kept, (id) => weights[id]!),
-        this.#uniform(),
-      )
-    ]!;
-  }
-
-  #uniform(): number {
-    return uniformFloat64(this.#random);
+    const shares = Float64Array.from(kept, (id) => weights[id]!);
+    return kept[draw(shares, uniformFloat64(this.#random))]!;
   }
 }
 

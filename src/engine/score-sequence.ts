@@ -5,26 +5,16 @@ import type {
   ForkMessage,
   FromScore,
   PassMessage,
-  PassToken,
   ReadMessage,
   ReplicaOptions,
   SampleMessage,
   ToScore,
 } from './protocol.js';
 import type { Share } from './shared-hold.js';
-import { checkIds } from './token-ids.js';
 
-export type PassRequest = Omit<PassMessage, 'type' | 'stream' | 'client'>;
-export type ReadRequest = Omit<ReadMessage, 'type' | 'stream' | 'client'>;
-export type SampleRequest = Omit<SampleMessage, 'type' | 'stream' | 'client'>;
+type Request<Message> = Omit<Message, 'type' | 'stream' | 'client'>;
 
-export interface PassResult {
-  readonly tokens: readonly PassToken[];
-  /** Positions that the pass ran over. */
-  readonly positions: number;
-}
-
-export interface ScoreContext {
+interface ScoreContext {
   readonly process: ProcessLink<ToScore, FromScore>;
   readonly vocabSize: number;
   readonly client: string;
@@ -35,6 +25,8 @@ export interface ScoreContext {
   /** Milliseconds since any fixed moment. */
   readonly now: () => number;
 }
+
+type ScoredMessage = Extract<FromScore, { readonly type: 'scored' }>;
 
 /** A sequence in the score process: its clean KV cache, and one pass at a time. */
 export class ScoreSequence {
@@ -89,18 +81,18 @@ export class ScoreSequence {
    * Reads the beginning of the text, before anything is asked about it.
    * @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary
    */
-  async read(request: ReadRequest): Promise<void> {
+  async read(request: Request<ReadMessage>): Promise<void> {
     checkIds('newIds', request.newIds, this.#context.vocabSize);
     const message = await this.#ask({ type: 'read', ...request });
     if (message.type !== 'read') throw unexpected(message);
   }
 
   /** @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary */
-  async pass(request: PassRequest): Promise<PassResult> {
+  async pass(request: Request<PassMessage>): Promise<Pick<ScoredMessage, 'tokens' | 'positions'>> {
     checkIds('newIds', request.newIds, this.#context.vocabSize);
     const message = await this.#timed({ type: 'pass', ...request });
     if (message.type !== 'scored') throw unexpected(message);
-    return { tokens: message.tokens, positions: message.positions };
+    return message;
   }
 
   /** Replaces the perturbed copies of the sequence. */
@@ -112,7 +104,7 @@ export class ScoreSequence {
    * Log-probability of tokens `from` to `to − 1` under each of the perturbed copies, `[token][replica]`.
    * @throws EngineError `crashed`, `failed`, `closed`
    */
-  async sample(request: SampleRequest): Promise<readonly (readonly number[])[]> {
+  async sample(request: Request<SampleMessage>): Promise<readonly (readonly number[])[]> {
     checkIds('newIds', request.newIds, this.#context.vocabSize);
     const message = await this.#timed({ type: 'sample', ...request });
     if (message.type !== 'sampled') throw unexpected(message);
@@ -168,4 +160,14 @@ type Unaddressed<Message> = Message extends { readonly stream: number } ? Omit<M
 function unexpected(message: FromScore): EngineError {
   const reason = message.type === 'failed' ? message.message : message.type;
   return new EngineError('failed', `scoring failed: ${reason}`);
+}
+
+/**
+ * Several texts share a run, and onnxruntime fails it whole for an id that the model does not have.
+ * @throws RangeError that names the field and the place
+ */
+export function checkIds(field: string, ids: readonly number[], vocabSize: number): void {
+  const index = ids.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < vocabSize));
+  if (index < 0) return;
+  throw new RangeError(`${field}[${index}]: ${ids[index]} is not in the vocabulary of ${vocabSize}`);
 }

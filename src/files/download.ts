@@ -71,12 +71,10 @@ export async function download(options: DownloadOptions): Promise<void> {
 }
 
 /** @returns whether it went on from what was there before */
-async function fetchPart(
-  { url, headers, signal, mostBytes, onProgress }: DownloadOptions,
-  part: string,
-): Promise<boolean> {
+async function fetchPart(options: DownloadOptions, part: string): Promise<boolean> {
+  const { url, mostBytes, onProgress } = options;
   const known = resumable(part, url, mostBytes);
-  const response = await request(url, { headers, signal, known });
+  const response = await request(options, known);
   const resumed = response.status === 206 && known !== null && startsAt(response, known.bytes);
   if (!response.ok || (response.status === 206 && !resumed)) {
     await response.body?.cancel();
@@ -114,13 +112,10 @@ function resumable(part: string, url: string, mostBytes: number): Known | null {
   return { bytes: size, validator: version.data.validator };
 }
 
-interface Asking {
-  readonly headers: DownloadOptions['headers'] | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly known: Known | null;
-}
-
-async function request(url: string, { headers, signal, known }: Asking): Promise<Response> {
+async function request(
+  { url, headers, signal }: Pick<DownloadOptions, 'url' | 'headers' | 'signal'>,
+  known: Known | null,
+): Promise<Response> {
   try {
     return await fetchFrom(url, {
       // Parts of a compressed answer could not be told by their bytes.

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import lockfile from 'proper-lockfile';
@@ -38,7 +38,7 @@ export async function lockFolder(
   { name, onLost, inUse }: LockOptions,
 ): Promise<() => Promise<void>> {
   const lock = join(folder, name);
-  const ownerFile = ownerFileOf(folder, name);
+  const ownerFile = join(folder, `${name}.owner.json`);
   const mine: Owner = { pid: process.pid, host: hostname(), start: startOf(process.pid) };
   const leaveDoor = await enterDoor(folder);
   try {
@@ -73,6 +73,20 @@ export async function lockFolder(
   }
 }
 
+/**
+ * Keeps a folder for one download at a time, over all processes.
+ * @returns the release
+ * @throws UsageError where another one runs
+ */
+export const lockDownloads = (folder: string): Promise<() => Promise<void>> =>
+  lockFolder(folder, {
+    name: '.pull',
+    onLost: (cause) => {
+      throw cause;
+    },
+    inUse: (who) => new UsageError(`${folder}: ${who} downloads there; wait for it or stop it`),
+  });
+
 /** Serialises taking over the lock of a dead process, or two processes would have it. */
 const enterDoor = (folder: string): Promise<() => Promise<void>> =>
   lockfile.lock(join(folder, '.door'), {
@@ -81,26 +95,13 @@ const enterDoor = (folder: string): Promise<() => Promise<void>> =>
     retries: { retries: 100, factor: 1, minTimeout: 100 },
   });
 
-/** The process that works in a folder, as far as can be told from here; `null` if there is none. */
-export function holderOf(folder: string, name: string): Pick<Owner, 'pid' | 'host'> | null {
-  const held = statSync(join(folder, `${name}.lock`), { throwIfNoEntry: false });
-  const owner = readOwner(ownerFileOf(folder, name));
-  const isHeld = held !== undefined && Date.now() - held.mtimeMs < STALE_MS;
-  return isHeld && owner && !isGone(owner) ? owner : null;
-}
-
-const ownerFileOf = (folder: string, name: string): string => join(folder, `${name}.owner.json`);
-
 /** All of it or nothing, whenever the process is killed. */
 function writeOwner(file: string, owner: Owner): void {
   writeFileSync(`${file}.part`, JSON.stringify(owner));
   renameSync(`${file}.part`, file);
 }
 
-/**
- * Reads the owner of a lock; `null` if the file names none: the file is whole unless the machine broke down,
- * and then the lock itself grows stale.
- */
+/** `null` for a file that names none: it is whole unless the machine broke down, and then the lock itself grows stale. */
 function readOwner(file: string): Owner | null {
   if (!existsSync(file)) return null;
   try {

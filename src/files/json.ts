@@ -37,11 +37,8 @@ export function parseJson<T extends z.ZodType>(
   const result = schema.safeParse(json);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw new ModelError(
-    file,
-    fieldName([...at, ...(issue?.path ?? [])]),
-    problemOf(issue?.message ?? 'is not valid'),
-  );
+  const words = problemOf(issue?.message ?? 'is not valid');
+  throw new ModelError(file, fieldName([...at, ...(issue?.path ?? [])]), words);
 }
 
 /** A name out of a list; any other is refused with the list. */
@@ -148,6 +145,13 @@ export function isMissing(thrown: unknown): boolean {
     thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR')
   );
 }
+
+/** Bytes of a file; `null` where there is nothing, or nothing that can be looked at. */
+export const sizeOf = (path: string): Promise<number | null> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => null,
+  );
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

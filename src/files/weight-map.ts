@@ -1,25 +1,16 @@
-import { ModelError, show } from './errors.js';
-import { isRecord } from './json.js';
+import { z } from 'zod';
+import { show } from './errors.js';
+import { isRecord, parseJson } from './json.js';
+
+/** A plain file name: a path could leave the folder. */
+const shard = z.custom<string>((name) => typeof name === 'string' && /^[^/\\:\0]+\.safetensors$/.test(name), {
+  error: ({ input }) => `expected a .safetensors file name, found ${show(input)}`,
+});
+const schema = z.record(z.string(), shard, 'expected an object');
 
 /**
- * Reads the index of a sharded checkpoint: tensor → shard. A shard is a plain file name; a path could leave the folder.
- *
+ * Reads the index of a sharded checkpoint: tensor → shard.
  * @throws ModelError naming the tensor
  */
-export function parseWeightMap(json: unknown, file: string): ReadonlyMap<string, string> {
-  const weightMap = isRecord(json) ? json.weight_map : undefined;
-  if (!isRecord(weightMap))
-    throw new ModelError(file, 'weight_map', `expected an object, found ${show(weightMap)}`);
-  const shards = new Map<string, string>();
-  for (const [tensor, shard] of Object.entries(weightMap)) {
-    if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
-      throw new ModelError(
-        file,
-        `weight_map.${tensor}`,
-        `expected a .safetensors file name, found ${show(shard)}`,
-      );
-    }
-    shards.set(tensor, shard);
-  }
-  return shards;
-}
+export const parseWeightMap = (json: unknown, file: string): ReadonlyMap<string, string> =>
+  new Map(Object.entries(parseJson(schema, isRecord(json) ? json.weight_map : null, file, ['weight_map'])));

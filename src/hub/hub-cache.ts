@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { sizeOf } from '../files/size-of.js';
+import { sizeOf } from '../files/json.js';
 import type { HubModel } from './hub-model.js';
 
 /**
@@ -26,11 +26,8 @@ export class HubCache {
   /** The commit that a branch or a tag was last seen at; a commit is itself. */
   async commitOf(revision: string): Promise<string | null> {
     if ((await sizeOf(this.snapshot(revision))) !== null) return revision;
-    try {
-      return (await readFile(join(this.folder, 'refs', revision), 'utf8')).trim();
-    } catch {
-      return null; // never seen
-    }
+    const seen = await readFile(join(this.folder, 'refs', revision), 'utf8').catch(() => null);
+    return seen?.trim() ?? null;
   }
 
   async note(revision: string, commit: string): Promise<void> {
@@ -40,17 +37,12 @@ export class HubCache {
     await writeFile(file, commit);
   }
 
-  /** Whether a blob is there, whole. */
-  async has(hash: string, size: number): Promise<boolean> {
-    return (await sizeOf(this.blob(hash))) === size;
-  }
-
   /** Puts a file of the commit in its place. What is there already stays: another process may read it. */
   async link(commit: string, path: string, hash: string): Promise<void> {
     const place = join(this.snapshot(commit), path);
     const blob = this.blob(hash);
     const target = relative(dirname(place), blob);
-    if ((await linkOf(place)) === target) return;
+    if ((await readlink(place).catch(() => null)) === target) return;
     await mkdir(dirname(place), { recursive: true });
     await rm(place, { force: true });
     try {
@@ -58,13 +50,5 @@ export class HubCache {
     } catch {
       await copyFile(blob, place); // Windows without the right to link
     }
-  }
-}
-
-async function linkOf(path: string): Promise<string | null> {
-  try {
-    return await readlink(path);
-  } catch {
-    return null; // no link, or nothing
   }
 }

@@ -6,10 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import { from, lastValueFrom, mergeMap } from 'rxjs';
 import { z } from 'zod';
 import { type DownloadOptions, download, sha256 } from '../files/download.js';
-import { lockDownloads } from '../files/download-lock.js';
 import { UsageError } from '../files/errors.js';
+import { lockDownloads } from '../files/folder-lock.js';
+import { sizeOf } from '../files/json.js';
 import { parseJsonText } from '../files/json-text.js';
-import { sizeOf } from '../files/size-of.js';
 import { parseWeightMap } from '../files/weight-map.js';
 import { HubCache } from './hub-cache.js';
 import { addressOf, type FileHash, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
@@ -118,7 +118,10 @@ async function fetchAll(
       path,
       signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
       mostBytes: file.bytes,
-      verify: (part) => check(part, file),
+      verify: async (part) => {
+        const fault = await faultOf(part, file);
+        if (fault !== null) throw new UsageError(fault);
+      },
       onProgress: (bytes) => {
         come.set(file, bytes);
         onProgress?.([...come.values()].reduce((sum, one) => sum + one, 0));
@@ -137,7 +140,7 @@ async function missingOf(files: readonly HubFile[], cache: HubCache, verify: boo
   const isThere = async (file: HubFile): Promise<boolean> =>
     verify
       ? (await faultOf(cache.blob(file.hash.value), file)) === null
-      : cache.has(file.hash.value, file.bytes);
+      : (await sizeOf(cache.blob(file.hash.value))) === file.bytes;
   const missing = new Map<string, HubFile>();
   for (const file of files) if (!(await isThere(file))) missing.set(file.hash.value, file);
   return [...missing.values()];
@@ -153,15 +156,8 @@ async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: numb
   const left = bytes - (await Promise.all(come)).reduce((sum, size) => sum + size, 0);
   if (left <= bavail * bsize) return;
   const gigabytes = (size: number): string => `${(size / 1e9).toFixed(1)} GB`;
-  throw new UsageError(
-    `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`,
-  );
-}
-
-/** @throws UsageError */
-async function check(file: string, listed: HubFile): Promise<void> {
-  const fault = await faultOf(file, listed);
-  if (fault !== null) throw new UsageError(fault);
+  const problem = `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`;
+  throw new UsageError(problem);
 }
 
 /** Why a file is not the one of the listing; `null` where it is. */

@@ -114,12 +114,8 @@ export class Graph {
   }
 
   ints(numbers: readonly number[], shape: readonly number[] = [numbers.length]): Value {
-    return this.#constant(
-      'int64',
-      shape,
-      numbers,
-      new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer),
-    );
+    const raw = new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer);
+    return this.#constant('int64', shape, numbers, raw);
   }
 
   byte(number: number): Value {
@@ -271,12 +267,9 @@ export class Graph {
     const result = this.node(op, [value, this.ints([...reduced])], { keepdims: 1 }, [
       { type: value.type, shape },
     ])[0]!;
-    return options.keepDims
-      ? result
-      : this.reshape(
-          result,
-          shape.filter((_, axis) => !reduced.has(axis)),
-        );
+    if (options.keepDims) return result;
+    const left = shape.filter((_, axis) => !reduced.has(axis));
+    return this.reshape(result, left);
   }
 
   #sum(dims: Shape): Value {

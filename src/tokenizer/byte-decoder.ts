@@ -49,11 +49,8 @@ export function parseDecoder(json: unknown, file: string): ByteDecoder {
   if (known) {
     return { bytes: pieceBytes, addedBytes: pieceBytes, leadingSpaces: strip?.start ?? 0 };
   }
-  throw new ModelError(
-    file,
-    'decoder',
-    `${show(json)} is not supported (supported: ByteLevel; Sequence of Replace ▁, ByteFallback, Fuse, Strip)`,
-  );
+  const problem = `${show(json)} is not supported (supported: ByteLevel; Sequence of Replace ▁, ByteFallback, Fuse, Strip)`;
+  throw new ModelError(file, 'decoder', problem);
 }
 
 /**

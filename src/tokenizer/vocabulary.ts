@@ -61,11 +61,8 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
     }
     const spelling = spellings.get(token.id);
     if (spelling !== undefined && spelling !== token.content) {
-      throw new ModelError(
-        source,
-        field,
-        `id ${token.id} is both ${show(spelling)} and ${show(token.content)}`,
-      );
+      const problem = `id ${token.id} is both ${show(spelling)} and ${show(token.content)}`;
+      throw new ModelError(source, field, problem);
     }
     spellings.set(token.id, token.content);
     const known = added.get(token.content);

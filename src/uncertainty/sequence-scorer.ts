@@ -315,10 +315,8 @@ export async function scoreResponse(
 ): Promise<ScoredResponse> {
   const length = promptIds.length + response.length;
   if (length > engine.contextLength) {
-    throw new EngineError(
-      'too_long',
-      `${length} tokens exceed the context length of ${engine.contextLength}`,
-    );
+    const problem = `${length} tokens exceed the context length of ${engine.contextLength}`;
+    throw new EngineError('too_long', problem);
   }
   const { random } = scoring;
   if (random?.noise) {

@@ -2,8 +2,8 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { embeddingRms } from '#src/checkpoint/embedding-rms.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
+import { embeddingRms } from '#src/checkpoint/weight-values.js';
 import { filesOf, fixture, folder, modelError, safetensors } from '../support/graphs.js';
 import { storedWeight } from '../support/weights.js';
 

@@ -178,11 +178,7 @@ describe('flinch doctor', () => {
   it('says what upstreams can do, and why they cannot be used', async () => {
     const good = await scriptedUpstream(vllmDouble({ answer: [' a'] }));
     const silent = await scriptedUpstream((_, reply) =>
-      reply
-        .head()
-        .data({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] })
-        .data('[DONE]')
-        .end(),
+      reply.head().last({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] }),
     );
     const locked = await scriptedUpstream((_, reply) => reply.json(401, { error: { message: 'no' } }));
     const models = Object.fromEntries(

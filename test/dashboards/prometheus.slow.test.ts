@@ -24,7 +24,7 @@ const script: Script = ({ body, json }, reply) => {
   }
   reply.head().data(chunk('Yes'));
   if (asked === 'Stall.') return;
-  reply.data(chunk(' and no', null)).data(chunk('.')).data(stopChunk).data('[DONE]').end();
+  reply.last(chunk(' and no', null), chunk('.'), stopChunk);
 };
 
 const dashboard = readDashboard();

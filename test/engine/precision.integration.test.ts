@@ -3,7 +3,7 @@ import { mean, sampleRankCorrelation } from 'simple-statistics';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { generateProblems } from '#bench/tasks/generate.js';
 import { TASKS } from '#bench/tasks/problem.js';
-import type { Precision } from '#src/engine/precision.js';
+import type { Precision } from '#src/engine/device.js';
 import {
   DEFAULT_SCORING,
   Engine,

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { findStop } from '#src/engine/stop-strings.js';
-import { TextAssembler } from '#src/engine/text-assembler.js';
+import { findStop, TextAssembler } from '#src/engine/text-assembler.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { checkpointFolder } from '../support/golden.js';
 

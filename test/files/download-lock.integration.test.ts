@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { expect, it, onTestFinished } from 'vitest';
-import { lockDownloads } from '#src/files/download-lock.js';
+import { lockDownloads } from '#src/files/folder-lock.js';
 import { SOURCES, startScript, useFolder } from '../support/cli.js';
 
 const folder = useFolder();
-const module = new URL('../../src/files/download-lock.ts', import.meta.url).href;
+const module = new URL('../../src/files/folder-lock.ts', import.meta.url).href;
 
 it('is kept by a process that lives, which the message names, and by none that was killed', async () => {
   const place = folder.path('model');

@@ -2,8 +2,7 @@ import { truncateSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { excessOf } from '#src/files/json-bounds.js';
-import { parseJsonLines } from '#src/files/json-lines.js';
-import { parseJsonText, readJsonFile } from '#src/files/json-text.js';
+import { parseJsonLines, parseJsonText, readJsonFile } from '#src/files/json-text.js';
 import { useFolder } from '../support/cli.js';
 
 const folder = useFolder();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseJsonLines } from '#src/files/json-lines.js';
+import { parseJsonLines } from '#src/files/json-text.js';
 
 it('reads a byte order mark, line ends of Windows, and separators of lines within strings', () => {
   const text = '\ufeff{"a":"1\u2028\u2029\u0085"}\r\n\r\n{"a":"2"}';

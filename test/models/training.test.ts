@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseJsonLines } from '#src/files/json-lines.js';
+import { parseJsonLines } from '#src/files/json-text.js';
 import { otherQuestion } from '../../models/training/other-questions.js';
 
 const read = <T>(name: string, schema: z.ZodType<T>): T[] =>

@@ -168,7 +168,7 @@ function stream(reply: ScriptedReply, request: Asked, choices: readonly Choice[]
     }
   }
   if (options?.include_usage) send([], { usage: usageOf(choices) });
-  reply.data('[DONE]').end();
+  reply.last();
 }
 
 function deltas(request: Asked, { finish, calls = [], ...written }: Choice, index: number): object[] {

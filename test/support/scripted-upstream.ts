@@ -71,6 +71,12 @@ export class ScriptedReply {
     this.raw('0\r\n\r\n');
   }
 
+  /** The last events, [DONE], and the end. */
+  last(...payloads: readonly unknown[]): void {
+    for (const payload of [...payloads, '[DONE]']) this.data(payload);
+    this.end();
+  }
+
   json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.head(status, { ...JSON_TYPE, ...headers })
       .write(JSON.stringify(body))

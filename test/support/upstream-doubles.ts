@@ -187,7 +187,7 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     if (most > mostLogprobs) {
       const message = `Requested sample logprobs of ${most}, which is greater than max allowed: ${mostLogprobs} (parameter=logprobs, value=${most})`;
       reply.head().data({ error: { message, type: 'BadRequestError', param: 'logprobs', code: 400 } });
-      return reply.data('[DONE]').end();
+      return reply.last();
     }
     const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
     const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, context - prompt.length);
@@ -480,5 +480,4 @@ export const chunk = (text: string, logprob: number | null = -0.1, token = text)
 export const stopChunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
 
 /** A server that tells no log-probabilities. */
-export const mute: Script = (_, reply) =>
-  reply.head().data(chunk('Yes', null)).data(stopChunk).data('[DONE]').end();
+export const mute: Script = (_, reply) => reply.head().last(chunk('Yes', null), stopChunk);

@@ -85,9 +85,9 @@ describe('what is not known is refused by name, with its line', () => {
   });
 
   it.each([
-    ["\n{{ 'a' | nonsense }}", 'line 2: there is no filter "nonsense"'],
-    ['{{ 1 is nonsense }}', 'line 1: there is no test "nonsense"'],
-    ['{% nonsense %}', 'line 1: there is no tag {% nonsense %}'],
+    ["\n{{ 'a' | nonsense }}", 'line 2: the filter "nonsense" is not supported'],
+    ['{{ 1 is nonsense }}', 'line 1: the test "nonsense" is not supported'],
+    ['{% nonsense %}', 'line 1: {% nonsense %} is not supported'],
     ['{{ user.name }}', 'line 1: "user" is undefined'],
     ['{{ messages[0].a.b }}', `line 1: 'dict' has no attribute "a"`],
   ])('as Jinja refuses %s', (template, message) => {

@@ -6,9 +6,7 @@ import {
   resumeSchema,
   scoreSchema,
 } from '../../gateway/requests/generation-request.js';
-import { requestSchema, responseSchema } from './json-schema.js';
-
-type Json = Readonly<Record<string, unknown>>;
+import { type Json, requestSchema, responseSchema } from './json-schema.js';
 
 const CLIENT_MESSAGES = {
   'generation.create': createSchema,

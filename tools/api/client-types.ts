@@ -3,38 +3,10 @@ import { z } from 'zod';
 import { createSchema, HTTP_FIELDS, textSchema } from '../../gateway/requests/generation-request.js';
 import { guardSchema } from '../../gateway/requests/guard-limits.js';
 import { message, messagePart } from '../../gateway/requests/messages.js';
-import { requestSchema, responseSchema } from './json-schema.js';
+import { type JsonSchema, jsonSchema, requestSchema, responseSchema } from './json-schema.js';
 import { head } from './method-list.js';
 
 /** The client's types without zod, which its users compile against, with a comment on each field. */
-
-const scalar = z.union([z.string(), z.number(), z.boolean()]);
-
-/** Part of JSON Schema that the guard and the events use. */
-const jsonSchema = z.looseObject({
-  type: z.union([z.string(), z.array(z.string())]).optional(),
-  description: z.string().optional(),
-  const: scalar.optional(),
-  enum: z.array(scalar).optional(),
-  default: z.unknown().optional(),
-  required: z.array(z.string()).default([]),
-  get items() {
-    return jsonSchema.optional();
-  },
-  get anyOf() {
-    return z.array(jsonSchema).optional();
-  },
-  get properties() {
-    return z.record(z.string(), jsonSchema).optional();
-  },
-  get propertyNames() {
-    return jsonSchema.optional();
-  },
-  get additionalProperties() {
-    return z.union([z.literal(false), jsonSchema]).optional();
-  },
-});
-type JsonSchema = z.output<typeof jsonSchema>;
 
 const parsed = (schema: z.core.$ZodType): JsonSchema => jsonSchema.parse(responseSchema(schema));
 const asked = (schema: z.core.$ZodType): JsonSchema => jsonSchema.parse(requestSchema(schema));
@@ -148,7 +120,7 @@ function fieldsOf({
     const type = typeOf(field);
     return [field, required.includes(name) ? `${name}: ${type}` : `${name}?: ${type} | undefined`];
   });
-  return further ? [[further, `[field: string]: ${typeOf(further)}`], ...fields] : fields;
+  return typeof further === 'object' ? [[further, `[field: string]: ${typeOf(further)}`], ...fields] : fields;
 }
 
 /** Two schemas that differ in what they say of themselves alone are the same type. */
@@ -175,7 +147,7 @@ function unnamed(schema: JsonSchema): string {
       .map(([, text]) => text)
       .join('; ')} }`;
   if (propertyNames) {
-    const record = `Record<${typeOf(propertyNames)}, ${typeOf(schema.additionalProperties || jsonSchema.parse({}))}>`;
+    const record = `Record<${typeOf(propertyNames)}, ${typeOf(jsonSchema.parse(schema.additionalProperties ?? {}))}>`;
     return propertyNames.enum ? `Partial<${record}>` : record;
   }
   const types = type === undefined ? ['unknown'] : [type].flat();
@@ -184,5 +156,4 @@ function unnamed(schema: JsonSchema): string {
   return types.map((each) => (each === 'integer' ? 'number' : each)).join(' | ');
 }
 
-const literal = (value: string | number | boolean): string =>
-  typeof value === 'string' ? `'${value}'` : String(value);
+const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value));

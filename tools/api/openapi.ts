@@ -3,12 +3,13 @@ import { EVENT_ID } from '../../gateway/requests/event-id.js';
 import { chatSchema } from '../../gateway/requests/generation-request.js';
 import { guardrailSchema } from '../../gateway/requests/guardrail-request.js';
 import { responseSchema as responseApiSchema } from '../../gateway/requests/response-request.js';
-import { requestSchema, responseSchema } from './json-schema.js';
+import { type Json, requestSchema, responseSchema } from './json-schema.js';
 import {
   calibration,
   chunk,
   completion,
   failure,
+  flagMessage,
   guardrail,
   health,
   liveness,
@@ -20,11 +21,8 @@ import {
   textChunk,
   textCompletion,
   ticket,
+  verdictMessage,
 } from './responses.js';
-
-import { flagMessage, verdictMessage } from './webhooks.js';
-
-type Json = Readonly<Record<string, unknown>>;
 
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const contentOf = (name: string): Json => ({ 'application/json': { schema: ref(name) } });

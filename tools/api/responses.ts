@@ -211,3 +211,28 @@ export const health = z.object({
     z.array(z.object({ id: z.int(), pid: z.nullable(z.int()), restarts: z.int(), ready: z.boolean() })),
   ),
 });
+
+/** Messages to webhooks (gateway/webhooks). */
+
+const { type: _, offset: __, text: ___, ...flagged } = GENERATION_EVENTS['step.flagged'].shape;
+const done = GENERATION_EVENTS['generation.done'].shape;
+
+const ofAnswer = { response_id: z.string(), model: z.string() };
+export const flagMessage = z.object({
+  type: z.literal('flag'),
+  timestamp: z.string(),
+  data: z.strictObject({ ...flagged, ...ofAnswer }),
+});
+
+export const verdictMessage = z.object({
+  type: z.literal('verdict'),
+  timestamp: z.string(),
+  data: z.strictObject({
+    ...ofAnswer,
+    outcome: z.enum(['done', 'failed', 'cancelled']),
+    finish_reason: z.nullable(z.string()),
+    error: z.nullable(z.string()),
+    usage: z.nullable(done.usage),
+    verdict: z.nullable(z.nonoptional(done.verdict)),
+  }),
+});

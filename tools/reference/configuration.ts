@@ -3,15 +3,8 @@ import { z } from 'zod';
 import { FLAG_OF_FIELD } from '../../cli/serve-config.js';
 import { configSchema } from '../../gateway/config/config.js';
 import { CONFIG_VARIABLES } from '../../gateway/config/variables.js';
-import {
-  defaultOf,
-  type Field,
-  fieldsOf,
-  type JsonSchema,
-  jsonSchema,
-  typeOf,
-  withoutDefault,
-} from './json-schema.js';
+import { type JsonSchema, jsonSchema } from '../api/json-schema.js';
+import { defaultOf, type Field, fieldsOf, typeOf, withoutDefault } from './json-schema.js';
 import { code, page, table } from './markdown.js';
 
 const HEAD = ['field', 'type', 'default', 'meaning'] as const;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { asyncApi } from '../api/asyncapi.js';
+import { jsonSchema } from '../api/json-schema.js';
 import { fieldTable, REQUEST_SCHEMAS } from './http.js';
-import { jsonSchema } from './json-schema.js';
+
 import { page } from './markdown.js';
 
 const reference = z.object({ $ref: z.string() });

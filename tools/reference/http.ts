@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { type JsonSchema, jsonSchema } from '../api/json-schema.js';
 import { openApi } from '../api/openapi.js';
-import { defaultOf, fieldsOf, type JsonSchema, jsonSchema, typeOf, withoutDefault } from './json-schema.js';
+import { defaultOf, fieldsOf, typeOf, withoutDefault } from './json-schema.js';
 import { code, page, table } from './markdown.js';
 
 const content = z.record(z.string(), z.object({ schema: jsonSchema }));

@@ -1,42 +1,5 @@
-import { z } from 'zod';
+import type { JsonSchema } from '../api/json-schema.js';
 import { code } from './markdown.js';
-
-/** A JSON Schema, as far as the reference reads it. */
-export const jsonSchema = z.looseObject({
-  type: z.union([z.string(), z.array(z.string())]).optional(),
-  description: z.string().optional(),
-  const: z.unknown().optional(),
-  enum: z.array(z.unknown()).optional(),
-  default: z.unknown().optional(),
-  minimum: z.number().optional(),
-  maximum: z.number().optional(),
-  exclusiveMinimum: z.number().optional(),
-  exclusiveMaximum: z.number().optional(),
-  minLength: z.number().optional(),
-  maxLength: z.number().optional(),
-  minItems: z.number().optional(),
-  maxItems: z.number().optional(),
-  pattern: z.string().optional(),
-  required: z.array(z.string()).optional(),
-  $ref: z.string().optional(),
-  get items() {
-    return jsonSchema.optional();
-  },
-  get properties() {
-    return z.record(z.string(), jsonSchema).optional();
-  },
-  get additionalProperties() {
-    return z.union([z.boolean(), jsonSchema]).optional();
-  },
-  get anyOf() {
-    return z.array(jsonSchema).optional();
-  },
-  get oneOf() {
-    return z.array(jsonSchema).optional();
-  },
-});
-
-export type JsonSchema = z.output<typeof jsonSchema>;
 
 export interface Field {
   /** `guard.rate`, `messages[].role` */

@@ -8,7 +8,7 @@ const MAX_FAULTS = 3;
 const CHECK_MS = 5000;
 const MAX_CHECK_MS = 60_000;
 
-export interface PoolOptions<Address> {
+interface PoolOptions<Address> {
   /** Whether an address can be used again. */
   readonly check: (address: Address) => Promise<void>;
   /** Called when an address is not used any more. */

@@ -1,4 +1,5 @@
 import type * as ort from 'onnxruntime-node';
+import { z } from 'zod';
 import {
   type InferenceRun,
   MAX_HEADER_BYTES,
@@ -12,11 +13,26 @@ import {
   unlessRefused,
 } from './connection.js';
 import { type Answer, type Exchange, exchange } from './http-exchange.js';
-import { decodeInfer, encodeInfer } from './infer-message.js';
 import { Refusal, ServerFault } from './server-fault.js';
-import { byteLengthOf, readTensors } from './tensors.js';
+import { type AnsweredTensor, byteLengthOf, datatypeOf, readTensors } from './tensors.js';
 
-/** The Open Inference Protocol v2 over HTTP. */
+const answerSchema = z.object({
+  model_name: z.string().optional(),
+  outputs: z.array(
+    z.object({
+      name: z.string(),
+      shape: z.array(z.int().min(0)),
+      datatype: z.string(),
+      parameters: z.object({ binary_data_size: z.int().min(0) }),
+    }),
+  ),
+});
+
+/**
+ * The Open Inference Protocol v2 over HTTP (github.com/kserve/open-inference-protocol) with Triton's binary tensor data
+ * extension (triton-inference-server/server, docs/protocol/extension_binary_data.md) and, for sequences,
+ * extension_sequence.md. JSON comes first, then the tensors in its order: little-endian, row by row.
+ */
 export class HttpConnection implements ServerConnection {
   readonly #base: URL;
   readonly #requestMs: number;
@@ -47,14 +63,31 @@ export class HttpConnection implements ServerConnection {
     model: string,
     { inputs, expected, sequence }: InferenceRun,
   ): Promise<Record<string, ort.Tensor>> {
-    const { headerBytes, parts } = encodeInfer(inputs, [...expected.keys()], sequence);
+    const header = {
+      inputs: Array.from(inputs, ([name, { type, dims, bytes }]) => ({
+        name,
+        shape: dims,
+        datatype: datatypeOf(type),
+        parameters: { binary_data_size: bytes.byteLength },
+      })),
+      outputs: Array.from(expected.keys(), (name) => ({ name, parameters: { binary_data: true } })),
+      parameters: {
+        binary_data_output: true,
+        ...(sequence && {
+          sequence_id: sequence.id,
+          sequence_start: sequence.start,
+          sequence_end: sequence.end,
+        }),
+      },
+    };
+    const json = Buffer.from(JSON.stringify(header));
     const tensorBytes = [...expected.values()].reduce((sum, tensor) => sum + byteLengthOf(tensor), 0);
     const { headers, body } = await this.#ask(`${pathOf(model)}/infer`, {
       headers: {
         'content-type': 'application/octet-stream',
-        'inference-header-content-length': String(headerBytes),
+        'inference-header-content-length': String(json.byteLength),
       },
-      parts,
+      parts: [json, ...Array.from(inputs.values(), ({ bytes }) => bytes)],
       timeoutMs: this.#requestMs,
       maxBytes: tensorBytes + MAX_HEADER_BYTES,
     });
@@ -78,3 +111,26 @@ export class HttpConnection implements ServerConnection {
 }
 
 const pathOf = (model: string): string => `v2/models/${encodeURIComponent(model)}`;
+
+/**
+ * Takes an answer apart.
+ * @param headerBytes value of the header `Inference-Header-Content-Length`
+ * @throws ServerFault where it is not of this form
+ */
+function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeof readTensors>[1] {
+  const { model_name, outputs } = told(
+    answerSchema,
+    () => JSON.parse(body.subarray(0, headerBytes).toString()),
+    'the answer',
+  );
+  let offset = headerBytes;
+  const tensors = outputs.map(({ parameters, ...told }): AnsweredTensor => {
+    const from = offset;
+    offset += parameters.binary_data_size;
+    if (offset > body.byteLength) throw new ServerFault('the answer is too short');
+    return { ...told, bytes: body.subarray(from, offset) };
+  });
+  if (offset !== body.byteLength)
+    throw new ServerFault(`the answer has ${body.byteLength - offset} bytes too many`);
+  return { model: model_name, outputs: tensors };
+}

@@ -2,7 +2,6 @@ import type { HeldSequences, OpenServers } from 'flinch/engine-server';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
 import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
-import { connect } from './connect.js';
 import type { ServerConnection } from './connection.js';
 import {
   buildServedGraph,
@@ -24,6 +23,13 @@ interface Served {
   readonly held: boolean;
   /** Whether it has the models without a state. */
   readonly stateless: boolean;
+}
+
+/** The library of a protocol is loaded when it is needed. */
+async function connect(url: string, requestMs: number): Promise<ServerConnection> {
+  if (url.startsWith('grpc'))
+    return new (await import('./grpc-connection.js')).GrpcConnection(url, requestMs);
+  return new (await import('./http-connection.js')).HttpConnection(url, requestMs);
 }
 
 export const openServers: OpenServers = async (

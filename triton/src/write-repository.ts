@@ -1,10 +1,10 @@
-import { copyFile, link, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import {
   type Checkpoint,
   type FinishedGraph,
   fingerprint,
-  isMissing,
   type RecordedScores,
   SERVER_SCORES_FILE,
   Sessions,
@@ -23,7 +23,7 @@ const ALPHA_SHARE = 0.01;
 export const writeTritonRepository: WriteTritonRepository = async (checkpoint, { output, name, threads }) => {
   const models = SERVED_GRAPH_NAMES.map((graph) => servedName(name, graph));
   for (const model of models) {
-    if (await isThere(join(output, model))) {
+    if (existsSync(join(output, model))) {
       throw new UsageError(`--output: ${join(output, model)} is there already; delete it, or use --name`);
     }
   }
@@ -76,15 +76,5 @@ async function linkOrCopy(from: string, to: string): Promise<WrittenRepository['
   } catch {
     await copyFile(from, to); // on another file system, or on one without links
     return 'copied';
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
   }
 }

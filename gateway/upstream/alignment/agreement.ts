@@ -20,11 +20,10 @@ export interface AgreementState {
   readonly mismatches: number;
 }
 
-/** Whether a model's scorer agrees with its servers. */
 export class Agreement {
   readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
   readonly #all = new Difference();
-  readonly #latest = new Difference(WINDOW);
+  readonly latest = new Difference(WINDOW);
   #mismatches = 0;
   /** Tokens compared since the last mismatch. */
   #since = 0;
@@ -36,33 +35,30 @@ export class Agreement {
 
   get state(): AgreementState {
     const { tokens, mean } = this.#all;
-    return {
-      tokens,
-      difference: tokens === 0 ? null : mean,
-      tolerance: TOLERANCE,
-      mismatches: this.#mismatches,
-    };
+    const difference = tokens === 0 ? null : mean;
+    return { tokens, difference, tolerance: TOLERANCE, mismatches: this.#mismatches };
   }
 
   /** Whether they did not agree, and have not agreed again over as many tokens as are looked back upon. */
   get doubtful(): boolean {
-    return this.#mismatches > 0 && (this.#since < WINDOW || this.#latest.mean > TOLERANCE);
+    return this.#mismatches > 0 && (this.#since < WINDOW || this.latest.mean > TOLERANCE);
   }
 
   /** Agreement of one generation with all its continuations. */
   begin(): GenerationAgreement {
-    return new GenerationAgreement(
-      (difference) => {
-        this.#all.add(difference);
-        this.#since += 1;
-        return this.#latest.add(difference);
-      },
-      (mismatch) => {
-        this.#mismatches += 1;
-        this.#since = 0;
-        this.#onMismatch(mismatch);
-      },
-    );
+    return new GenerationAgreement(this);
+  }
+
+  add(difference: number): void {
+    this.#all.add(difference);
+    this.latest.add(difference);
+    this.#since += 1;
+  }
+
+  mismatched(mismatch: ScorerMismatchEvent): void {
+    this.#mismatches += 1;
+    this.#since = 0;
+    this.#onMismatch(mismatch);
   }
 }
 
@@ -72,19 +68,13 @@ export class Agreement {
  * token was doubtful.
  */
 export class GenerationAgreement {
-  readonly #addToLatest: (difference: number) => Difference;
-  readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
+  readonly #whole: Agreement;
   readonly #own = new Difference();
   #mismatch: ScorerMismatchEvent | null = null;
   #told = false;
 
-  /** @param addToLatest gives the differences of the latest tokens of all generations, with this one */
-  constructor(
-    addToLatest: (difference: number) => Difference,
-    onMismatch: (mismatch: ScorerMismatchEvent) => void,
-  ) {
-    this.#addToLatest = addToLatest;
-    this.#onMismatch = onMismatch;
+  constructor(whole: Agreement) {
+    this.#whole = whole;
   }
 
   /** @param sent by the server; `null` where it does not say */
@@ -93,12 +83,12 @@ export class GenerationAgreement {
     if (told === null) return;
     const difference = Math.min(Math.abs(scored - told), MOST_PER_TOKEN);
     this.#own.add(difference);
-    const latest = this.#addToLatest(difference);
+    this.#whole.add(difference);
     // One that is too short by itself is judged by those before it, unless it is itself in agreement.
-    const { tokens, mean } = this.#own.tokens < LEAST_TOKENS ? latest : this.#own;
+    const { tokens, mean } = this.#own.tokens < LEAST_TOKENS ? this.#whole.latest : this.#own;
     if (this.#mismatch || tokens < LEAST_TOKENS || mean <= TOLERANCE || this.#own.mean <= TOLERANCE) return;
     this.#mismatch = { type: 'scorer.mismatch', tokens, difference: mean, tolerance: TOLERANCE };
-    this.#onMismatch(this.#mismatch);
+    this.#whole.mismatched(this.#mismatch);
   }
 
   /** The event, the first time that it is asked for after they were found not to agree. */
@@ -113,29 +103,20 @@ export class GenerationAgreement {
 class Difference {
   readonly #window: number;
   readonly #values: number[] = [];
-  #tokens = 0;
-  #mean = 0;
+  tokens = 0;
+  mean = 0;
 
   constructor(window = Number.POSITIVE_INFINITY) {
     this.#window = window;
   }
 
-  get tokens(): number {
-    return this.#tokens;
-  }
-
-  get mean(): number {
-    return this.#mean;
-  }
-
-  add(difference: number): this {
-    if (this.#tokens < this.#window) {
-      this.#tokens += 1;
-      this.#mean += (difference - this.#mean) / this.#tokens;
+  add(difference: number): void {
+    if (this.tokens < this.#window) {
+      this.tokens += 1;
+      this.mean += (difference - this.mean) / this.tokens;
     } else {
-      this.#mean += (difference - this.#values.shift()!) / this.#tokens;
+      this.mean += (difference - this.#values.shift()!) / this.tokens;
     }
     if (Number.isFinite(this.#window)) this.#values.push(difference);
-    return this;
   }
 }

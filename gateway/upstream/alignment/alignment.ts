@@ -1,8 +1,7 @@
 import { type RetokenizedToken, Retokenizer } from '../../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
 import type { KnownToken, UpstreamPiece, UpstreamToken } from '../upstream.js';
-import { IdAlignment, known } from './id-alignment.js';
-import { VocabularyMismatch } from './mismatch.js';
+import { IdAlignment, known, VocabularyMismatch } from './id-alignment.js';
 
 /** Characters of a word that is tokenised as it is written: each time all of it. */
 const MAX_WORD = 8192;

@@ -1,7 +1,7 @@
 import { Detokenizer } from '../../../src/tokenizer/detokenizer.js';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
+import { ApiError } from '../../errors/api-error.js';
 import type { KnownToken } from '../upstream.js';
-import { VocabularyMismatch } from './mismatch.js';
 
 /**
  * Finds the text of each token where a server gives ids beside its text, and not which of them wrote what. Ids may be
@@ -26,7 +26,6 @@ export class IdAlignment {
     if (continues) this.#detokenizer.begin();
   }
 
-  /** Whether it waits for text. */
   get pending(): boolean {
     return this.#waiting.length > 0;
   }
@@ -84,6 +83,14 @@ export class IdAlignment {
   #firstWithText(): number {
     while (this.#waiting[this.#first]?.text === '') this.#first += 1;
     return this.#first;
+  }
+}
+
+/** The server's tokens are not the scorer's: they have other vocabularies, so nothing it says can be scored. */
+export class VocabularyMismatch extends ApiError {
+  constructor(problem: string) {
+    super('scorer_mismatch', `the scorer's vocabulary differs from the upstream's: ${problem}`);
+    this.name = 'VocabularyMismatch';
   }
 }
 

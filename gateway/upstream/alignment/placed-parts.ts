@@ -9,12 +9,10 @@ export const isPart = (part: WrittenPart): part is ScoredPart =>
   part.kind === 'reasoning' || part.kind === 'tool_calls';
 
 interface Said {
-  /** Text of the answer. */
   readonly text: string;
   readonly parts: readonly WrittenPart[];
   /** How many of the tokens came with earlier chunks, which said nothing. */
   readonly earlier: number;
-  /** The part that was written last. */
   readonly last: PartOf;
   /** Whether the answer has ended: the last token may be the one that ended it. */
   readonly ended: boolean;

@@ -3,7 +3,6 @@ import type { UpstreamPiece, UpstreamToken } from '../upstream.js';
 import type { WrittenPart } from '../wire/beside-text.js';
 import type { Chunk } from '../wire/chunks.js';
 import { apartFrom, isPart, placedParts } from './placed-parts.js';
-import { TokenTexts } from './token-texts.js';
 
 type AlignedChunk = Pick<Chunk, 'text' | 'tokens' | 'ids' | 'parts' | 'written' | 'finishReason'>;
 
@@ -46,7 +45,6 @@ export class TokenAligner {
   readonly #texts = new TokenTexts();
   /** Tokens of chunks that say nothing: what follows tells what they are. */
   #aside: UpstreamToken[] = [];
-  /** The part that was written last. */
   #of: PartOf = {};
   /** Whether a token ended the answer, so that the last one is probably that. */
   #ended = false;
@@ -214,3 +212,31 @@ const hidden = ([first, ...others]: readonly UpstreamPiece[]): UpstreamPiece[] =
 
 const untold = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
   text === '' && !ids?.length ? [] : [{ text, tokens: null, ids }];
+
+/**
+ * The texts of tokens whose bytes are known: of a character of several tokens the last one has it, the others
+ * ''.
+ */
+class TokenTexts {
+  #decoder = new TextDecoder();
+  /** Bytes of a character that has begun. */
+  #partial = 0;
+
+  /** The token with the text that it adds to those before it. */
+  next(token: UpstreamToken): UpstreamToken {
+    const { text, name, bytes } = token;
+    // Some servers tell the bytes of the name.
+    if (!bytes || name !== undefined) return token;
+    const whole = !text.includes('\uFFFD') && Buffer.byteLength(text) === bytes.length;
+    if (whole && this.#partial === 0) return token;
+    const decoded = this.#decoder.decode(Uint8Array.from(bytes), { stream: true });
+    this.#partial += bytes.length - Buffer.byteLength(decoded);
+    return { ...token, text: decoded };
+  }
+
+  /** Forgets a character that has begun: the next token does not continue it. */
+  reset(): void {
+    if (this.#partial !== 0) this.#decoder = new TextDecoder();
+    this.#partial = 0;
+  }
+}

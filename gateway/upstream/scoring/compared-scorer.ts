@@ -18,7 +18,6 @@ export function comparedScorer(
   methods: readonly Method[],
   from = 0,
 ): ForkableScorer {
-  /** The server's log-probability of each token. */
   const sent: (number | undefined)[] = [];
   let next = from;
   let lost = false;

@@ -5,7 +5,6 @@ import { logprobScorer } from './logprob-scorer.js';
 
 /** Model and servers that write the response. */
 export interface LogprobBranchOptions extends Pick<UpstreamWriterOptions, 'request' | 'signal'> {
-  /** Asks for the response. */
   readonly ask: () => Promise<Opened>;
 }
 

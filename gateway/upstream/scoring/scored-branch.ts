@@ -15,7 +15,6 @@ export interface ScoredBranchOptions
     Pick<UpstreamWriterOptions, 'request' | 'prompt' | 'signal'> {
   /** The same weights; only its score side is used. */
   readonly engine: Engine;
-  /** Asks for the response. */
   readonly ask: () => Promise<Opened>;
   /** Ids by the scorer's template; `null` if it has none: then the server sends them. */
   readonly promptIds: readonly number[] | null;

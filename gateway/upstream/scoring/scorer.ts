@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { concatMap, defer, type Observable } from 'rxjs';
+import type { Precision } from '../../../src/engine/device.js';
 import type { Engine } from '../../../src/engine/engine.js';
-import type { Precision } from '../../../src/engine/precision.js';
 import { guardedBranch } from '../../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../../src/stream/events.js';
 import type { FlowGate } from '../../../src/stream/flow-gate.js';
@@ -32,7 +32,6 @@ export interface ScorerOptions {
   readonly onMismatch?: (mismatch: ScorerMismatchEvent) => void;
 }
 
-/** A response that is to be scored. */
 export interface ScoredResponse {
   readonly guard: GuardInForce;
   /** `null` where the scorer does not see all that the server reads, and scores nothing. */
@@ -46,7 +45,6 @@ export interface ScoredResponse {
   readonly start: (writing: Writing, gate: FlowGate) => Observable<GuardEvent>;
 }
 
-/** Request and servers of a response. */
 export interface Writing {
   readonly request: UpstreamRequest;
   readonly ask: () => Promise<Opened>;

@@ -8,9 +8,7 @@ const METHODS: readonly Method[] = DEFAULT_METHODS;
 export function checkServerScoring({ methods }: Scoring): void {
   const missing = methods.find((method) => !METHODS.includes(method));
   if (missing !== undefined) {
-    throw new SettingsError(
-      'methods',
-      `${missing} is not computed on inference servers (${METHODS.join(', ')} are)`,
-    );
+    const problem = `${missing} is not computed on inference servers (${METHODS.join(', ')} are)`;
+    throw new SettingsError('methods', problem);
   }
 }

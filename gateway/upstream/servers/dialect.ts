@@ -169,10 +169,7 @@ function generate(model: string, request: Asked, dialect: Dialect, prompt: strin
     stream: true,
     ...(top !== null && { logprobs: true, top_logprobs: top }),
     options: {
-      ...given('temperature', sampling.temperature),
-      ...given('top_p', sampling.topP),
-      ...given('top_k', sampling.topK),
-      ...given('seed', sampling.seed),
+      ...samplingFields(sampling),
       ...given('num_predict', maxTokens),
       ...(stop.length > 0 && { stop }),
     },
@@ -186,14 +183,8 @@ const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
 const OF_CHATS: ReadonlySet<string> = new Set([
   ...['max_completion_tokens', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
   ...['response_format', 'modalities', 'audio', 'prediction', 'reasoning_effort', 'web_search_options'],
-  ...[
-    'logprobs',
-    'top_logprobs',
-    'add_generation_prompt',
-    'continue_final_message',
-    'chat_template',
-    'chat_template_kwargs',
-  ],
+  ...['logprobs', 'top_logprobs', 'add_generation_prompt', 'continue_final_message', 'chat_template'],
+  'chat_template_kwargs',
 ]);
 
 function common(model: string, { fields, sampling, stop, verbatim, whole }: Asked, dialect: Dialect): object {
@@ -202,14 +193,18 @@ function common(model: string, { fields, sampling, stop, verbatim, whole }: Aske
     model,
     stream: !whole,
     ...(!whole && dialect.usage && { stream_options: options }),
-    ...given('temperature', sampling.temperature),
-    ...given('top_p', sampling.topP),
-    ...given('top_k', sampling.topK),
-    ...given('seed', sampling.seed),
+    ...samplingFields(sampling),
     ...(stop.length > 0 && { stop: fields?.stop ?? stop }),
     ...(!verbatim && IDS[dialect.capabilities.tokenIds]),
   };
 }
+
+const samplingFields = ({ temperature, topP, topK, seed }: UpstreamRequest['sampling']): object => ({
+  ...given('temperature', temperature),
+  ...given('top_p', topP),
+  ...given('top_k', topK),
+  ...given('seed', seed),
+});
 
 const IDS: Readonly<Record<Capabilities['tokenIds'], object>> = {
   return_token_ids: { return_token_ids: true },

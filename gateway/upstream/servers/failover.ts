@@ -6,7 +6,6 @@ import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 
 export interface FailoverOptions {
-  /** Number of further tries of each server. */
   readonly retries: number;
   readonly logger: Logger;
   /** Called with every fault, also if another try succeeds. */

@@ -24,30 +24,13 @@ const EVENTS: ReadonlySet<unknown> = new Set([
   ...['response.content_part.added', 'response.content_part.done', 'response.output_text.done'],
 ]);
 const OF_EVENT: ReadonlySet<string> = new Set([
-  ...[
-    'type',
-    'sequence_number',
-    'item_id',
-    'output_index',
-    'content_index',
-    'text',
-    'item',
-    'part',
-    'response',
-  ],
+  ...['type', 'sequence_number', 'item_id', 'output_index', 'content_index', 'text', 'item', 'part'],
+  'response',
 ]);
 const OF_RESPONSE: ReadonlySet<string> = new Set([
   ...['id', 'object', 'created_at', 'completed_at', 'status', 'model', 'output', 'usage', 'service_tier'],
-  ...[
-    'background',
-    'max_output_tokens',
-    'previous_response_id',
-    'store',
-    'temperature',
-    'top_p',
-    'top_logprobs',
-  ],
-  ...['parallel_tool_calls', 'truncation'],
+  ...['background', 'max_output_tokens', 'previous_response_id', 'store', 'temperature', 'top_p'],
+  ...['top_logprobs', 'parallel_tool_calls', 'truncation'],
 ]);
 const OF_MESSAGE: ReadonlySet<string> = new Set(['type', 'id', 'role', 'status', 'content']);
 const OF_PART: ReadonlySet<string> = new Set(['type', 'text', 'logprobs']);

@@ -14,7 +14,6 @@ const UNMATCHED =
 
 export interface StreamedResponseOptions {
   readonly lags: boolean;
-  /** Whether chunks are passed on whole. */
   readonly verbatim: boolean;
   /** What its events begin with. */
   readonly warnings: readonly string[];
@@ -36,7 +35,6 @@ export class StreamedResponse implements UpstreamResponse {
   #cancelled = false;
   /** Fields of chunks beside the text. */
   readonly #said = new Map<string, unknown>();
-  /** Whether it has told log-probabilities. */
   #told = false;
   readonly #warnings = new Set<string>();
   #finishReason: UpstreamEnd['finishReason'] = 'stop';
@@ -93,7 +91,6 @@ export class StreamedResponse implements UpstreamResponse {
     this.#exchange.cancel();
   }
 
-  /** Adds what a chunk says. */
   #take(chunk: Chunk, pieces: UpstreamPiece[]): void {
     this.#finishReason = chunk.finishReason ?? this.#finishReason;
     this.#usage = chunk.usage ?? this.#usage;

@@ -22,7 +22,6 @@ interface Asking {
   readonly suits: (server: UpstreamServer) => boolean;
   /** Alternatives of each token that the client wants: the scores may need more. */
   readonly topLogprobs: number;
-  /** Client of the request. */
   readonly client: string;
 }
 

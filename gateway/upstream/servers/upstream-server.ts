@@ -262,14 +262,9 @@ export class UpstreamServer {
       if (!(error instanceof UpstreamError)) throw error;
       const refused = error.code === 'upstream_refused';
       // The failure is not the client's.
+      const message = error.message.replace(REFUSED, 'refuses the simplest request');
       const told = refused
-        ? new UpstreamError(
-            'upstream_error',
-            error.message.replace(REFUSED, 'refuses the simplest request'),
-            {
-              reason: error.reason ?? 'refused',
-            },
-          )
+        ? new UpstreamError('upstream_error', message, { reason: error.reason ?? 'refused' })
         : error;
       this.#refusal = refused ? told : null;
       this.#postpone(told, refused ? 2 ** this.#failures++ : 1);
@@ -359,7 +354,6 @@ function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): u
   return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 
-/** Content types by framing. */
 const TYPES: Readonly<Record<Call['framing'], readonly string[]>> = {
   sse: ['text/event-stream'],
   lines: ['application/x-ndjson', 'application/json'],

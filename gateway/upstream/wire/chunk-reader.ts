@@ -16,7 +16,6 @@ import { readResponseVerbatim, readWholeResponse, responseReader } from './respo
 
 const DONE = '[DONE]';
 
-/** Readers for the messages of one answer. */
 const READERS = {
   chunk: () => readChunks,
   generate: () => readGenerateLine,

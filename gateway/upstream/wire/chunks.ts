@@ -3,7 +3,6 @@ import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
 import { besideText, hasContents, isHeartbeat, type WrittenPart } from './beside-text.js';
-import { inOrder } from './content-order.js';
 import {
   asCount,
   asCounts,
@@ -39,6 +38,20 @@ export interface Chunk {
   readonly finishReason: FinishReason | null;
   readonly usage: UpstreamEnd['usage'];
 }
+
+/** A chunk that says nothing. */
+export const NOTHING = {
+  says: false,
+  text: '',
+  parts: [],
+  beside: null,
+  tokens: null,
+  ids: null,
+  promptIds: null,
+  written: null,
+  finishReason: null,
+  usage: null,
+} as const;
 
 /**
  * Reads a chunk of `/chat/completions` or `/completions` (OpenAI's API reference, "Streaming"), with what servers add:
@@ -102,14 +115,11 @@ export function readGenerateLine(message: string): Chunk {
   const text = asText(line.response) ?? '';
   const tokens = withText(entriesOf(line.logprobs), text);
   return {
+    ...NOTHING,
     says: done || `${text}${thinking}` !== '' || tokens !== null,
     text,
     parts: thinking === '' ? [] : [{ kind: 'reasoning', text: thinking }],
-    beside: null,
     tokens,
-    ids: null,
-    promptIds: null,
-    written: null,
     finishReason: done ? finishReasonOf(line.done_reason ?? 'stop') : null,
     usage: done ? usageOf(line.prompt_eval_count, line.eval_count) : null,
   };
@@ -165,13 +175,8 @@ function verbatimOf(chunk: Json, message: string): Chunk {
   TEXTS.set(chunk, message);
   const choice = firstOf(chunk);
   return {
+    ...NOTHING,
     says: hasContents(chunk),
-    text: '',
-    parts: [],
-    tokens: null,
-    ids: null,
-    promptIds: null,
-    written: null,
     beside: { chunk, unscored: [] },
     finishReason: finishReasonOf(choice?.finish_reason),
     usage: usageIn(chunk, choice),
@@ -231,3 +236,26 @@ export function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usag
 
 const withId = (token: UpstreamToken, id: number | undefined): UpstreamToken =>
   id === undefined ? token : { ...token, id };
+
+/**
+ * A chunk for each run of parts of the first choice's content that are text, or are none: what follows a text stays
+ * behind it. A chunk with tokens stays one, for these are of all its parts.
+ */
+function inOrder(chunk: Json): readonly Json[] {
+  const [choice, ...others] = (asList(chunk.choices) ?? []).map(asObject);
+  const delta = asObject(choice?.delta);
+  const parts = asList(delta?.content);
+  const told = choice?.logprobs || asList(choice?.token_ids)?.length;
+  if (!choice || !parts || parts.length < 2 || (choice.index ?? 0) !== 0 || told) return [chunk];
+  const runs: unknown[][] = [];
+  for (const [i, part] of parts.entries()) {
+    if (i === 0 || isText(part) !== isText(parts[i - 1])) runs.push([]);
+    runs.at(-1)?.push(part);
+  }
+  const last = runs.pop() ?? [];
+  const { content: _, ...rest } = delta ?? {};
+  const whole = { ...chunk, choices: [{ ...choice, delta: { ...rest, content: last } }, ...others] };
+  return [...runs.map((content) => ({ choices: [{ index: 0, delta: { content } }] })), whole];
+}
+
+const isText = (part: unknown): boolean => asObject(part)?.type === 'text';

@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { UpstreamError } from '../errors.js';
+import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
 
 export interface ExchangeOptions {
   /** Time from the request to the first byte of the body. */
@@ -24,7 +24,7 @@ export class Exchange {
   headers: Readonly<IncomingHttpHeaders> = {};
   readonly #request: ClientRequest;
   readonly #options: ExchangeOptions;
-  readonly #clock: Clock;
+  #timer: NodeJS.Timeout | undefined;
   #response: IncomingMessage | null = null;
   #resolveBegun: () => void = () => {};
   #rejectBegun: (error: unknown) => void = () => {};
@@ -46,8 +46,7 @@ export class Exchange {
       this.#resolveBegun = resolve;
       this.#rejectBegun = reject;
     });
-    this.#clock = new Clock(() => this.#fail(this.timeout));
-    this.#clock.set(options.firstByteMs);
+    this.#limit(options.firstByteMs);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
     request.on('response', (response) => this.#receive(response));
     request.on('error', (error) => this.#fail(connectionError(error, this.#hasBegun)));
@@ -77,7 +76,7 @@ export class Exchange {
    */
   async read(withinMs = this.#options.idleMs): Promise<Uint8Array | null> {
     if (this.#chunks.length === 0 && !this.#ended && !this.#failure) {
-      this.#clock.set(withinMs);
+      this.#limit(withinMs);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -101,7 +100,7 @@ export class Exchange {
     this.#left = true;
     this.#chunks = [];
     this.#options.signal.removeEventListener('abort', this.#onAbort);
-    this.#clock.set(Math.min(LEAVE_MS, this.#options.idleMs));
+    this.#limit(Math.min(LEAVE_MS, this.#options.idleMs));
     this.#response?.resume();
   }
 
@@ -127,7 +126,7 @@ export class Exchange {
 
   #take(chunk: Uint8Array): void {
     if (this.#failure || this.#left) return;
-    this.#clock.stop();
+    clearTimeout(this.#timer);
     this.#received += chunk.length;
     if (this.#received > this.#options.responseBytes) {
       this.#fail(new UpstreamError('upstream_error', 'the answer of the upstream is too large'));
@@ -164,8 +163,14 @@ export class Exchange {
     this.#wakeUp();
   }
 
+  /** The answer fails unless more of it comes within this time. */
+  #limit(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#fail(this.timeout), ms);
+  }
+
   #finish(): void {
-    this.#clock.stop(true);
+    clearTimeout(this.#timer);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 
@@ -178,55 +183,9 @@ export class Exchange {
 /** The errors of sockets and of Node's parser, without their texts: these hold addresses. */
 function connectionError(error: Error, hasBegun: boolean): UpstreamError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  const options = { reason: code };
-  if (hasBegun) {
-    return new UpstreamError(
-      'upstream_error',
-      'the upstream closed the connection during its answer',
-      options,
-    );
-  }
-  if (code.startsWith('HPE_')) {
-    return new UpstreamError('upstream_error', 'the upstream sent invalid HTTP', options);
-  }
-  return new UpstreamError('upstream_unreachable', 'the upstream cannot be reached', options);
-}
-
-/** A deadline that is moved with every part of an answer, and makes a timer only when the last one is over. */
-class Clock {
-  readonly #expired: () => void;
-  #due = Number.POSITIVE_INFINITY;
-  #timer: NodeJS.Timeout | null = null;
-  #timerDue = Number.POSITIVE_INFINITY;
-
-  constructor(expired: () => void) {
-    this.#expired = expired;
-  }
-
-  set(ms: number): void {
-    this.#due = performance.now() + ms;
-    if (this.#timer && this.#timerDue <= this.#due) return;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#arm(ms);
-  }
-
-  /** @param forGood the timer goes too: it would keep the process alive */
-  stop(forGood = false): void {
-    this.#due = Number.POSITIVE_INFINITY;
-    if (!forGood || !this.#timer) return;
-    clearTimeout(this.#timer);
-    this.#timer = null;
-  }
-
-  #arm(ms: number): void {
-    this.#timerDue = performance.now() + ms;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      if (this.#due === Number.POSITIVE_INFINITY) return;
-      const left = this.#due - performance.now();
-      // Timers may be early by a part of a millisecond.
-      if (left > 1) this.#arm(left);
-      else this.#expired();
-    }, ms);
-  }
+  const fault = (kind: UpstreamErrorCode, message: string) =>
+    new UpstreamError(kind, message, { reason: code });
+  if (hasBegun) return fault('upstream_error', 'the upstream closed the connection during its answer');
+  if (code.startsWith('HPE_')) return fault('upstream_error', 'the upstream sent invalid HTTP');
+  return fault('upstream_unreachable', 'the upstream cannot be reached');
 }

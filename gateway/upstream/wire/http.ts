@@ -20,13 +20,6 @@ export interface UpstreamHttpOptions {
   readonly responseBytes: number;
 }
 
-export interface PostOptions {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly whole?: boolean;
-}
-
-const USER_AGENT = 'flinch';
-
 /** Time limit for an answer that comes whole, which is OpenAI's clients' own. */
 const WHOLE_MS = 600_000;
 
@@ -76,7 +69,7 @@ export class UpstreamHttp {
     path: string,
     body: object,
     signal: AbortSignal,
-    { headers, whole = false }: PostOptions = {},
+    { headers, whole = false }: Pick<Target, 'headers' | 'whole'> = {},
   ): Promise<Exchange> {
     const target = { method: 'POST', path: this.#path(path), headers: { ...headers, ...this.#headers() } };
     return this.#send({ ...target, whole }, serialized(body), signal);
@@ -159,7 +152,7 @@ export class UpstreamHttp {
     return {
       'content-type': 'application/json',
       accept: 'text/event-stream, application/json',
-      'user-agent': USER_AGENT,
+      'user-agent': 'flinch',
       'x-request-id': randomUUID(),
       ...(key !== null && { authorization: `Bearer ${key}` }),
       ...headers,
@@ -183,10 +176,7 @@ function framingOf(method: string, body: string | Uint8Array): Readonly<Record<s
   return bytes === 0 && method === 'GET' ? {} : { 'content-length': String(bytes) };
 }
 
-interface Begun {
-  readonly request: ClientRequest;
-  readonly exchange: Exchange;
-}
+type Begun = { readonly request: ClientRequest; readonly exchange: Exchange };
 
 /**
  * Whether the server had ended a connection that was used again, before anybody here knew. llama.cpp ends each after a

@@ -1,4 +1,9 @@
-import { retryAfterSeconds, UpstreamError } from '../errors.js';
+import {
+  retryAfterSeconds,
+  UpstreamError,
+  type UpstreamErrorCode,
+  type UpstreamErrorOptions,
+} from '../errors.js';
 import type { Exchange } from './exchange.js';
 import { asCount, asList, asObject, asText, parseObject } from './json.js';
 
@@ -45,30 +50,21 @@ function refusal(
   body: string,
   { secrets, retryAfterS }: { readonly secrets: readonly string[]; readonly retryAfterS: number | null },
 ): UpstreamError {
-  const reason = `HTTP ${status}`;
+  const error = (code: UpstreamErrorCode, message: string, more: UpstreamErrorOptions = {}): UpstreamError =>
+    new UpstreamError(code, message, { reason: `HTTP ${status}`, ...more });
   if (REFUSED.has(status)) {
     const text = clean(messageOf(body), secrets);
-    const message =
-      text === '' ? 'the upstream refused the request' : `the upstream refused the request: ${text}`;
-    return new UpstreamError('upstream_refused', message, { reason, param: fieldOf(body) });
+    const words = text === '' ? '' : `: ${text}`;
+    return error('upstream_refused', `the upstream refused the request${words}`, { param: fieldOf(body) });
   }
-  if (status === 401 || status === 403) {
-    return new UpstreamError('upstream_unauthorized', "the upstream did not accept the gateway's key", {
-      reason,
-    });
-  }
-  if (status === 404) {
-    const message = 'the upstream does not know the path or the model';
-    return new UpstreamError('upstream_not_found', message, { reason });
-  }
-  if (status === 429 || status === 503) {
-    return new UpstreamError('upstream_overloaded', 'the upstream is overloaded', { reason, retryAfterS });
-  }
-  if (status >= 300 && status < 400) {
-    const message = 'the upstream answered with a redirect; redirects are not followed';
-    return new UpstreamError('upstream_error', message, { reason });
-  }
-  return new UpstreamError('upstream_error', `the upstream answered with status ${status}`, { reason });
+  if (status === 401 || status === 403)
+    return error('upstream_unauthorized', "the upstream did not accept the gateway's key");
+  if (status === 404) return error('upstream_not_found', 'the upstream does not know the path or the model');
+  if (status === 429 || status === 503)
+    return error('upstream_overloaded', 'the upstream is overloaded', { retryAfterS });
+  if (status >= 300 && status < 400)
+    return error('upstream_error', 'the upstream answered with a redirect; redirects are not followed');
+  return error('upstream_error', `the upstream answered with status ${status}`);
 }
 
 async function bodyOf(exchange: Exchange): Promise<string> {
@@ -101,27 +97,20 @@ function messageOf(body: string): string {
   );
 }
 
-/** Clients' names for the fields that servers name. */
-const FIELDS: Readonly<Record<string, string>> = {
-  messages: 'messages',
-  prompt: 'messages',
-  // vLLM's, for a prompt that is longer than the context.
-  input_tokens: 'messages',
-  max_tokens: 'max_tokens',
-  max_completion_tokens: 'max_completion_tokens',
-  temperature: 'temperature',
-  top_p: 'top_p',
-  top_k: 'top_k',
-  seed: 'seed',
-  stop: 'stop',
-};
+/** Fields that clients have under the same name. */
+const FIELDS: ReadonlySet<string> = new Set([
+  ...['messages', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'seed', 'stop'],
+]);
+/** Servers' names of the messages: `input_tokens` is vLLM's, for a prompt that is longer than the context. */
+const OF_MESSAGES = ['prompt', 'input_tokens'];
 
 /** OpenAI and vLLM: `error.param`, at times after `body.`. llama.cpp: `error.type` of a prompt that is too long. */
 function fieldOf(body: string): string | null {
   const error = asObject(parseObject(body)?.error);
   if (asText(error?.type) === 'exceed_context_size_error') return 'messages';
   const [name = ''] = /^\w+/.exec((asText(error?.param) ?? '').replace(/^body\./, '')) ?? [];
-  return Object.hasOwn(FIELDS, name) ? (FIELDS[name] ?? null) : null;
+  if (OF_MESSAGES.includes(name)) return 'messages';
+  return FIELDS.has(name) ? name : null;
 }
 
 function clean(text: string, secrets: readonly string[]): string {

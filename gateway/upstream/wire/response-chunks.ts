@@ -1,23 +1,9 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
-import { type Chunk, MAX_LISTS, usageOf } from './chunks.js';
+import { type Chunk, MAX_LISTS, NOTHING, usageOf } from './chunks.js';
 import { asObject, asText, exactly, type Json, listOf, parseObject } from './json.js';
 import { entriesOf, withText } from './logprobs.js';
-import { ResponseTexts } from './response-texts.js';
 import { isMute } from './text-fields.js';
-
-const NOTHING = {
-  says: false,
-  text: '',
-  parts: [],
-  beside: null,
-  tokens: null,
-  ids: null,
-  promptIds: null,
-  written: null,
-  finishReason: null,
-  usage: null,
-} as const;
 
 /**
  * Reads the events of one `/responses` (OpenAI's API reference, "Responses", "Streaming events"). The text is that of
@@ -163,3 +149,31 @@ const DELTAS: readonly (readonly [string, Unscored])[] = [
   ['response.mcp_call_arguments', 'tool_calls'],
   ['response.code_interpreter_call_code', 'tool_calls'],
 ];
+
+/**
+ * The texts of a response, which its deltas bring and later events repeat (OpenAI's API reference, "Responses",
+ * "Streaming events"). A text that no delta brought is not scored.
+ */
+class ResponseTexts {
+  readonly #texts = new Map<string, string>();
+
+  add({ item_id, content_index, delta }: Json): void {
+    const place = `${asText(item_id)}/${String(content_index)}`;
+    this.#texts.set(place, `${this.#texts.get(place) ?? ''}${asText(delta) ?? ''}`);
+  }
+
+  /** Whether an event tells no text but those. */
+  tells({ type, text, part, item, response }: Json): boolean {
+    if (type === 'response.output_text.done' && !this.#has(text)) return false;
+    const items = listOf(asObject(response)?.output);
+    const contents = [item, ...items].flatMap((each) => listOf(asObject(each)?.content));
+    return [part, ...contents].every((each) => {
+      const { type = 'output_text', text = '' } = asObject(each) ?? {};
+      return type !== 'output_text' || this.#has(text);
+    });
+  }
+
+  #has(text: unknown): boolean {
+    return text === '' || [...this.#texts.values()].some((each) => each === text);
+  }
+}

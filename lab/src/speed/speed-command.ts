@@ -3,9 +3,9 @@ import { table, thisMachine } from '#bench/markdown-table.js';
 import { heading } from '#cli/format.js';
 import { integer, modelOption, precisionOption } from '#cli/options.js';
 import { say } from '#cli/terminal.js';
-import { interleave, interleaveTimed, type Sample } from '#src/cost/timing.js';
+import { fastest, timed } from '#src/cost/timing.js';
+import type { Precision } from '#src/engine/device.js';
 import { Engine } from '#src/engine/engine.js';
-import type { Precision } from '#src/engine/precision.js';
 import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW } from '#src/uncertainty/settings.js';
 import { endlessRequest, SHIPPED_SCORING, write } from './flinch-contestant.js';
 
@@ -64,21 +64,13 @@ const byLength = (lengths: readonly number[], costs: Readonly<Record<string, rea
 
 /** Without the cost of reading the prompt. */
 async function writing(engine: Engine, lengths: readonly number[], rounds: number): Promise<number[]> {
-  const samples = await interleaveTimed(
-    rounds,
-    Object.fromEntries(
-      lengths.map((length) => [
-        String(length),
-        async () => {
-          // The keys and values of a prompt are found again in the next round.
-          const request = { ...endlessRequest(someIds(engine, length), WRITTEN_TOKENS + 1), client: 'lab' };
-          const { tokens, end } = await write(engine, request, SHIPPED_SCORING);
-          return end - tokens[0]!;
-        },
-      ]),
-    ),
-  );
-  return bestOf(samples, lengths).map((ms) => ms / WRITTEN_TOKENS);
+  const variants = lengths.map((length) => async () => {
+    // The keys and values of a prompt are found again in the next round.
+    const request = { ...endlessRequest(someIds(engine, length), WRITTEN_TOKENS + 1), client: 'lab' };
+    const { tokens, end } = await write(engine, request, SHIPPED_SCORING);
+    return end - tokens[0]!;
+  });
+  return (await fastest(rounds, variants)).map((ms) => ms / WRITTEN_TOKENS);
 }
 
 /** Windowed scoring of the last block of a text. */
@@ -101,11 +93,11 @@ async function passes(engine: Engine, lengths: readonly number[], rounds: number
     await text.pass({ newIds, start, from: to - DEFAULT_BLOCK, to, adversary });
   };
   try {
-    const samples = await interleave(
+    const times = await fastest(
       rounds,
-      Object.fromEntries(texts.map((entry) => [String(entry.length), pass(entry)])),
+      texts.map((entry) => timed(pass(entry))),
     );
-    return bestOf(samples, lengths).map((ms) => ms / DEFAULT_BLOCK);
+    return times.map((ms) => ms / DEFAULT_BLOCK);
   } finally {
     for (const { text } of texts) text.release();
   }
@@ -116,19 +108,16 @@ async function streams(engine: Engine, rounds: number): Promise<string> {
   const request = endlessRequest(someIds(engine, 32), STREAM_TOKENS);
   const run = (count: number) => () =>
     Promise.all(Array.from({ length: count }, () => write(engine, request, DEFAULT_SCORING)));
-  const samples = await interleave(
+  const times = await fastest(
     rounds,
-    Object.fromEntries(STREAMS.map((count) => [String(count), run(count)])),
+    STREAMS.map((count) => timed(run(count))),
   );
-  const speeds = bestOf(samples, STREAMS).map((ms, i) => (1000 * STREAMS[i]! * STREAM_TOKENS) / ms);
+  const speeds = times.map((ms, i) => (1000 * STREAMS[i]! * STREAM_TOKENS) / ms);
   return table(
     ['streams', ...STREAMS.map(String)],
     [['tokens/s, all', ...speeds.map((each) => each.toFixed(1))]],
   );
 }
-
-const bestOf = (samples: Readonly<Record<string, Sample>>, of: readonly number[]): number[] =>
-  of.map((each) => samples[String(each)]!.best);
 
 /** A text whose tokens do not matter: speed does not depend on them. */
 const someIds = (engine: Engine, count: number): number[] =>

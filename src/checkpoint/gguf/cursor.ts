@@ -89,7 +89,7 @@ export class GgufCursor {
   #array(listed: boolean): readonly Scalar[] {
     const type = this.u32();
     if (type === ARRAY) this.#refuse('an array of arrays is not supported');
-    const bytesEach = type === STRING ? 8 : this.#bytesOf(type);
+    const bytesEach = type === STRING ? 8 : this.#typeOf(type)[0];
     const values: Scalar[] = [];
     if (!listed) {
       const count = this.count(bytesEach);
@@ -109,35 +109,12 @@ export class GgufCursor {
 
   #scalar(type: number): Scalar {
     if (type === STRING) return this.string();
-    const at = this.#take(this.#bytesOf(type));
-    switch (type) {
-      case 0:
-        return this.#view.getUint8(at);
-      case 1:
-        return this.#view.getInt8(at);
-      case 2:
-        return this.#view.getUint16(at, true);
-      case 3:
-        return this.#view.getInt16(at, true);
-      case 4:
-        return this.#view.getUint32(at, true);
-      case 5:
-        return this.#view.getInt32(at, true);
-      case 6:
-        return this.#view.getFloat32(at, true);
-      case 7:
-        return this.#view.getUint8(at) !== 0;
-      case 10:
-        return small(this.#view.getBigUint64(at, true));
-      case 11:
-        return small(this.#view.getBigInt64(at, true));
-      default:
-        return this.#view.getFloat64(at, true);
-    }
+    const [bytes, read] = this.#typeOf(type);
+    return read(this.#view, this.#take(bytes));
   }
 
-  #bytesOf(type: number): number {
-    return BYTES[type] ?? this.#refuse(`has a value of type ${type}, which the format does not have`);
+  #typeOf(type: number): ScalarType {
+    return SCALARS[type] ?? this.#refuse(`has a value of type ${type}, which the format does not have`);
   }
 
   #take(length: number): number {
@@ -153,8 +130,22 @@ export class GgufCursor {
   }
 }
 
-/** Bytes of a value by its type, except strings and arrays. */
-const BYTES = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
+type ScalarType = readonly [bytes: number, read: (view: DataView, at: number) => Scalar];
+
+/** Types of values but strings and arrays. */
+const SCALARS: Readonly<Record<number, ScalarType>> = {
+  0: [1, (view, at) => view.getUint8(at)],
+  1: [1, (view, at) => view.getInt8(at)],
+  2: [2, (view, at) => view.getUint16(at, true)],
+  3: [2, (view, at) => view.getInt16(at, true)],
+  4: [4, (view, at) => view.getUint32(at, true)],
+  5: [4, (view, at) => view.getInt32(at, true)],
+  6: [4, (view, at) => view.getFloat32(at, true)],
+  7: [1, (view, at) => view.getUint8(at) !== 0],
+  10: [8, (view, at) => small(view.getBigUint64(at, true))],
+  11: [8, (view, at) => small(view.getBigInt64(at, true))],
+  12: [8, (view, at) => view.getFloat64(at, true)],
+};
 
 const small = (value: bigint): number | bigint =>
   Number.isSafeInteger(Number(value)) ? Number(value) : value;

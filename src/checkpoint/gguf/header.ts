@@ -87,11 +87,8 @@ function parse(cursor: GgufCursor, fileSize: number, file: string): GgufHeader {
     alignment > 2 ** 20 ||
     !Number.isInteger(Math.log2(alignment))
   ) {
-    throw new ModelError(
-      file,
-      'general.alignment',
-      `expected a power of two from 8, found ${show(alignment)}`,
-    );
+    const problem = `expected a power of two from 8, found ${show(alignment)}`;
+    throw new ModelError(file, 'general.alignment', problem);
   }
 
   const described: GgufTensor[] = [];

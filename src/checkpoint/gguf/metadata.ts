@@ -84,11 +84,8 @@ export function configJson(
   const headDim = raw['attention.key_length'] ?? raw.embedding_length / heads;
   const values = raw['attention.value_length'] ?? headDim;
   if (values !== headDim) {
-    throw new ModelError(
-      file,
-      `${prefix}attention.value_length`,
-      `${values} differs from that of keys, ${headDim}`,
-    );
+    const problem = `${values} differs from that of keys, ${headDim}`;
+    throw new ModelError(file, `${prefix}attention.value_length`, problem);
   }
   const embedding = tensors.get('token_embd.weight');
   const [, rows] = embedding?.dims ?? [];

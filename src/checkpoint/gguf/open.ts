@@ -22,7 +22,6 @@ const FORMAT = 'flinch gguf 2';
 const HEADERS = [2 ** 22, MAX_HEADER];
 
 export interface GgufFacts {
-  /** Absolute path. */
   readonly file: string;
   /** How many tensors there are of each type. */
   readonly types: Readonly<Record<string, number>>;
@@ -193,11 +192,8 @@ async function readRope(handle: FileHandle, header: GgufHeader, file: string): P
   if (!tensor) return null;
   const { offset, byteLength, type } = tensor;
   if (type.name !== 'F32' || byteLength === null || byteLength > 4096) {
-    throw new ModelError(
-      file,
-      ROPE_FACTORS,
-      `is ${type.name} of ${byteLength} bytes, expected F32 of at most 4096`,
-    );
+    const problem = `is ${type.name} of ${byteLength} bytes, expected F32 of at most 4096`;
+    throw new ModelError(file, ROPE_FACTORS, problem);
   }
   const { buffer } = await handle.read(new Uint8Array(byteLength), { position: offset });
   return new Float32Array(buffer.buffer);

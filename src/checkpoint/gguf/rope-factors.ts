@@ -30,11 +30,8 @@ export function ropeFactors(
       }),
   );
   if (original === undefined) {
-    throw new ModelError(
-      file,
-      'rope_freqs.weight',
-      'does not hold the factors of Llama 3 scaling, the only ones supported',
-    );
+    const problem = 'does not hold the factors of Llama 3 scaling, the only ones supported';
+    throw new ModelError(file, 'rope_freqs.weight', problem);
   }
   return {
     rope_type: 'llama3',

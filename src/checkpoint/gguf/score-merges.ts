@@ -28,11 +28,8 @@ export function mergesByScore(
   for (const [token, i] of ids) {
     const score = scores[i] ?? 0;
     if (token.length > MAX_LENGTH) {
-      throw new ModelError(
-        file,
-        `tokenizer.ggml.tokens[${i}]`,
-        `has ${token.length} characters (at most ${MAX_LENGTH})`,
-      );
+      const problem = `has ${token.length} characters (at most ${MAX_LENGTH})`;
+      throw new ModelError(file, `tokenizer.ggml.tokens[${i}]`, problem);
     }
     const cuts = [];
     for (let at = 1; at < token.length; at += 1) {

@@ -169,11 +169,8 @@ function byteLevel(raw: Raw, ids: ReadonlyMap<string, number>, file: string): Ki
   const pre = name === undefined ? undefined : PRE_TOKENIZERS.get(name);
   if (!pre) {
     const problem = name === undefined ? 'is missing' : `${show(name)} is not supported`;
-    throw new ModelError(
-      file,
-      'tokenizer.ggml.pre',
-      `${problem} (supported: ${[...PRE_TOKENIZERS.keys()].join(', ')})`,
-    );
+    const words = `${problem} (supported: ${[...PRE_TOKENIZERS.keys()].join(', ')})`;
+    throw new ModelError(file, 'tokenizer.ggml.pre', words);
   }
   const merges = raw['tokenizer.ggml.merges'];
   if (!merges) throw new ModelError(file, 'tokenizer.ggml.merges', 'is missing');

@@ -60,17 +60,12 @@ class Parts {
   }
 }
 
-interface BlockType {
-  readonly elements: number;
-  readonly bytes: number;
-  readonly format: Omit<PackedFormat, 'type' | 'zero'>;
-  readonly zero: number;
-  /** Brings block number `block`, which begins at byte `at`, into its parts. */
-  readonly put: (source: Uint8Array, at: number, block: number, to: Parts) => void;
-}
+/** Brings block number `block`, which begins at byte `at`, into its parts. */
+type Put = (source: Uint8Array, at: number, block: number, to: Parts) => void;
 
-function blocks({ elements, bytes, put, zero, ...rest }: BlockType): BlockLayout {
-  const format: PackedFormat = { ...rest.format, zero, type: 'fp16' };
+function blocks(bytes: number, rest: Omit<PackedFormat, 'type'>, put: Put): BlockLayout {
+  const format: PackedFormat = { ...rest, type: 'fp16' };
+  const elements = format.block * format.group;
   return {
     elements,
     bytes,
@@ -84,15 +79,6 @@ function blocks({ elements, bytes, put, zero, ...rest }: BlockType): BlockLayout
     },
   };
 }
-
-const BLOCK_32 = {
-  elements: 32,
-  format: { bits: 8, block: 32, group: 1, scales: 'units', offsets: null },
-} as const;
-const SUPER = {
-  elements: 256,
-  format: { bits: 8, block: 32, group: 8, scales: 'factors', offsets: 'factors' },
-} as const;
 
 /** An integer of 8 bits is kept plus this: `MatMulNBits` takes it for 0. */
 const ZERO = 128;
@@ -137,153 +123,98 @@ function groupScales(source: Uint8Array, from: number, block: number, { factors 
   }
 }
 
-/** Types by number. Layouts: `ggml-common.h` and `ggml-quants.c` of ggml. */
-const TYPES = new Map<number, GgufType>(
-  Object.entries({
-    0: { name: 'F32', layout: native('fp32', 4) },
-    1: { name: 'F16', layout: native('fp16', 2) },
-    2: {
-      name: 'Q4_0',
-      layout: blocks({
-        elements: 32,
-        bytes: 18,
-        format: { ...BLOCK_32.format, bits: 4 },
-        zero: 8,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          pairs(source, at + 2, 16, to.integers, 16 * block);
-        },
-      }),
-    },
-    3: {
-      name: 'Q4_1',
-      layout: blocks({
-        elements: 32,
-        bytes: 20,
-        format: { ...BLOCK_32.format, bits: 4, offsets: 'units' },
-        zero: 0,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          to.unit(1, block, source, at + 2);
-          pairs(source, at + 4, 16, to.integers, 16 * block);
-        },
-      }),
-    },
-    6: {
-      name: 'Q5_0',
-      layout: blocks({
-        ...BLOCK_32,
-        bytes: 22,
-        zero: ZERO,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          fives(source, { from: at + 6, high: at + 2 }, ZERO - 16, to.integers, 32 * block);
-        },
-      }),
-    },
-    7: {
-      name: 'Q5_1',
-      layout: blocks({
-        elements: 32,
-        bytes: 24,
-        format: { ...BLOCK_32.format, offsets: 'units' },
-        zero: ZERO,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          to.unit(1, block, source, at + 2);
-          fives(source, { from: at + 8, high: at + 4 }, ZERO, to.integers, 32 * block);
-        },
-      }),
-    },
-    8: {
-      name: 'Q8_0',
-      layout: blocks({
-        ...BLOCK_32,
-        bytes: 34,
-        zero: ZERO,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          for (let i = 0; i < 32; i += 1) to.integers[32 * block + i] = source[at + 2 + i]! ^ ZERO;
-        },
-      }),
-    },
-    10: { name: 'Q2_K', layout: null },
-    11: { name: 'Q3_K', layout: null },
-    12: {
-      name: 'Q4_K',
-      layout: blocks({
-        elements: 256,
-        bytes: 144,
-        format: { ...SUPER.format, bits: 4 },
-        zero: 0,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          to.unit(1, block, source, at + 2, true);
-          groupScales(source, at + 4, block, to);
-          // Two groups share 32 bytes.
-          for (let pair = 0; pair < 4; pair += 1) {
-            pairs(source, at + 16 + 32 * pair, 32, to.integers, 128 * block + 32 * pair);
-          }
-        },
-      }),
-    },
-    13: {
-      name: 'Q5_K',
-      layout: blocks({
-        ...SUPER,
-        bytes: 176,
-        zero: ZERO,
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at);
-          to.unit(1, block, source, at + 2, true);
-          groupScales(source, at + 4, block, to);
-          // All eight groups share the 32 bytes of the fifth bits.
-          for (let group = 0; group < 8; group += 1) {
-            const [from, shift] = [at + 48 + 32 * (group >> 1), 4 * (group & 1)];
-            for (let i = 0; i < 32; i += 1) {
-              const fifth = (source[at + 16 + i]! >> group) & 1;
-              to.integers[256 * block + 32 * group + i] =
-                ZERO + (((source[from + i]! >> shift) & 15) | (fifth << 4));
-            }
-          }
-        },
-      }),
-    },
-    14: {
-      name: 'Q6_K',
-      layout: blocks({
-        elements: 256,
-        bytes: 210,
-        zero: ZERO,
-        format: { bits: 8, block: 16, group: 16, scales: 'factors', offsets: null },
-        put: (source, at, block, to) => {
-          to.unit(0, block, source, at + 208);
-          to.factors[0]!.set(source.subarray(at + 192, at + 208), 16 * block);
-          for (let half = 0; half < 2; half += 1) {
-            const [from, out] = [at + 64 * half, 256 * block + 128 * half];
-            for (let i = 0; i < 32; i += 1) {
-              const [a, b, high] = [
-                source[from + i]!,
-                source[from + 32 + i]!,
-                source[at + 128 + 32 * half + i]!,
-              ];
-              to.integers[out + i] = ZERO - 32 + ((a & 15) | ((high & 3) << 4));
-              to.integers[out + 32 + i] = ZERO - 32 + ((b & 15) | (((high >> 2) & 3) << 4));
-              to.integers[out + 64 + i] = ZERO - 32 + ((a >> 4) | (((high >> 4) & 3) << 4));
-              to.integers[out + 96 + i] = ZERO - 32 + ((b >> 4) | ((high >> 6) << 4));
-            }
-          }
-        },
-      }),
-    },
-    30: { name: 'BF16', layout: native('bf16', 2) },
-    39: { name: 'MXFP4', layout: null },
-  } satisfies Record<number, GgufType>).map(([id, type]) => [Number(id), type]),
-);
+const SMALL = { bits: 8, block: 32, group: 1, scales: 'units', offsets: null, zero: ZERO } as const;
+const SUPER = { ...SMALL, group: 8, scales: 'factors', offsets: 'factors' } as const;
 
-/** Names of the types that are read. */
-export const GGUF_TYPES: readonly string[] = [...TYPES.values()].flatMap(({ name, layout }) =>
-  layout ? [name] : [],
-);
+/** Types that are read. Layouts: `ggml-common.h` and `ggml-quants.c` of ggml. */
+const LAYOUTS = {
+  F32: native('fp32', 4),
+  F16: native('fp16', 2),
+  Q4_0: blocks(18, { ...SMALL, bits: 4, zero: 8 }, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    pairs(source, at + 2, 16, to.integers, 16 * block);
+  }),
+  Q4_1: blocks(20, { ...SMALL, bits: 4, zero: 0, offsets: 'units' }, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    to.unit(1, block, source, at + 2);
+    pairs(source, at + 4, 16, to.integers, 16 * block);
+  }),
+  Q5_0: blocks(22, SMALL, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    fives(source, { from: at + 6, high: at + 2 }, ZERO - 16, to.integers, 32 * block);
+  }),
+  Q5_1: blocks(24, { ...SMALL, offsets: 'units' }, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    to.unit(1, block, source, at + 2);
+    fives(source, { from: at + 8, high: at + 4 }, ZERO, to.integers, 32 * block);
+  }),
+  Q8_0: blocks(34, SMALL, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    for (let i = 0; i < 32; i += 1) to.integers[32 * block + i] = source[at + 2 + i]! ^ ZERO;
+  }),
+  Q4_K: blocks(144, { ...SUPER, bits: 4, zero: 0 }, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    to.unit(1, block, source, at + 2, true);
+    groupScales(source, at + 4, block, to);
+    // Two groups share 32 bytes.
+    for (let pair = 0; pair < 4; pair += 1) {
+      pairs(source, at + 16 + 32 * pair, 32, to.integers, 128 * block + 32 * pair);
+    }
+  }),
+  Q5_K: blocks(176, SUPER, (source, at, block, to) => {
+    to.unit(0, block, source, at);
+    to.unit(1, block, source, at + 2, true);
+    groupScales(source, at + 4, block, to);
+    // All eight groups share the 32 bytes of the fifth bits.
+    for (let group = 0; group < 8; group += 1) {
+      const [from, shift] = [at + 48 + 32 * (group >> 1), 4 * (group & 1)];
+      for (let i = 0; i < 32; i += 1) {
+        const fifth = (source[at + 16 + i]! >> group) & 1;
+        to.integers[256 * block + 32 * group + i] =
+          ZERO + (((source[from + i]! >> shift) & 15) | (fifth << 4));
+      }
+    }
+  }),
+  Q6_K: blocks(210, { ...SUPER, block: 16, group: 16, offsets: null }, (source, at, block, to) => {
+    to.unit(0, block, source, at + 208);
+    to.factors[0]!.set(source.subarray(at + 192, at + 208), 16 * block);
+    for (let half = 0; half < 2; half += 1) {
+      const [from, out] = [at + 64 * half, 256 * block + 128 * half];
+      for (let i = 0; i < 32; i += 1) {
+        const [a, b] = [source[from + i]!, source[from + 32 + i]!];
+        const high = source[at + 128 + 32 * half + i]!;
+        to.integers[out + i] = ZERO - 32 + ((a & 15) | ((high & 3) << 4));
+        to.integers[out + 32 + i] = ZERO - 32 + ((b & 15) | (((high >> 2) & 3) << 4));
+        to.integers[out + 64 + i] = ZERO - 32 + ((a >> 4) | (((high >> 4) & 3) << 4));
+        to.integers[out + 96 + i] = ZERO - 32 + ((b >> 4) | ((high >> 6) << 4));
+      }
+    }
+  }),
+  BF16: native('bf16', 2),
+} as const satisfies Record<string, GgufLayout>;
+
+export const GGUF_TYPES: readonly string[] = Object.keys(LAYOUTS);
+
+/** Types by number; those without a layout are not read. */
+const TYPES = new Map<number, GgufType>([
+  ...(
+    [
+      [0, 'F32'],
+      [1, 'F16'],
+      [2, 'Q4_0'],
+      [3, 'Q4_1'],
+      [6, 'Q5_0'],
+      [7, 'Q5_1'],
+      [8, 'Q8_0'],
+      [12, 'Q4_K'],
+      [13, 'Q5_K'],
+      [14, 'Q6_K'],
+      [30, 'BF16'],
+    ] as const
+  ).map(([id, name]) => [id, { name, layout: LAYOUTS[name] }] as const),
+  [10, { name: 'Q2_K', layout: null }],
+  [11, { name: 'Q3_K', layout: null }],
+  [39, { name: 'MXFP4', layout: null }],
+]);
 
 export const ggufType = (id: number): GgufType => TYPES.get(id) ?? { name: `type ${id}`, layout: null };

@@ -3,7 +3,7 @@ import type { StoredType } from '../config.js';
 import { allFinite, CHUNK_BYTES, type ConvertedWeight } from '../conversion.js';
 import type { PackedRows } from '../packed.js';
 import type { StoredTensor } from '../safetensors.js';
-import { openWeights } from '../weights-file.js';
+import { openWeights } from '../weight-values.js';
 import { type BlockLayout, decodeBlocks } from './types.js';
 import type { GgufWeight } from './weights.js';
 

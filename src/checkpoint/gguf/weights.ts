@@ -57,19 +57,13 @@ export function ggufWeights(
     const dims = shape.toReversed();
     if (!tensor) throw new ModelError(file, ggufName, `is missing (expected ${show(dims)})`);
     if (!equal(tensor.dims, dims)) {
-      throw new ModelError(
-        file,
-        ggufName,
-        `has dimensions ${show(tensor.dims)}, the metadata implies ${show(dims)}`,
-      );
+      const problem = `has dimensions ${show(tensor.dims)}, the metadata implies ${show(dims)}`;
+      throw new ModelError(file, ggufName, problem);
     }
     const { layout } = tensor.type;
     if (!layout) {
-      throw new ModelError(
-        file,
-        ggufName,
-        `${tensor.type.name} is not supported (supported: ${GGUF_TYPES.join(', ')})`,
-      );
+      const problem = `${tensor.type.name} is not supported (supported: ${GGUF_TYPES.join(', ')})`;
+      throw new ModelError(file, ggufName, problem);
     }
     const turned = ARCHITECTURES[architecture].interleaved && /\.attn_[qk]\./.test(ggufName);
     if (turned && shape.length === 1 && layout.elements > 1) {

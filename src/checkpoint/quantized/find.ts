@@ -81,18 +81,12 @@ function quantizedWeight(name: string, shape: Size, { quantization, index, dir }
     const expected = `${dtypes.join(', ')} ${show(shapes[0])}`;
     if (!part) throw new ModelError(dir, `${stem}.${suffix}`, `is missing (expected ${expected})`);
     if (!dtypes.includes(part.dtype)) {
-      throw new ModelError(
-        part.file,
-        part.name,
-        `is stored as ${part.dtype} (supported: ${dtypes.join(', ')})`,
-      );
+      const problem = `is stored as ${part.dtype} (supported: ${dtypes.join(', ')})`;
+      throw new ModelError(part.file, part.name, problem);
     }
     if (!shapes.some((each) => show(each) === show(part.shape))) {
-      throw new ModelError(
-        part.file,
-        part.name,
-        `has shape ${show(part.shape)}, config.json implies ${show(shapes[0])}`,
-      );
+      const problem = `has shape ${show(part.shape)}, config.json implies ${show(shapes[0])}`;
+      throw new ModelError(part.file, part.name, problem);
     }
     const most = suffix === layout.values.suffix ? MAX_VALUES : MAX_PART;
     if (part.byteLength > most)
@@ -107,11 +101,8 @@ function quantizedWeight(name: string, shape: Size, { quantization, index, dir }
 
   const values = takePart(layout.values, shape);
   if (block[0] === 1 && block[1] !== null && shape[1] % block[1] !== 0) {
-    throw new ModelError(
-      values.file,
-      values.name,
-      `has ${shape[1]} columns, which groups of ${block[1]} (quantization_config) do not divide`,
-    );
+    const problem = `has ${shape[1]} columns, which groups of ${block[1]} (quantization_config) do not divide`;
+    throw new ModelError(values.file, values.name, problem);
   }
   const scaleSize: Size = [
     Math.ceil(shape[0] / (block[0] ?? shape[0])),

@@ -4,7 +4,7 @@ import { allFinite, CHUNK_BYTES, type ConvertedWeight } from '../conversion.js';
 import { encodeElements } from '../elements.js';
 import type { PackedFormat, PackedRows } from '../packed.js';
 import type { FileTensor } from '../safetensors.js';
-import { openWeights } from '../weights-file.js';
+import { openWeights } from '../weight-values.js';
 import type { QuantizedWeight } from './find.js';
 import type { Layout, StoredPart } from './layouts.js';
 import { int32s, rowReader, type Size } from './rows.js';
@@ -218,11 +218,8 @@ async function zerosOf({ layout, zeros, scaleSize, quantization }: QuantizedWeig
   if (layout.zeroOffset === 0) return all;
   const last = 2 ** quantization.bits - 1;
   if (all.includes(last)) {
-    throw new ModelError(
-      zeros.file,
-      zeros.name,
-      `contains ${last}, which servers read as ${last + 1} or 0 (checkpoint_format gptq_v2 is not ambiguous)`,
-    );
+    const problem = `contains ${last}, which servers read as ${last + 1} or 0 (checkpoint_format gptq_v2 is not ambiguous)`;
+    throw new ModelError(zeros.file, zeros.name, problem);
   }
   return all.map((zero) => zero + layout.zeroOffset);
 }
@@ -249,11 +246,8 @@ async function groupsOf({
     throw new ModelError(groups.file, groups.name, `contains ${wrong}, but there are ${scaleSize[1]} groups`);
   }
   if (!quantization.reordered && stored.some((group, i) => group !== inOrder[i])) {
-    throw new ModelError(
-      groups.file,
-      groups.name,
-      'reorders columns, which quantization_config does not say',
-    );
+    const problem = 'reorders columns, which quantization_config does not say';
+    throw new ModelError(groups.file, groups.name, problem);
   }
   return stored;
 }

@@ -29,20 +29,18 @@ interface Chunk extends Window {
  * of one run, up to rounding; it computes the forward pass once more.
  */
 export class ChunkedPass {
-  readonly #sessions: GraphRunners;
-  readonly #runtime: Runtime;
+  readonly #context: { readonly sessions: GraphRunners; readonly runtime: Runtime };
   readonly #window: AttackedWindow;
   readonly #step: Step;
   readonly #top: Top;
 
   constructor(
-    { sessions, runtime }: { readonly sessions: GraphRunners; readonly runtime: Runtime },
+    context: { readonly sessions: GraphRunners; readonly runtime: Runtime },
     window: AttackedWindow,
     step: Step,
     top: Top = {},
   ) {
-    this.#sessions = sessions;
-    this.#runtime = runtime;
+    this.#context = context;
     this.#window = window;
     this.#step = step;
     this.#top = top;
@@ -51,7 +49,7 @@ export class ChunkedPass {
   /** Run by run. */
   *steps(): Generator<() => Promise<void>, PassToken[]> {
     const { cache, start, ids } = this.#window;
-    const { hiddenSize } = this.#runtime.config;
+    const { hiddenSize } = this.#context.runtime.config;
     const chunks = this.#chunks();
     const hidden: Float32Array[] = [];
     for (const [i, chunk] of chunks.entries()) {
@@ -105,7 +103,7 @@ export class ChunkedPass {
     const end = start + ids.length;
     const firstScored = end - targets.length;
     const sizeOf = (scored: boolean): number =>
-      rowsPerRun(this.#runtime, { keys: end, passes: 2, scored, backward: true });
+      rowsPerRun(this.#context.runtime, { keys: end, passes: 2, scored, backward: true });
     const unscored = parts(start, firstScored, sizeOf(false));
     const scored = parts(firstScored, end, sizeOf(true));
     return [...unscored, ...scored].map(([from, to]): Chunk => {
@@ -124,10 +122,10 @@ export class ChunkedPass {
 
   /** Output of the last layer for the scored rows, `[scored, hidden]`. */
   async #hidden(chunk: Chunk): Promise<Float32Array> {
-    const session = await this.#sessions.get({ kind: 'forward', sequences: 1, result: 'hidden' });
+    const session = await this.#context.sessions.get({ kind: 'forward', sequences: 1, result: 'hidden' });
     const scored = atLeastOne(chunk);
     const { rows } = scoredFeeds([scored]);
-    const result = await runSequences(session, this.#runtime, [scored], { rows: rows! }, ['hidden']);
+    const result = await runSequences(session, this.#context.runtime, [scored], { rows: rows! }, ['hidden']);
     return result.floats('hidden');
   }
 
@@ -135,8 +133,8 @@ export class ChunkedPass {
     chunk: Chunk,
     later: Feeds | null,
   ): Promise<{ readonly rows: Float32Array; readonly earlier: Feeds }> {
-    const { layers, kvHeads, headDim } = this.#runtime.config;
-    const session = await this.#sessions.get({ kind: 'backward' });
+    const { layers, kvHeads, headDim } = this.#context.runtime.config;
+    const session = await this.#context.sessions.get({ kind: 'backward' });
     const scored = atLeastOne(chunk);
     const dims = [chunk.row + chunk.ids.length, kvHeads, headDim];
     const names = cacheNames('', 0, layers);
@@ -148,15 +146,15 @@ export class ChunkedPass {
     };
     const wanted = ['gradient', ...names.map((name) => `d_inner_${name}`)];
     const part = { ...scored, inner: chunk.row };
-    const result = await runSequences(session, this.#runtime, [part], feeds, wanted);
+    const result = await runSequences(session, this.#context.runtime, [part], feeds, wanted);
     const earlier = names.map((name) => [`d_${name}`, result.tensor(`d_inner_${name}`)] as const);
     return { rows: result.floats('gradient'), earlier: Object.fromEntries(earlier) };
   }
 
   async #perturb(chunk: Chunk, hidden: Float32Array, noise: Float32Array): Promise<PassToken[]> {
-    const { hiddenSize } = this.#runtime.config;
+    const { hiddenSize } = this.#context.runtime.config;
     const spec = { kind: 'forward', sequences: 1, result: 'compare', noise: true, ...this.#top } as const;
-    const session = await this.#sessions.get(spec);
+    const session = await this.#context.sessions.get(spec);
     const scored = atLeastOne(chunk);
     const feeds: Feeds = {
       ...scoredFeeds([scored]),
@@ -164,13 +162,13 @@ export class ChunkedPass {
       clean_hidden: floats(hidden, [scored.targets.length, hiddenSize]),
     };
     const wanted = [...STATISTICS, ...ADVERSARY.perturb];
-    const result = await runSequences(session, this.#runtime, [scored], feeds, wanted);
+    const result = await runSequences(session, this.#context.runtime, [scored], feeds, wanted);
     return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
   }
 
   async #derive(chunk: Chunk, tangents: KvCache, direction: Float32Array): Promise<PassToken[]> {
-    const { hiddenSize, layers } = this.#runtime.config;
-    const session = await this.#sessions.get({ kind: 'tangent', rival: true, ...this.#top });
+    const { hiddenSize, layers } = this.#context.runtime.config;
+    const session = await this.#context.sessions.get({ kind: 'tangent', rival: true, ...this.#top });
     const scored = atLeastOne(chunk);
     const { start, ids } = chunk;
     const feeds: Feeds = {
@@ -181,7 +179,7 @@ export class ChunkedPass {
     };
     const changes = cacheNames('window_tangent_', 0, layers);
     const wanted = [...STATISTICS, ...ADVERSARY.derivative, ...changes];
-    const result = await runSequences(session, this.#runtime, [scored], feeds, wanted);
+    const result = await runSequences(session, this.#context.runtime, [scored], feeds, wanted);
     tangents.write(
       start,
       ids.length,

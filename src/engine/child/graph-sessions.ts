@@ -15,7 +15,6 @@ import { TokurBases } from './low-rank-basis.js';
 import type { SequenceRunner } from './sequence-run.js';
 import { SplitPass } from './split-pass.js';
 
-/** A graph by its options. */
 export type GraphSpec =
   | ({ readonly kind: 'forward' } & ForwardGraphOptions)
   | ({ readonly kind: 'score' } & ScoreGraphOptions)
@@ -40,7 +39,6 @@ export interface GraphRunners {
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 /** The same where each graph has a packed copy of the weights. */
 const PACKED_SIZES = [4, 1];
-/** The most sequences of a {@link SplitPass}. */
 const MAX_PASSES = 4;
 /**
  * WebGPU promises a shader no more than eight buffers to take sequences apart and join them; CUDA holds the weights once

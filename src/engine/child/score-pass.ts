@@ -26,7 +26,6 @@ export const ADVERSARY: Readonly<Record<Adversary['form'], readonly string[]>> =
 /** How many of the most probable tokens are wanted, where that is not the usual number. */
 export type Top = Pick<PassMessage, 'top'>;
 
-/** How an adversary moves embeddings. */
 export type Step = Pick<Adversary, 'form' | 'alpha'>;
 
 /**

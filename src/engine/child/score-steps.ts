@@ -18,7 +18,6 @@ import type { Replicas } from './replicas.js';
 import type { AttackedWindow, Top, Window } from './score-pass.js';
 import type { Runtime } from './sequence-run.js';
 
-/** A text of which scores are asked. */
 export interface Sequence {
   readonly ids: number[];
   cache: KvCache;

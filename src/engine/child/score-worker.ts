@@ -15,7 +15,7 @@ import { fitsOneRun, type RunSize } from '../run-limits.js';
 import { FairTurns } from './fair-turns.js';
 import type { GraphRunners } from './graph-sessions.js';
 import type { HeldSequences } from './held-sequence.js';
-import { openReplicas } from './open-replicas.js';
+import { NoiseReplicas } from './noise-replicas.js';
 import { PrefixCache } from './prefix-cache.js';
 import { runForward, runScorePass } from './score-pass.js';
 import {
@@ -29,6 +29,7 @@ import {
   topOf,
 } from './score-steps.js';
 import { type Runtime, runtimeOf } from './sequence-run.js';
+import { TokurReplicas } from './tokur-replicas.js';
 
 /**
  * Score passes that go through together: four take two thirds of the time that they take alone. Eight gain a tenth more,
@@ -100,11 +101,10 @@ export class ScoreWorker {
   /** Replaces the perturbed copies of a sequence, of one kind. */
   replicas(stream: number, options: ReplicaOptions): void {
     const { sessions, contextLength } = this.#options;
-    const sequence = this.#sequence({ stream, newIds: [] });
-    sequence.replicas.set(
-      options.kind,
-      openReplicas(options, { runtime: this.#runtime, sessions, limit: contextLength }),
-    );
+    const context = { runtime: this.#runtime, sessions, limit: contextLength };
+    const replicas =
+      options.kind === 'noise' ? new NoiseReplicas(options, context) : new TokurReplicas(options, context);
+    this.#sequence({ stream, newIds: [] }).replicas.set(options.kind, replicas);
   }
 
   fork(message: ForkMessage): void {

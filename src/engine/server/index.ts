@@ -7,7 +7,6 @@
 export type { Checkpoint } from '../../checkpoint/checkpoint.js';
 export { fingerprint } from '../../checkpoint/fingerprint.js';
 export { UsageError } from '../../files/errors.js';
-export { isMissing } from '../../files/json.js';
 export type { ModelSource } from '../../graphs/decoder.js';
 export { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
 export type { Graph } from '../../onnx/graph.js';

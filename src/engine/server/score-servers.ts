@@ -8,7 +8,6 @@ import { byTokenStatistic } from '../../numerics/token-statistics.js';
 
 /** Scores of a text that the export computed, for a server to compute as well. */
 const recordedScoresSchema = z.object({
-  /** Fingerprint of the checkpoint. */
   fingerprint: z.string(),
   alpha: z.number(),
   scores: z.array(

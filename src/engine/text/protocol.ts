@@ -1,5 +1,6 @@
 import { ModelError, reasonOf, TemplateError, TextLimitError } from '../../files/errors.js';
-import type { EncodedPrompt } from '../../tokenizer/prompt.js';
+import type { ChatMessage, TemplateVariables } from '../../tokenizer/chat-template.js';
+import { type EncodedPrompt, type PromptLimits, type PromptModel, promptOf } from '../../tokenizer/prompt.js';
 
 /** Location of the tokenizer and template of a process. */
 export interface TextModel {
@@ -36,3 +37,14 @@ export function fromFailure(failure: Failure): Error {
   if (failure.type === 'template') return new TemplateError(failure.file, failure.reason);
   return failure.type === 'text_limit' ? new TextLimitError(failure.message) : new Error(failure.message);
 }
+
+/** A text of a request that is to become token ids: messages, or a text that no template surrounds. */
+export type TextTask =
+  | { readonly messages: readonly ChatMessage[]; readonly variables: TemplateVariables }
+  | { readonly text: string };
+
+/** @throws TemplateError, ModelError, TextLimitError as `encodePrompt` */
+export const encodeTask = (model: PromptModel, task: TextTask, limits?: PromptLimits): EncodedPrompt =>
+  'messages' in task
+    ? promptOf(model, task.messages, task.variables, limits)
+    : { ids: model.tokenizer.encode(task.text), text: task.text };

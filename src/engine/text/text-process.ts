@@ -5,8 +5,8 @@ import type { EncodedPrompt } from '../../tokenizer/prompt.js';
 import { childEnvironment } from '../child-environment.js';
 import { type ChildEnd, ChildLink } from '../child-link.js';
 import { EngineError } from '../errors.js';
+import type { TextTask } from './protocol.js';
 import { type FromText, fromFailure, type TextModel } from './protocol.js';
-import type { TextTask } from './task.js';
 
 const ENTRY = fileURLToPath(new URL(`./main${extname(import.meta.url)}`, import.meta.url));
 

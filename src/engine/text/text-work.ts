@@ -2,7 +2,7 @@ import { TextLimitError } from '../../files/errors.js';
 import type { EncodedPrompt, PromptLimits, PromptModel } from '../../tokenizer/prompt.js';
 import { EngineError } from '../errors.js';
 import type { TextModel } from './protocol.js';
-import { encodeTask, type TextTask } from './task.js';
+import { encodeTask, type TextTask } from './protocol.js';
 import { TextProcess } from './text-process.js';
 
 /** Texts up to this many characters are encoded in the calling process: they take a fraction of 100 ms. */

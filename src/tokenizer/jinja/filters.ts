@@ -74,33 +74,27 @@ const OF_ALL: Readonly<Record<string, (value: Value, given: Arguments, run: Runt
   selectattr: (value, given, run) => selected(value, given, run, true, true),
 };
 
-/** Filters of Jinja that no chat template was seen to use. */
-const UNKNOWN: ReadonlySet<string> = new Set(
-  (
-    'abs attr batch center e escape filesizeformat forceescape format groupby max min pprint random round slice ' +
-    'striptags sum truncate urlencode urlize wordcount wordwrap xmlattr'
-  ).split(' '),
-);
 /** Filters that make of safe text what they make of any text, or leave it as it is. */
 const OF_SAFE: ReadonlySet<string> = new Set(
   'count d default float int join length list replace safe string tojson'.split(' '),
 );
 
-const SIGNATURES = new Map(
-  Object.entries(FILTERS).map(([name, [written]]) => [name, new Signature(written)]),
+const BOUND = new Map(
+  Object.entries(FILTERS).map(([name, [written, filter]]) => [
+    name,
+    { signature: new Signature(written), filter },
+  ]),
 );
 
-/** @throws Refused for a filter that is not known here, TypeFault for one that Jinja does not know */
+/** @throws Refused for a filter that is not known here */
 export function applyFilter(name: string, value: Value, given: Arguments, run: Runtime): Value {
-  if (UNKNOWN.has(name)) throw new Refused(`the filter "${name}"`);
   const ofAll = Object.hasOwn(OF_ALL, name) ? OF_ALL[name] : undefined;
-  const signature = SIGNATURES.get(name);
-  if (!ofAll && !signature) throw new TypeFault(`there is no filter "${name}"`);
+  const own = BOUND.get(name);
+  if (!ofAll && !own) throw new Refused(`the filter "${name}"`);
   if (value instanceof Safe && !OF_SAFE.has(name)) throw new Refused(`the filter "${name}" of safe text`);
-  if (ofAll) return new Lazy(ofAll(value, given, run));
-  const filter = FILTERS[name]?.[1];
-  if (!signature || !filter) throw new TypeFault(`there is no filter "${name}"`);
-  return filter(value, signature.bind(name, given), run);
+  return ofAll
+    ? new Lazy(ofAll(value, given, run))
+    : own!.filter(value, own!.signature.bind(name, given), run);
 }
 
 function standard(value: Value, given: Bound): Value {

@@ -20,14 +20,10 @@ export function jsonText(value: Value, options: JsonOptions, level = 0): string 
   if (typeof value === 'bigint') return pythonText(value);
   if (typeof value === 'number') return jsonFloat(value);
   const items = value instanceof Tuple ? value.items : isList(value) ? value : undefined;
-  if (items)
-    return block(
-      '[',
-      ']',
-      items.map((item) => jsonText(item, options, level + 1)),
-      options,
-      level,
-    );
+  if (items) {
+    const parts = items.map((item) => jsonText(item, options, level + 1));
+    return block('[', ']', parts, options, level);
+  }
   if (!(value instanceof Dict)) {
     throw new TypeFault(`Object of type ${typeName(value)} is not JSON serializable`);
   }

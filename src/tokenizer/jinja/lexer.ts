@@ -3,18 +3,7 @@ import { isSpace, SPACE, stripped } from './text.js';
 
 /** `open` and `close` are `{%` and `%}`, `print` and `end` are `{{` and `}}`. */
 export interface Token {
-  readonly type:
-    | 'text'
-    | 'open'
-    | 'close'
-    | 'print'
-    | 'end'
-    | 'name'
-    | 'string'
-    | 'int'
-    | 'float'
-    | 'operator'
-    | 'eof';
+  readonly type: 'text' | 'open' | 'close' | 'print' | 'end' | 'eof' | (typeof KINDS)[number][0];
   readonly value: string;
   readonly line: number;
 }
@@ -31,13 +20,13 @@ const NAME = /[\p{L}\p{N}_]+/uy;
 const STRING = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'|"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y;
 const OPERATOR = /\/\/|\*\*|[=!<>]=|[-+/*%~[\](){}<>=.:|,;]/y;
 
-const KINDS: readonly (readonly [Token['type'], RegExp])[] = [
+const KINDS = [
   ['float', NUMBER],
   ['int', INT],
   ['name', NAME],
   ['string', STRING],
   ['operator', OPERATOR],
-];
+] as const;
 const PAIRS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
 /**

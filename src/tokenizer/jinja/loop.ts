@@ -1,6 +1,8 @@
 import { Refused } from './faults.js';
 import { iterate, Lazy, lengthOf, orElse, Struct, Undefined, type Value } from './values.js';
 
+const REFUSED: readonly string[] = ['cycle', 'changed', 'depth', 'depth0', 'revindex', 'revindex0'];
+
 /** A loop while it runs, and what `loop` says of it. It reads one item ahead only if it is asked what follows. */
 export class Loop extends Struct {
   readonly kind = 'loop';
@@ -58,14 +60,8 @@ export class Loop extends Struct {
         return orElse(this.#before, () => new Undefined('there is no previous item'));
       case 'nextitem':
         return orElse(this.#peek(), () => new Undefined('there is no next item'));
-      case 'cycle':
-      case 'changed':
-      case 'depth':
-      case 'depth0':
-      case 'revindex':
-      case 'revindex0':
-        throw new Refused(`"loop.${name}"`);
       default:
+        if (REFUSED.includes(name)) throw new Refused(`"loop.${name}"`);
         return undefined;
     }
   }

@@ -8,24 +8,7 @@ import type { Expression, Scope, Statement } from './runtime.js';
 import { TargetParser } from './targets.js';
 import { isTrue, iterate, Lazy, type Value } from './values.js';
 
-/** Tags of Jinja that no chat template was seen to use. */
-const REFUSED_TAGS: readonly string[] = [
-  ...[
-    'autoescape',
-    'block',
-    'call',
-    'extends',
-    'filter',
-    'from',
-    'import',
-    'include',
-    'print',
-    'raw',
-    'with',
-  ],
-];
-
-/** @throws SyntaxError, or Refused for a tag of Jinja that is not known here */
+/** @throws SyntaxError, or Refused for a tag that is not known here */
 export function parseTemplate(source: string): Statement {
   return new StatementParser(tokenize(source)).template();
 }
@@ -115,8 +98,7 @@ class StatementParser extends TargetParser {
         if (this.#loops === 0) throw this.fault(`{% ${tag} %} is outside of a loop`);
         return () => tag;
       default:
-        if (REFUSED_TAGS.includes(tag)) throw new Refused(`{% ${tag} %}`);
-        throw this.fault(`there is no tag {% ${tag} %}`);
+        throw new Refused(`{% ${tag} %}`);
     }
   }
 

@@ -1,5 +1,5 @@
 import { compare, contains, equals, numberOf, textOf } from './compare.js';
-import { Refused, TypeFault } from './faults.js';
+import { Refused } from './faults.js';
 import { binary } from './numbers.js';
 import { Signature } from './signature.js';
 import { type Arguments, Dict, itemsOf, Lazy, Struct, Undefined, type Value, View } from './values.js';
@@ -62,20 +62,18 @@ const WITH_ANOTHER: Readonly<Record<string, Comparison>> = {
   greaterthan: greater,
   ge: greaterOrEqual,
 };
-const UNKNOWN = ['callable', 'divisibleby', 'escaped', 'filter', 'lower', 'sameas', 'test', 'upper'];
 
 const NONE = new Signature('/');
 const ANOTHER = new Signature('other, /');
 
-/** @throws Refused for a test that is not known here, TypeFault for one that Jinja does not know */
+/** @throws Refused for a test that is not known here */
 export function applyTest(name: string, value: Value, given: Arguments): boolean {
-  if (UNKNOWN.includes(name)) throw new Refused(`the test "${name}"`);
   const alone = Object.hasOwn(ALONE, name) ? ALONE[name] : undefined;
   if (alone) {
     NONE.bind(name, given);
     return alone(value);
   }
   const compared = Object.hasOwn(WITH_ANOTHER, name) ? WITH_ANOTHER[name] : undefined;
-  if (!compared) throw new TypeFault(`there is no test "${name}"`);
+  if (!compared) throw new Refused(`the test "${name}"`);
   return compared(value, ANOTHER.bind(name, given).value(0));
 }

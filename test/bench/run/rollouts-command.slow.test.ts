@@ -45,10 +45,7 @@ function completing(): { readonly script: Script; readonly asked: ScriptedReques
       .head()
       .data(chunk(`The answer is ${right ? number + 1 : 0}.`, null))
       .data(stopChunk);
-    reply
-      .data({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 5 } })
-      .data('[DONE]')
-      .end();
+    reply.last({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 5 } });
   };
   return { script, asked };
 }

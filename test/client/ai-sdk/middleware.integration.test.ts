@@ -186,9 +186,7 @@ describe('an answer that was not judged is never one that passed', () => {
 
   it('whose tokens have no log-probabilities', async () => {
     const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-    const upstream = await scriptedUpstream(
-      answering((_, reply) => reply.head().data(piece).data(ending).data('[DONE]').end()),
-    );
+    const upstream = await scriptedUpstream(answering((_, reply) => reply.head().last(piece, ending)));
     const { url } = await upstreamGateway([upstream.url], { retries: 0 });
     const unscored = { flagged: null, risk: null, reason: 'unscored_tokens', unscored_tokens: 1 };
     expect(await verdictsOf(url)).toEqual([

@@ -142,7 +142,7 @@ describe('an answer that was not judged is never one that passed', () => {
         if (!json.stream) reply.json(200, { choices: [{ ...choice, message }], flinch });
         else {
           const chunk = { choices: [{ ...choice, delta: message }], flinch };
-          reply.head().data(chunk).data('[DONE]').end();
+          reply.head().last(chunk);
         }
       }),
     );

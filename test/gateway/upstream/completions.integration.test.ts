@@ -184,7 +184,7 @@ describe('completions of a prompt by an upstream', () => {
       for (const word of ['One', ' two'])
         reply.data({ id: 'theirs', choices: [choice(0, word), choice(1, `${word}!`)] });
       reply.data({ choices: [choice(0, '', 'stop'), choice(1, '', 'length')], system_fingerprint: 'f' });
-      return reply.data('[DONE]').end();
+      return reply.last();
     });
     const { body } = await post(url, { n: 2 });
     expect(body).toMatchObject({

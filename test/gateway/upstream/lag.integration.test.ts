@@ -51,7 +51,7 @@ const burst =
       reply.data({ choices: [{ index: 0, delta: { content: token }, logprobs, finish_reason: null }] });
     }
     reply.data({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-    reply.data('[DONE]').end();
+    reply.last();
   };
 
 describe('a scorer that is slower than the upstream', () => {

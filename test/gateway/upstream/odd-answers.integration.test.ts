@@ -23,7 +23,7 @@ async function gatewayOf(write: (reply: ScriptedReply) => void): Promise<string>
 
 const ended = (write: (reply: ScriptedReply) => void) => (reply: ScriptedReply) => {
   write(reply);
-  reply.data(stopChunk).data('[DONE]').end();
+  reply.last(stopChunk);
 };
 
 const wholeAnswer = z.looseObject({
@@ -148,52 +148,28 @@ describe.each([
   ['the guard off', { guard: { enabled: false } }],
 ])('what cannot be passed on ends with upstream_error, after all that was passed, %s', (_, changes) => {
   it.each<[string, (reply: ScriptedReply) => void]>([
-    ['an event that is no JSON', (reply) => void reply.data('{"choices": [').data('[DONE]').end()],
-    ['an event that is no object', (reply) => void reply.data('5').data('[DONE]').end()],
-    [
-      'an error object',
-      (reply) =>
-        void reply
-          .data({ error: { message: 'CUDA' } })
-          .data('[DONE]')
-          .end(),
-    ],
-    [
-      'a choice that is no object',
-      (reply) =>
-        void reply
-          .data({ choices: [5] })
-          .data('[DONE]')
-          .end(),
-    ],
+    ['an event that is no JSON', (reply) => void reply.last('{"choices": [')],
+    ['an event that is no object', (reply) => void reply.last('5')],
+    ['an error object', (reply) => void reply.last({ error: { message: 'CUDA' } })],
+    ['a choice that is no object', (reply) => void reply.last({ choices: [5] })],
     [
       'an index of a choice that is no number',
-      (reply) =>
-        void reply
-          .data(delta({ content: '?' }, { index: 'one' }))
-          .data(stopChunk)
-          .data('[DONE]')
-          .end(),
+      (reply) => void reply.last(delta({ content: '?' }, { index: 'one' }), stopChunk),
     ],
     [
       'an index of a choice below 0',
-      (reply) =>
-        void reply
-          .data(delta({ content: '?' }, { index: -1 }))
-          .data(stopChunk)
-          .data('[DONE]')
-          .end(),
+      (reply) => void reply.last(delta({ content: '?' }, { index: -1 }), stopChunk),
     ],
     [
       'arguments that are not UTF-8',
       (reply) => {
         const [before = '', after = ''] = JSON.stringify(callPart('?')).split('?');
         const bytes = [Buffer.from(`data: ${before}`), Uint8Array.of(0xc3), Buffer.from(`${after}\n\n`)];
-        reply.write(Buffer.concat(bytes)).data(stopChunk).data('[DONE]').end();
+        reply.write(Buffer.concat(bytes)).last(stopChunk);
       },
     ],
     ['the end in the middle of a call', (reply) => reply.end()],
-    ['[DONE] in the middle of a call', (reply) => void reply.data('[DONE]').end()],
+    ['[DONE] in the middle of a call', (reply) => void reply.last()],
     [
       'silence in the middle of a character',
       (reply) => void reply.write(Buffer.from('data: "ü').subarray(0, 8)).finish(),

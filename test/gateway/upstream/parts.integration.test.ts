@@ -41,7 +41,7 @@ const retold =
       const reason = choice?.finish_reason === 'stop' ? { finish_reason: finish } : {};
       reply.data(choice ? { ...recorded, choices: [{ ...own, ...reason }] } : recorded);
     }
-    reply.data('[DONE]').end();
+    reply.last();
   };
 
 async function serving(write: (reply: ScriptedReply) => void): Promise<string> {

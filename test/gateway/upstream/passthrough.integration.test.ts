@@ -16,7 +16,7 @@ const script: Script = (request, reply) => {
   const [path = ''] = request.path.split('?');
   if (path === '/v1/embeddings') return reply.json(200, EMBEDDING, { 'x-internal': 'host-17' });
   if (path === '/v1/transcribe') {
-    return reply.head().data({ type: 'response.created', sequence_number: 0 }).data('[DONE]').end();
+    return reply.head().last({ type: 'response.created', sequence_number: 0 });
   }
   if (path === '/v1/files') return reply.json(404, { error: { message: 'no files' } });
   if (path === '/v1/locked') return reply.json(401, { error: { message: 'bad key of host-17' } });

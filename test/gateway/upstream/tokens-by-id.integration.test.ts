@@ -66,7 +66,7 @@ async function serving(choices: readonly object[]): Promise<string> {
     answering((_, reply) => {
       reply.head();
       for (const choice of choices) reply.data({ choices: [{ index: 0, finish_reason: null, ...choice }] });
-      reply.data(stopChunk).data('[DONE]').end();
+      reply.last(stopChunk);
     }),
   );
   return (await upstreamGateway([upstream.url], { retries: 0 })).url;

@@ -138,7 +138,7 @@ it('a stream that fails in passing is no refusal', async () => {
   const { url } = await gatewayOf(({ json }, reply) => {
     if (json.stream !== true) return reply.json(200, whole(json));
     if (failures-- > 0) return reply.json(500, {});
-    reply.head().data(chunk('Old')).data(stopChunk).data('[DONE]').end();
+    reply.head().last(chunk('Old'), stopChunk);
   });
   expect((await answerOf(url)).choices[0]?.message.content).toBe('Old');
 });
@@ -185,7 +185,7 @@ describe('fields that a server refuses with a stream alone', () => {
       if (field in json && (json.stream === true || always))
         return reply.json(400, refusal(`${field} with stream?`, field));
       if (json.stream !== true) return reply.json(200, { ...whole(json), prompt_logprobs: [null, 7] });
-      reply.head().data(chunk('Old')).data(stopChunk).data('[DONE]').end();
+      reply.head().last(chunk('Old'), stopChunk);
     };
 
   it.each(['prompt_logprobs', 'use_beam_search', 'a_field_of_tomorrow'])('%s', async (field) => {

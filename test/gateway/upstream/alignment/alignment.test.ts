@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Alignment } from '#gateway/upstream/alignment/alignment.js';
-import { VocabularyMismatch } from '#gateway/upstream/alignment/mismatch.js';
+import { VocabularyMismatch } from '#gateway/upstream/alignment/id-alignment.js';
 import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';

@@ -183,7 +183,7 @@ describe('before the first byte', () => {
   /** Tells no log-probabilities. */
   const plain: Script = ({ path }, reply) => {
     if (path !== '/v1/chat/completions') return reply.json(404, {});
-    reply.head().data(chunk('Plain', null)).data(stopChunk).data('[DONE]').end();
+    reply.head().last(chunk('Plain', null), stopChunk);
   };
 
   it.each([
@@ -249,12 +249,7 @@ describe('before the first byte', () => {
     const untold = answering((_, reply) => reply.head().data(chunk('no', null)).end());
     const mute: Script = (request, reply) =>
       isProbe(request)
-        ? reply
-            .head()
-            .data(chunk('no', null))
-            .data({ choices: [{ finish_reason: 'stop' }] })
-            .data('[DONE]')
-            .end()
+        ? reply.head().last(chunk('no', null), { choices: [{ finish_reason: 'stop' }] })
         : untold(request, reply);
     const { url, log, upstreams, generations, status } = await models([good, mute, good], { retries: 0 });
     await expect.poll(() => JSON.stringify(status()).match(/"reachable":true/g)?.length).toBe(3);

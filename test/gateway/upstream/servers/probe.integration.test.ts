@@ -121,7 +121,7 @@ describe('what a server can do', () => {
           choices: [{ ...choice, ...(thought !== undefined && { delta: { reasoning_content: thought } }) }],
         });
       }
-      reply.data(stopChunk).data('[DONE]').end();
+      reply.last(stopChunk);
     };
 
   it.each([
@@ -142,7 +142,7 @@ describe('what a server can do', () => {
     if (field) return reply.json(400, { error: { message: `Unsupported parameter: '${field}'` } });
     reply.head().data(chunk('Hi', null)).data(stopChunk);
     const usage = { prompt_tokens: 7, completion_tokens: 1 };
-    reply.data({ choices: [], usage }).data('[DONE]').end();
+    reply.last({ choices: [], usage });
   };
 
   it('is found out of a server that takes max_completion_tokens alone', async () => {

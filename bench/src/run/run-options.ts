@@ -6,7 +6,7 @@ import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
 import type { WhichScored } from '../records/selection.js';
 import type { RunSettings } from '../records/settings.js';
-import { CHECKS, openTask, type Task } from '../suites/own/task.js';
+import { HOW_CHECKED, openTask, type Task } from '../suites/own/task.js';
 import { NAMED_SUITES, type SuiteName } from '../suites/suite.js';
 import { STAGES, type StageName } from './stage-names.js';
 
@@ -71,7 +71,7 @@ export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claim
 
 export function addRunOptions(command: Command): Command {
   const all = command
-    .option('--questions <file>', "your own questions: JSON Lines, CSV, or a task's YAML, see below")
+    .option('--questions <file>', "your own questions: JSON Lines, CSV, TSV, or a task's YAML, see below")
     .addOption(new Option('--suite <name>', 'benchmark suite').choices(NAMED_SUITES))
     .addOption(modelOption())
     .addOption(deviceOption())
@@ -125,7 +125,7 @@ export function addRunOptions(command: Command): Command {
     .option('--embedder <folder>', 'ONNX model for sentence embeddings, for graph')
     .option(
       '--check <by>',
-      `how answers are checked: rules, judge; for --questions also ${CHECKS.join(', ')}, by default as the columns suggest`,
+      `how answers are checked: rules, judge; for --questions also ${HOW_CHECKED}, by default as the columns suggest`,
       'rules',
     )
     .option(

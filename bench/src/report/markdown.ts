@@ -53,7 +53,7 @@ function renderFigure(figure: FigureBlock): string {
   const { description, data } = figure;
   const heading = `**${escapeMarkdown(titleSentence(figure))}** ${escapeMarkdown(description)}`;
   if (data.parts.flat().length > MOST_ROWS)
-    return `${heading} *(The figure is in report.html and its numbers in report.json; flinch bench report writes both with this file.)*`;
+    return `${heading} *(The figure is in report.html, which flinch bench report writes with this file.)*`;
   return [heading, renderTable(data)].join('\n\n');
 }
 

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
+import { refuseForeign } from '../foreign-files.js';
 import { GENERATOR } from './page.js';
 
 interface ReportOptions {
@@ -41,21 +42,10 @@ async function writeReport(folders: readonly string[], { out, paper }: ReportOpt
   // Only here: vega takes a while to load, and other commands do not need it.
   const { filesOf } = await import('./report.js');
   const files = await filesOf(folders);
-  const names = [...files.keys()];
-  const foreign = isOurs(target) ? [] : names.filter((name) => existsSync(join(target, name)));
-  if (foreign.length > 0)
-    throw new UsageError(
-      `--out: ${join(target, foreign[0]!)} is there, but not of flinch: move it, or choose another folder`,
-    );
+  refuseForeign(target, [...files.keys()], 'report.html', GENERATOR);
   mkdirSync(target, { recursive: true });
   for (const [name, text] of files) {
     writeFileSync(join(target, name), text);
     say(`${join(target, name)}\n`);
   }
-}
-
-/** Whether the report that is there is one of flinch: its page says so. */
-function isOurs(folder: string): boolean {
-  const page = join(folder, 'report.html');
-  return existsSync(page) && readFileSync(page, 'utf8').includes(GENERATOR);
 }

@@ -10,7 +10,6 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   export: async () => (await import('./export/export-command.js')).exportCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
   vote: async () => (await import('./vote/vote-command.js')).voteCommand(),
-  rollouts: async () => (await import('./run/rollouts-command.js')).rolloutsCommand(),
 };
 
 /**

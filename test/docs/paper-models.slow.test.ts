@@ -70,7 +70,7 @@ describe(PAGE, () => {
       ).toBe(true);
     const report = readFileSync('runs/report/report.md', 'utf8');
     // The small model's answers are single steps: there are no tables by token or step, and no ablations of them.
-    for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency', 'Rivals'])
+    for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency'])
       expect(report, title).toContain(title);
     expect(report).not.toMatch(/-lexical|by words|by rules/);
     const { claims } = JSON.parse(readFileSync(`runs/factscore-${MODEL}/evaluation.json`, 'utf8'));

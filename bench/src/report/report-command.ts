@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
 import { refuseForeign } from '../foreign-files.js';
 import { GENERATOR } from './page.js';
+import { filesOf } from './report.js';
 
 interface ReportOptions {
   readonly out?: string;
@@ -12,7 +13,7 @@ interface ReportOptions {
 
 export function reportCommand(): Command {
   return new Command('report')
-    .description('Write tables, plots and case studies of one or more runs.')
+    .description('Write tables and case studies of one or more runs.')
     .argument(
       '[folders...]',
       'folders of `flinch bench run`; runs with different models, temperatures or settings are compared',
@@ -33,15 +34,13 @@ Examples:
     .action(writeReport);
 }
 
-async function writeReport(folders: readonly string[], { out, paper }: ReportOptions): Promise<void> {
+function writeReport(folders: readonly string[], { out, paper }: ReportOptions): void {
   const [first] = folders;
   if (paper && first !== undefined) throw new UsageError('--paper: cannot be combined with run folders');
   if (!paper && first === undefined) throw new UsageError('at least one run folder is required');
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
-  // Only here: vega takes a while to load, and other commands do not need it.
-  const { filesOf } = await import('./report.js');
-  const files = await filesOf(folders);
+  const files = filesOf(folders);
   refuseForeign(target, [...files.keys()], 'report.html', GENERATOR);
   mkdirSync(target, { recursive: true });
   for (const [name, text] of files) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluation } from '#bench/records/evaluation.js';
 import { buildReport } from '#bench/report/build.js';
-import type { Block, FigureBlock, ReportDocument, TableBlock } from '#bench/report/document.js';
+import type { Block, ReportDocument, TableBlock } from '#bench/report/document.js';
 import { buildAnswers } from '#bench/report/look-at.js';
 import { renderMarkdown } from '#bench/report/markdown.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
@@ -25,8 +25,6 @@ const blocksOf = (report: ReportDocument, id: string): readonly Block[] =>
   report.sections.find((section) => section.id === id)?.blocks ?? [];
 const tables = (blocks: readonly Block[]): TableBlock[] =>
   blocks.flatMap((block) => (block.kind === 'table' ? [block] : []));
-const figures = (blocks: readonly Block[]): FigureBlock[] =>
-  blocks.flatMap((block) => (block.kind === 'figure' ? [block] : []));
 const labels = ({ parts }: TableBlock): string[][] => parts.map((part) => part.map(({ label }) => label));
 const texts = (report: ReportDocument, id: string): string =>
   renderMarkdown({ ...report, sections: report.sections.filter((section) => section.id === id) });
@@ -155,11 +153,14 @@ describe('the first section', () => {
       .filter(({ measure, scope }) => measure === 'nll' && scope === 'all')
       .map((row) => ({ ...row, aggregation: 'max' as const, auroc: estimate(0.8) }));
     const report = reportOf(madeUpEvaluation({ responses: [...base.responses, ...max] }));
-    const [table, thresholds, every] = tables(blocksOf(report, 'answers'));
+    const [table, rejection, thresholds, every] = tables(blocksOf(report, 'answers'));
     expect(labels(table!)).toEqual([
       ['SC', 'NLL, max over tokens', 'Adv. Pert., sum over tokens', 'TokUR, sum over tokens'],
     ]);
     expect(table!.groups[0]!.columns).toEqual(['AUROC', 'AP', 'PRR', 'PRR, half']);
+    const [none] = rejection!.parts[0]!;
+    expect([none!.label, none!.cells[0]]).toEqual(['0 %', 1000]);
+    expect([none!.cells[1], none!.cells.at(-1)]).toMatchObject([{ value: 0.8 }, { value: 0.8 }]);
     expect(every).toMatchObject({ folded: true });
     expect(labels(every!)[0]).toContain('NLL, sum over tokens');
     expect(thresholds!.parts[0]!.map(({ cells }) => cells[0])).toEqual(['0.7500', 'needs 100 right answers']);
@@ -241,7 +242,7 @@ describe('the answers to look at', () => {
       folded: false,
       verdict: { reference: '37', extracted: '38', correct: false },
     });
-    const html = (await renderReport(reportOf(base), document)).get('answers.html')!;
+    const html = renderReport(reportOf(base), document).get('answers.html')!;
     expect(misnested(html)).toBeNull();
     expect(html).toContain('What is 12 + 30 - 5?');
     expect(renderMarkdown(reportOf(base))).toContain('[answers to look at](<answers.html>)');
@@ -253,7 +254,7 @@ describe('the answers to look at', () => {
     expect([marked(false), marked(true)]).toEqual([true, false]);
     const legends = async (singleStep: boolean): Promise<boolean> => {
       const evaluation = madeUpEvaluation({ singleStep });
-      const files = await renderReport(reportOf(evaluation), page(evaluation));
+      const files = renderReport(reportOf(evaluation), page(evaluation));
       return [files.get('report.html')!, files.get('answers.html')!].join('').includes('⟦first wrong step⟧');
     };
     expect([await legends(false), await legends(true)]).toEqual([true, false]);
@@ -406,20 +407,6 @@ describe('what is missing', () => {
   });
 });
 
-describe('the figures', () => {
-  it('have a title for each axis, and labels at their ticks', async () => {
-    const html = (await renderReport(reportOf(base))).get('report.html')!;
-    const drawn = [...html.matchAll(/<svg role="img".*?<\/svg>/gs)].map(([svg]) => svg);
-    for (const svg of drawn.filter((one) => one.includes('Y-axis')))
-      expect(svg).toMatch(/Y-axis titled '[^']+'/);
-    const first = drawn.flatMap((svg) =>
-      [...svg.matchAll(/text-anchor="(\w+)"[^>]*>0\.0</g)].map(([, at]) => at),
-    );
-    expect(first.length).toBeGreaterThan(0);
-    expect(first).not.toContain('start');
-  });
-});
-
 describe('the settings', () => {
   it('say what is told above once, and all for what is not limited', () => {
     const settings = { suite: 'tasks', temperature: 0.2, model: 'f00d', subsets: null, judge: null };
@@ -428,72 +415,6 @@ describe('the settings', () => {
     expect(rows.filter(([label]) => label === 'suite' || label === 'model')).toHaveLength(2);
     expect(rows).toContainEqual(['subsets', 'all']);
     expect(rows).toContainEqual(['judge', 'none']);
-  });
-});
-
-describe('ablations', () => {
-  const found = figures(blocksOf(reportOf(base), 'ablations'));
-
-  it('are lines of measures that differ in one setting, the default among them', () => {
-    const points = found.map(({ title, data }) => [title, data.parts[0]!.map(({ label }) => label)]);
-    expect(points).toEqual([
-      ['Rand. Pert. over l, token level', ['10', '20', '40']],
-      ['Rand. Pert. over σ, token level', ['0.001', '0.01']],
-      ['Adv. Pert. over α, token level', ['1e-5', '1e-4', '0.001']],
-      ['Adv. Pert. (window 64) over block, token level', ['4', '8', '16']],
-    ]);
-    expect(found[0]!.data.parts[0]![1]!.cells[0]).toMatchObject({ value: 0.43 });
-  });
-
-  it('join runs that scored the same responses, and no others', () => {
-    const point = (measure: string) => ({ ...base.tokens[0]!, scope: 'all', measure });
-    const one = (measure: string, settings: Evaluation['settings']) =>
-      madeUpEvaluation({ tokens: [point(measure)], settings: { ...settings, measures: [measure] } });
-    const drawn = (...evaluations: Evaluation[]) => figures(blocksOf(reportOf(...evaluations), 'ablations'));
-    const [first, second] = ['adversarial:block=4', 'adversarial:block=8'];
-    const same = { problems: 'a', seed: 1 };
-    expect(drawn(one(first!, same), one(second!, { seed: 1, problems: 'a', samples: 4 }))).toHaveLength(1);
-    expect(drawn(one(first!, same), one(second!, { ...same, problems: 'b' }))).toEqual([]);
-    expect(drawn(one(first!, same), one(second!, { ...same, seed: 2 }))).toEqual([]);
-  });
-
-  it('are none where nothing differs in one setting alone', () => {
-    const tokens = base.tokens.filter(({ measure }) => !measure.includes(':'));
-    const report = reportOf(madeUpEvaluation({ tokens }));
-    expect(blocksOf(report, 'ablations')).toEqual([]);
-  });
-});
-
-describe('curves of single responses', () => {
-  const [study] = base.cases;
-  const curves = (...cases: Evaluation['cases']): FigureBlock[] =>
-    figures(blocksOf(reportOf(madeUpEvaluation({ cases })), 'curves'));
-  const response = (correct: boolean, nll: (number | null)[]): Evaluation['cases'][number] => ({
-    ...study!,
-    verdict: { of: 'answer', reference: null, extracted: null, correct },
-    tokens: { nll },
-  });
-  const valuesOf = ({ data }: FigureBlock, column: number) =>
-    data.parts[0]!.map(({ cells }) => (cells[column] as { value: number }).value);
-
-  it('are the first three right and three wrong ones, beside the means of their measure', () => {
-    const cases = Array.from({ length: 8 }, (_, i) => response(i % 2 === 0, [i, 2 * i + 1]));
-    const found = curves(...cases);
-    expect(found.map(({ title }) => title)).toEqual(['Adv. Pert.', 'NLL', 'NLL, single responses']);
-    expect(found[2]!.data.groups[0]!.columns).toEqual(
-      ['right', 'wrong'].flatMap((kind) => [1, 2, 3].map((i) => `${kind} ${i}`)),
-    );
-  });
-
-  it('go from the lowest score of the response to the highest, and lose no peak', () => {
-    const scores = Array.from({ length: 500 }, (_, i) => (i === 123 ? 12 : i === 200 ? null : 2));
-    const [, , figure] = curves(response(false, scores));
-    expect(valuesOf(figure!, 0)).toEqual(Array.from({ length: 50 }, (_, place) => (place === 12 ? 1 : 0)));
-  });
-
-  it('are flat where all scores are equal', () => {
-    const [, , figure] = curves(response(true, [3, 3, 3]), response(true, [null, null]));
-    expect([0, 1].flatMap((column) => valuesOf(figure!, column)).every((value) => value === 0)).toBe(true);
   });
 });
 
@@ -510,7 +431,6 @@ describe('the heat of tokens', () => {
     expect(study).toMatchObject({
       kind: 'case',
       measures: [{ label: 'Adv. Pert.', hit: true }, { hit: true }],
-      rivals: ['" 38": " 37" (0.40)'],
     });
     const tokens = study?.kind === 'case' ? study.tokens : [];
     expect(tokens.flatMap(({ text, wrong }) => (wrong ? [text] : [])).join('')).toBe('Then 42 - 5 = 38.');
@@ -527,8 +447,6 @@ describe('a report of less', () => {
     pooled: [],
     paired: [],
     efficiency: [],
-    curves: [],
-    rivals: [],
     cases: [],
   };
   const one = <T extends { scope: string }>(rows: readonly T[]): T[] =>
@@ -556,16 +474,9 @@ describe('a report of less', () => {
       { responses: base.responses.map((row) => ({ ...row, auroc: { value: null, interval: null } })) },
     ],
   ])('%s is well-formed', async (_, parts) => {
-    const files = await renderReport(reportOf(madeUpEvaluation(parts)));
+    const files = renderReport(reportOf(madeUpEvaluation(parts)));
     expect([...files.keys()].slice(0, 2)).toEqual(['report.md', 'report.html']);
     expect(misnested(files.get('report.html')!)).toBeNull();
     expect([...files.values()].join('')).not.toMatch(/undefined|NaN|Infinity|\[object/);
-  });
-});
-
-describe('the page', () => {
-  it('has every figure, with words for those who do not see it', async () => {
-    const page = (await renderReport(reportOf(base))).get('report.html')!;
-    expect(page.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(11);
   });
 });

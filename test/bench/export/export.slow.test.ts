@@ -34,7 +34,7 @@ describe('flinch bench export', () => {
   beforeAll(async () => {
     const run = await flinch([
       ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--limit', '40', '--temperature', '1'],
-      ...['--score', 'all', '--measures', 'nll,entropy', '--out', folder.path('runs/files'), '--yes'],
+      ...['--score', 'all', '--measures', 'nll,entropy', '--out', folder.path('runs/files')],
     ]);
     expect(run.code, run.stderr).toBe(0);
     const { code, stdout, stderr } = await flinch(['bench', 'export', folder.path('runs/files')]);

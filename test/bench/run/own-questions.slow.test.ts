@@ -104,7 +104,7 @@ describe("flinch bench run with one's own questions", () => {
         expect(await flinch(['bench', command, folder.path('cells')])).toMatchObject({ code: 0 });
     }
     const cells = folder.read('cells/answers.csv').split('\n');
-    const texts = ['"\'=HYPERLINK(""http://x"")"', "' @SUM(1)", "'- item", '-0.5', "''quoted'", 'a=b'];
+    const texts = ['"\'=HYPERLINK(""http://x"")"', '"\' @SUM(1)"', "'- item", '-0.5', "''quoted'", 'a=b'];
     for (const [i, text] of texts.entries())
       expect(cells.find((line) => line.startsWith(`${i},`))).toContain(`,${text},`);
   });

@@ -55,8 +55,7 @@ export {
   MAX_TOP,
 } from '../src/uncertainty/settings.js';
 export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
-export { formatChoice } from './calibrate-choose.js';
-export { formatThresholds, thresholdsOf } from './calibrate-report.js';
+export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';
 export { formatBytes, formatDuration, heading } from './format.js';

@@ -13,7 +13,6 @@ import { pooledSection } from './sections/pooled.js';
 import { PAPER_SOURCE, provenanceSection } from './sections/provenance.js';
 import { resultSections } from './sections/result-tables.js';
 import { settingsSection } from './sections/settings.js';
-import { summarySection } from './sections/summary.js';
 
 /** All that there is to say about some runs, in the order that it is read. */
 export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument {
@@ -24,8 +23,7 @@ export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument 
   const sections = [
     answersSection(runs),
     pooledSection(runs),
-    summarySection(runs),
-    provenanceSection(runs, paper),
+    provenanceSection(runs),
     ...resultSections(runs, paper),
     pairedSection(runs),
     efficiencySection(runs, paper),

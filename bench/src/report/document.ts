@@ -78,9 +78,6 @@ export interface EstimateCell {
 /** Where a table has a cell for what was not measured. */
 export const UNMEASURED = { value: null, interval: null, unmeasured: true } as const;
 
-/** A sentence that ends with one full stop: some names end with one of their own, as “Adv. Pert.” does. */
-export const sentence = (text: string): string => text.replace(/\.?$/, '.');
-
 /** One response, token by token. */
 export interface CaseBlock {
   readonly kind: 'case';

@@ -59,6 +59,7 @@ export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';
 export { formatBytes, formatDuration, heading } from './format.js';
+export { linesOf } from './input-lines.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
 export { type ByteBar, byteBar, Progress } from './progress.js';

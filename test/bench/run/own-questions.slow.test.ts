@@ -1,4 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
+import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
@@ -103,10 +104,14 @@ describe("flinch bench run with one's own questions", () => {
       for (let times = 0; times < 2; times++)
         expect(await flinch(['bench', command, folder.path('cells')])).toMatchObject({ code: 0 });
     }
-    const cells = folder.read('cells/answers.csv').split('\n');
-    const texts = ['"\'=HYPERLINK(""http://x"")"', '"\' @SUM(1)"', "'- item", '-0.5', "''quoted'", 'a=b'];
-    for (const [i, text] of texts.entries())
-      expect(cells.find((line) => line.startsWith(`${i},`))).toContain(`,${text},`);
+    const { data } = Papa.parse<Record<string, string>>(folder.read('cells/answers.csv'), {
+      header: true,
+      skipEmptyLines: true,
+    });
+    const texts = ['\'=HYPERLINK("http://x")', "' @SUM(1)", "'- item", '-0.5', "''quoted'", 'a=b'];
+    expect(new Map(data.map(({ id, response }) => [id, response]))).toEqual(
+      new Map(texts.map((text, i) => [`${i}`, text])),
+    );
   });
 
   it('scores responses that are there, with labels or by their answers', async () => {

@@ -27,7 +27,6 @@ export { parseJsonLines } from '../src/files/json-lines.js';
 export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
-export { DEFAULT_GUARD } from '../src/guard/guard.js';
 export { linearRegex } from '../src/guard/linear-regex.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
 export { hash32 } from '../src/numerics/noise.js';

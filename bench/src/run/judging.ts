@@ -56,20 +56,11 @@ export function openJudge(
 ): { readonly judge: Judge; readonly usage: () => string } | null {
   const settings = judgeSettings(options);
   if (options.judge === undefined || settings === null) return null;
-  return judgeAt(options.judge, options.suite, settings.model, answers);
-}
-
-/** A judge whose answers are kept. */
-export function judgeAt(
-  baseUrl: string,
-  suite: SuiteName,
-  model: string,
-  answers: RunRecords['judge'],
-): { readonly judge: Judge; readonly usage: () => string } {
+  const { judge: baseUrl, suite } = options;
   const endpoint = new Endpoint(
     {
       baseUrl,
-      model,
+      model: settings.model,
       timeoutMs: 300_000,
       retries: 5,
       apiKey: process.env.FLINCH_JUDGE_KEY ?? null,

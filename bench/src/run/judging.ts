@@ -4,7 +4,7 @@ import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
 import { needsClaimGraph } from '../measures/measure.js';
 import type { RunSettings } from '../records/settings.js';
-import { comesLabelled, type SuiteName } from '../suites/suite.js';
+import { comesLabelled } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import { labelledBy, labelSettings } from './labels.js';
 import type { Run } from './run-context.js';

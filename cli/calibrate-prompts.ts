@@ -17,19 +17,18 @@ const PROMPT_FIELDS = {
   /** Message of a user; raw text for a model without a chat template. */
   question: z.string().optional(),
 };
-type Prompted = z.output<z.ZodObject<typeof PROMPT_FIELDS>>;
-
-/** A line of a file of prompts. Data sets have further fields, which play no part unless they are named here. */
-export const lineOf = <Fields extends z.ZodRawShape>(fields: Fields) =>
-  z
-    .object({ ...PROMPT_FIELDS, ...fields })
-    .refine((line) => Object.keys(PROMPT_FIELDS).filter((name) => name in line).length === 1, {
-      error: 'needs exactly one of prompt, messages, question',
-    });
-const promptLine = lineOf({});
+/** A line of a file of prompts; further fields of a data set play no part. */
+const promptLine = z
+  .object(PROMPT_FIELDS)
+  .refine((line) => Object.keys(PROMPT_FIELDS).filter((name) => name in line).length === 1, {
+    error: 'needs exactly one of prompt, messages, question',
+  });
 
 /** @throws ModelError and TemplateError as `encodePrompt` */
-export function promptIdsOf(checkpoint: Checkpoint, { prompt, messages, question = '' }: Prompted): number[] {
+function promptIdsOf(
+  checkpoint: Checkpoint,
+  { prompt, messages, question = '' }: z.output<typeof promptLine>,
+): number[] {
   if (prompt !== undefined) return encodeText(checkpoint.tokenizer, prompt);
   if (messages === undefined && checkpoint.chatTemplate.source === null)
     return encodeText(checkpoint.tokenizer, question);

@@ -20,7 +20,6 @@ import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { type CollectedAnswer, collectScores } from '../src/stream/collect-scores.js';
 import { METHODS, type Method } from '../src/uncertainty/method-names.js';
 import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
-import { chooseByLabels } from './calibrate-choose.js';
 import { compareLabels } from './calibrate-labels.js';
 import { readPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
@@ -82,7 +81,7 @@ export function calibrateCommand(): Command {
     .addOption(
       new Option(
         '--labels <file>',
-        'choose the method that judges by answers with labels; or, with --answers, write nothing and compare verdicts with labels',
+        'write nothing: compare the verdicts of --answers with these labels, which are annotations of Phoenix, or lines of JSON',
       ).conflicts(['input', 'check', 'method']),
     )
     .addOption(
@@ -108,11 +107,7 @@ A prompt is raw text. A question is a user's message, or raw text for a model wi
 All tokens of an answer count as ordinary. The embedded model comes with a calibration of its own
 problems, where only steps before the first wrong one count.
 
---labels alone: lines like those of --input, with "response" and "label", "right" or "wrong". The
-model scores each response by each method, and the calibration then names the one that tells wrong
-ones from right ones best; where the lead is not clear, a method that needs no passes.
---labels with --answers: annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": …}. They
-show how many wrong answers the verdict found, and at which rate.
+A line of --labels is {"id": "chatcmpl-…", "label": …}, with right or wrong. The labels show how many wrong answers the verdict found, and at which rate.
 
 Ctrl-C calibrates with the answers so far, if they are enough and more than before. The same command
 continues, also with more prompts.
@@ -126,7 +121,6 @@ Examples:
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --temperature 0.5
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
-  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --labels labelled.jsonl
   $ flinch calibrate --labels annotations.json --answers spans.json`,
     )
     .action(calibrate);
@@ -134,6 +128,8 @@ Examples:
 
 async function calibrate(options: CalibrateOptions): Promise<void> {
   const { labels, answers, methods, method } = options;
+  if ((labels === undefined) !== (answers === undefined))
+    throw new UsageError('--labels, --answers: one requires the other');
   if (labels !== undefined && answers !== undefined) return compareLabels({ ...options, labels, answers });
   if (method && !methods.includes(method))
     throw new UsageError(`--method: ${method} is not one of --methods`);
@@ -154,7 +150,6 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     }
     const checked = options.check === undefined ? null : await calibrationToCheck(checkpoint, options);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
-    if (labels !== undefined) return await chooseByLabels(engine, { ...options, labels }, scoring);
     const prompts = await promptsOf(engine, options);
     await reportDevices(engine, options.device, ['decode', 'score']);
     if (options.check === undefined) await collect(engine, options, scoring, prompts, file);

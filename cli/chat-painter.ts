@@ -12,7 +12,7 @@ import type {
   Verdict,
 } from '../src/stream/events.js';
 import type { Method } from '../src/uncertainty/method-names.js';
-import { Heat } from './heat.js';
+import { heated, swatches } from './heat.js';
 
 /**
  * Writes text alone: each token as it comes, and at the end what the guard found. What comes must not be retracted.
@@ -43,7 +43,6 @@ export function heatPainter(
   scale: HeatScale,
   guard: Guard,
 ): (event: GuardEvent) => void {
-  const heat = new Heat(chalk);
   const tokens = new Map<number, TokenEvent>();
   const found = new Findings();
   let skipped = false;
@@ -54,15 +53,15 @@ export function heatPainter(
     const strength = token.inserted ? null : scale.strength(event);
     skipped ||= !token.inserted && strength === null;
     const text = visible(token.text); // before it gets colours
-    write(strength === null ? heat.dim(text) : heat.paint(text, strength));
+    write(strength === null ? chalk.dim(text) : heated(text, strength));
   };
   return (event) => {
     found.add(event);
     if (event.type === 'token.delta') tokens.set(event.index, event);
     if (event.type === 'score.delta') paint(event);
     if (event.type !== 'generation.done') return;
-    const dim = skipped ? `, ${heat.dim('skipped')}` : '';
-    write(`\n\n${scale.legend(heat.swatches())}${dim}\n`);
+    const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
+    write(`\n\n${scale.legend(swatches())}${dim}\n`);
     for (const line of found.lines(guard)) write(`${chalk.dim(visible(line))}\n`);
   };
 }

@@ -122,7 +122,7 @@ Examples:
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --seed 7 "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat
-  $ flinch chat    (a conversation; /help lists its commands)`,
+  $ flinch chat    (a conversation)`,
     )
     .action(chat);
 }

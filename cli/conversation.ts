@@ -18,27 +18,10 @@ export interface ConversationOptions {
 /** Questions and answers so far. The oldest are left out once the context has no room for them. */
 export class Conversation {
   readonly #options: ConversationOptions;
-  #system: string | undefined;
   #exchanges: { readonly question: string; readonly answer: string }[] = [];
 
   constructor(options: ConversationOptions) {
     this.#options = options;
-    this.#system = options.system;
-  }
-
-  /** All of it, also what was left out. */
-  get messages(): ChatMessage[] {
-    return this.#messagesFrom(0);
-  }
-
-  #messagesFrom(exchange: number): ChatMessage[] {
-    return [
-      ...(this.#system === undefined ? [] : [{ role: 'system', content: this.#system }]),
-      ...this.#exchanges.slice(exchange).flatMap(({ question, answer }) => [
-        { role: 'user', content: question },
-        { role: 'assistant', content: answer },
-      ]),
-    ];
   }
 
   /**
@@ -46,9 +29,16 @@ export class Conversation {
    * @throws TemplateError where the template refuses the messages
    */
   ask(question: string): Asked {
-    const { tokensOf, room } = this.#options;
+    const { system, tokensOf, room } = this.#options;
     for (let leftOut = 0; ; leftOut++) {
-      const messages = [...this.#messagesFrom(leftOut), { role: 'user', content: question }];
+      const messages = [
+        ...(system === undefined ? [] : [{ role: 'system', content: system }]),
+        ...this.#exchanges.slice(leftOut).flatMap((told) => [
+          { role: 'user', content: told.question },
+          { role: 'assistant', content: told.answer },
+        ]),
+        { role: 'user', content: question },
+      ];
       if (leftOut === this.#exchanges.length || tokensOf(messages) <= room) return { messages, leftOut };
     }
   }
@@ -60,11 +50,5 @@ export class Conversation {
   /** Begins anew, with the same system message. */
   clear(): void {
     this.#exchanges = [];
-  }
-
-  /** Begins anew, with another system message, or with none. */
-  instruct(system: string | undefined): void {
-    this.clear();
-    this.#system = system;
   }
 }

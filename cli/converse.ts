@@ -1,14 +1,11 @@
-import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { type Observable, Subject } from 'rxjs';
 import type { Engine } from '../src/engine/engine.js';
 import { chalk } from '../src/files/colours.js';
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../src/tokenizer/prompt.js';
-import { CHAT_HELP, type ChatInput, ChatLines } from './chat-input.js';
 import { Conversation } from './conversation.js';
 import { reportError } from './errors.js';
-import { optionFile } from './option-file.js';
 import { complain, remark, say } from './terminal.js';
 
 /** An answer as it stands. */
@@ -37,7 +34,7 @@ export async function converse(
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const interrupted = new Subject<void>();
   terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
-  remark(`${checkpoint.name}: /help lists commands, Ctrl-C stops an answer, Ctrl-D ends the chat`);
+  remark(`${checkpoint.name}: /new forgets the conversation, Ctrl-C stops an answer, Ctrl-D ends the chat`);
   if (checkpoint.chatTemplate.isSingleTurn)
     remark('this model knows single questions only: it is not told earlier ones');
   const conversation = new Conversation({
@@ -52,20 +49,17 @@ export async function converse(
     if (!whole) remark('stopped');
     if (text !== '') conversation.answered(question, text);
   };
-  const lines = new ChatLines();
-  const prompt = (): void => {
-    terminal.setPrompt(chalk.bold(lines.isOpen ? '… ' : '? '));
-    terminal.prompt();
-  };
-  prompt();
+  terminal.setPrompt(chalk.bold('? '));
+  terminal.prompt();
   for await (const line of terminal) {
-    const input = lines.read(line);
-    if (input?.type === 'bye') break;
-    if (input) {
-      const done = input.type === 'question' ? answer(input.text) : obey(input, conversation);
-      await done.catch(reportError);
-    }
-    prompt();
+    const text = line.trim();
+    if (/^(\/bye|exit|quit)$/i.test(text)) break;
+    if (text === '/new') {
+      conversation.clear();
+      remark('the conversation is forgotten');
+    } else if (/^\/\w+$/.test(text)) complain(`${text} is no command; /new and /bye are`);
+    else if (text !== '') await answer(text).catch(reportError);
+    terminal.prompt();
   }
   terminal.close(); // it is still read after a command to end
   say('\n');
@@ -73,28 +67,3 @@ export async function converse(
 
 const leftOutWords = (count: number): string =>
   count === 1 ? 'the oldest question and its answer' : `the oldest ${count} questions and their answers`;
-
-type Command = Exclude<ChatInput, { readonly type: 'question' | 'bye' }>;
-
-/** @throws UsageError for a file that cannot be written, or is there already */
-async function obey(command: Command, conversation: Conversation): Promise<void> {
-  switch (command.type) {
-    case 'help':
-      return remark(CHAT_HELP);
-    case 'new':
-      conversation.clear();
-      return remark('the conversation is forgotten');
-    case 'system':
-      conversation.instruct(command.text);
-      return remark(
-        `the conversation begins anew, ${command.text === undefined ? 'without a' : 'with this'} system message`,
-      );
-    case 'save': {
-      const saved = JSON.stringify({ messages: conversation.messages }, null, 2);
-      await optionFile('/save', command.file, writeFile(command.file, `${saved}\n`, { flag: 'wx' }));
-      return remark(`saved to ${command.file}`);
-    }
-    case 'wrong':
-      return complain(command.problem);
-  }
-}

@@ -1,7 +1,7 @@
-import { SingleBar } from 'cli-progress';
 import type { OpenCheckpointOptions } from '../src/checkpoint/checkpoint.js';
 import type { Conversion } from '../src/checkpoint/conversion.js';
 import { formatBytes } from './format.js';
+import { byteBar } from './progress.js';
 import { remark, showsBars } from './terminal.js';
 
 /** Says on standard error what there is to say about a model that is opened. */
@@ -12,11 +12,7 @@ export const reportOpening = (): Pick<OpenCheckpointOptions, 'onConversion' | 'o
 
 /** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
 function reportConversion(): (progress: Conversion) => void {
-  const bar = new SingleBar({
-    format: '{bar} {percentage} %, {eta_formatted} left',
-    stream: process.stderr,
-    clearOnComplete: true,
-  });
+  const bar = byteBar('{bar} {percentage} %, {eta_formatted} left');
   let begun = false;
   return ({ file, folder, written, total }) => {
     if (!begun) {

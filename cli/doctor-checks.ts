@@ -18,7 +18,7 @@ import { listenProblem } from './errors.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
 
-const REDIS_PATIENCE_MS = 5000;
+const PATIENCE_MS = 5000;
 const PORTS_TRIED = 20;
 
 /** Everything that `flinch serve` with the same flags needs, checked in the order in which it would fail. */
@@ -137,7 +137,7 @@ async function isAlive(host: string, port: number): Promise<boolean> {
   // What else is there may never end.
   const dispatcher = new Agent({ maxResponseSize: 1000 });
   try {
-    const signal = AbortSignal.timeout(2000);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     const answer = await fetch(`http://${name}:${port}/livez`, { signal, dispatcher });
     return (await answer.text()) === '{"status":"alive"}';
   } catch {
@@ -171,11 +171,11 @@ function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
       observe: () => {},
     });
     try {
-      for (let waited = 0; !opened.up && waited < REDIS_PATIENCE_MS; waited += 50) await setTimeout(50);
+      for (let waited = 0; !opened.up && waited < PATIENCE_MS; waited += 50) await setTimeout(50);
       const shown = shownAddress(state.url);
       if (opened.up) return ok('redis', `${shown} answers`);
       const remedy = `redis-cli -u ${shellWord(shown)} ping`;
-      return bad('problem', 'redis', `${shown} does not answer within ${REDIS_PATIENCE_MS / 1000} s`, remedy);
+      return bad('problem', 'redis', `${shown} does not answer within ${PATIENCE_MS / 1000} s`, remedy);
     } finally {
       await opened.close();
     }

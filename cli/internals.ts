@@ -25,7 +25,6 @@ export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../s
 export { parseJsonLines, parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
-export { DEFAULT_GUARD } from '../src/guard/guard.js';
 export { linearRegex } from '../src/guard/linear-regex.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
 export { hash32 } from '../src/numerics/noise.js';
@@ -53,11 +52,11 @@ export {
   MAX_TOP,
 } from '../src/uncertainty/settings.js';
 export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
-export { formatChoice } from './calibrate-choose.js';
-export { formatThresholds, thresholdsOf } from './calibrate-report.js';
+export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';
 export { formatBytes, formatDuration, heading } from './format.js';
+export { linesOf } from './input-lines.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
 export { type ByteBar, byteBar, Progress } from './progress.js';

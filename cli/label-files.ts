@@ -34,7 +34,7 @@ const WORDS: Readonly<Record<string, boolean>> = {
 };
 
 /** Whether a label says that an answer is right. */
-export const meaning = z
+const meaning = z
   .union([z.string(), z.number(), z.boolean()], { error: 'must be a label' })
   .transform((label, context) => {
     const right = WORDS[String(label).toLowerCase()];

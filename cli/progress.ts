@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { formatBytes } from './format.js';
 import { showsBars } from './terminal.js';
@@ -62,19 +60,3 @@ export const byteBar = (format: string): ByteBar =>
 
 const formatRate = (perSecond: number): string =>
   perSecond === 0 || perSecond >= 1 ? `${perSecond.toFixed(1)}/s` : `${(60 * perSecond).toFixed(1)}/min`;
-
-/**
- * Lines of a file, for a progress bar. `null` for input that can be read only once, such as a pipe, and if no
- * bar is shown.
- */
-export async function countLines(file: string): Promise<number | null> {
-  if (file === '-' || !showsBars() || !(await stat(file)).isFile()) return null;
-  let lines = 0;
-  let last: number | undefined;
-  for await (const chunk of createReadStream(file)) {
-    if (!(chunk instanceof Uint8Array)) continue;
-    for (const byte of chunk) if (byte === 0x0a) lines += 1;
-    last = chunk.at(-1) ?? last;
-  }
-  return last === undefined || last === 0x0a ? lines : lines + 1;
-}

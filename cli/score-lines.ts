@@ -97,15 +97,14 @@ function settingsFields({
   random,
   tokur,
 }: AbsoluteScoring) {
-  const drawn = random && { sigma: random.sigma, samples: random.samples, seed: random.seed };
-  const { noise } = random ?? {};
   return {
     schedule: kind,
     ...schedule,
     ...(form === 'derivative' && (methods.includes('adversarial') || methods.includes('random')) && { form }),
     ...(methods.includes('adversarial') && { alpha }),
     ...(TOKUR_METHODS.some((method) => methods.includes(method)) && { tokur }),
-    ...(methods.includes('random') && (noise ? { samples: random?.samples, noise: 'given' } : drawn)),
+    ...(methods.includes('random') &&
+      random && { sigma: random.sigma, samples: random.samples, seed: random.seed }),
   };
 }
 

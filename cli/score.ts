@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import type { DeviceChoice } from '../src/engine/device.js';
@@ -7,12 +7,7 @@ import { Engine } from '../src/engine/engine.js';
 import { UsageError } from '../src/files/errors.js';
 import type { Method } from '../src/uncertainty/method-names.js';
 import { scoreResponse } from '../src/uncertainty/sequence-scorer.js';
-import {
-  type AbsoluteScoring,
-  absoluteScoring,
-  DEFAULT_RANDOM,
-  type Scoring,
-} from '../src/uncertainty/settings.js';
+import { type AbsoluteScoring, absoluteScoring, DEFAULT_RANDOM } from '../src/uncertainty/settings.js';
 import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
@@ -20,7 +15,7 @@ import { linesOf, textOf } from './input-lines.js';
 import { LineOutput } from './line-output.js';
 import { optionFile } from './option-file.js';
 import { deviceOption, integer, modelOption } from './options.js';
-import { countLines, Progress } from './progress.js';
+import { Progress } from './progress.js';
 import { outputLine, parseInputLine } from './score-lines.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from './scoring-options.js';
 
@@ -32,7 +27,6 @@ interface ScoreOptions {
   readonly output: string;
   readonly methods: Method[];
   readonly seed: number;
-  readonly noise?: string;
 }
 
 export function scoreCommand(): Command {
@@ -49,7 +43,6 @@ export function scoreCommand(): Command {
       integer(0, 2 ** 31 - 1),
       DEFAULT_RANDOM.seed,
     )
-    .option('--noise <file>', 'random: the noise of a one-line input, fp32 [samples, tokens − 1, hidden]')
     .addHelpText(
       'after',
       `
@@ -76,9 +69,8 @@ Examples:
 }
 
 async function score(file: string, options: ScoreOptions): Promise<void> {
-  const { device, noise } = options;
-  const given = scoringOf(options, options.methods, options.seed);
-  const asked = noise === undefined ? given : await withNoise(given, noise);
+  const { device } = options;
+  const asked = scoringOf(options, options.methods, options.seed);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
   const engine = await Engine.open(options.model, { device, ...reportOpening() });
   try {
@@ -100,7 +92,7 @@ async function scoreLines(
   name: string,
   scoring: AbsoluteScoring,
 ): Promise<void> {
-  const progress = new Progress(await countLines(name));
+  const progress = new Progress(null);
   let interrupted = false;
   process.once('SIGINT', () => {
     interrupted = true;
@@ -108,15 +100,11 @@ async function scoreLines(
     input.destroy();
   });
   let number = 0;
-  let scored = 0;
   try {
     for await (const line of linesOf(input)) {
       if (interrupted) break;
       number += 1;
       if (line.every((byte) => byte <= SPACE)) continue;
-      if (scoring.random?.noise && scored > 0)
-        throw new UsageError('--noise: applies to one line only, but the input has more');
-      scored += 1;
       const text = await scoreLine(engine, line, `${name === '-' ? 'input' : name}:${number}`, scoring);
       if (text === null) process.exitCode = 1;
       else await output.write(text);
@@ -150,26 +138,6 @@ async function scoreLine(
     );
     return null;
   }
-}
-
-async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
-  if (!scoring.methods.includes('random')) throw new UsageError('--noise: requires random in --methods');
-  const { random = DEFAULT_RANDOM } = scoring;
-  return { ...scoring, random: { ...random, noise: await readFloats(file) } };
-}
-
-/**
- * A file of little-endian fp32 numbers.
- * @throws UsageError
- */
-async function readFloats(file: string): Promise<Float32Array> {
-  const bytes = await optionFile('--noise', file, readFile(file));
-  if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is not a file of fp32 numbers`);
-  const numbers = new Float32Array(bytes.length / 4);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = bytes.readFloatLE(4 * i);
-  if (!numbers.every(Number.isFinite))
-    throw new UsageError(`--noise: ${file} contains numbers that are not finite`);
-  return numbers;
 }
 
 async function openInput(name: string): Promise<Readable> {

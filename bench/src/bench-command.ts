@@ -7,9 +7,9 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   run: async () => (await import('./run/run-command.js')).runCommand(),
   report: async () => (await import('./report/report-command.js')).reportCommand(),
   calibrate: async () => (await import('./calibrate/calibrate-command.js')).calibrateCommand(),
+  export: async () => (await import('./export/export-command.js')).exportCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),
   vote: async () => (await import('./vote/vote-command.js')).voteCommand(),
-  rollouts: async () => (await import('./run/rollouts-command.js')).rolloutsCommand(),
 };
 
 /**

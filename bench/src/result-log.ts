@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  createReadStream,
   existsSync,
   mkdirSync,
   renameSync,
@@ -7,10 +8,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { parseJsonText, readJsonFile, reasonOf, UsageError } from 'flinch/internals';
+import { linesOf, parseJsonText, readJsonFile, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 
 /**
@@ -136,7 +137,6 @@ export async function* readResults<T>(file: string, schema: z.ZodType<T>): Async
 }
 
 const CHUNK = 2 ** 20;
-const NEWLINE = 0x0a;
 
 interface Line {
   readonly text: string;
@@ -146,34 +146,15 @@ interface Line {
   readonly end: number;
 }
 
-/** Whole ones. */
+/** Whole ones: what follows the last newline is left out, and what is added meanwhile. */
 async function* readLines(file: string): AsyncGenerator<Line> {
-  const handle = await open(file);
-  try {
-    let rest: Buffer[] = [];
-    let [number, end] = [0, 0];
-    for await (const chunk of chunks(handle)) {
-      let from = 0;
-      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-        const bytes = Buffer.concat([...rest, chunk.subarray(from, at)]);
-        rest = [];
-        from = at + 1;
-        end += bytes.length + 1;
-        number += 1;
-        yield { text: bytes.toString('utf8'), line: number, end };
-      }
-      if (from < chunk.length) rest.push(chunk.subarray(from));
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
-async function* chunks(handle: FileHandle): AsyncGenerator<Buffer> {
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
+  const { size } = await stat(file);
+  let [line, end] = [0, 0];
+  for await (const bytes of linesOf(createReadStream(file, { highWaterMark: CHUNK }))) {
+    end += bytes.length + 1;
+    if (end > size) return;
+    line += 1;
+    yield { text: Buffer.from(bytes).toString('utf8'), line, end };
   }
 }
 

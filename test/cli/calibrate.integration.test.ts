@@ -295,6 +295,7 @@ describe('flinch calibrate --labels', () => {
       "cannot be used with option '--output",
     ],
     [['--labels', 'none.json', '--answers', answers], '--labels: none.json: no such file or folder'],
+    [['--labels', labels], '--labels, --answers: one requires the other'],
     [['--labels', labels, '--answers', 'none.json'], '--answers: none.json: no such file or folder'],
     [['--labels', labels, '--answers', labels], `${labels}: item 1: `],
     [['--labels', names, '--answers', answers], '--label-name: one of "good", "true" is required'],
@@ -307,73 +308,5 @@ describe('flinch calibrate --labels', () => {
     const { code, stderr } = await flinch(['calibrate', ...args]);
     expect(code).toBe(problem.startsWith('cannot be used with') ? 2 : 1);
     expect(stderr).toContain(problem);
-  });
-});
-
-describe('flinch calibrate --labels, without --answers', () => {
-  const problems = jsonLines(readFileSync(PROBLEMS, 'utf8')) as { question: string; facts: string[] }[];
-  /** Wrong ones state facts with digits that are one too large. */
-  const labelled = problems
-    .filter(({ facts }) => facts.some((fact) => fact.includes('=')))
-    .slice(0, 20)
-    .flatMap(({ question, facts }) => {
-      const response = facts.join('\n');
-      const wrong = response.replace(/(?<== )\d/g, (digit) => String((Number(digit) + 1) % 10));
-      return [
-        { question, response, label: 'right' },
-        { question, response: wrong, label: 'wrong' },
-      ];
-    });
-  const write = (name: string, lines: readonly object[]) =>
-    folder.write(name, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const output = folder.path('chosen.json');
-  const choose = (labels: string, ...args: string[]) =>
-    flinch(['calibrate', '--model', REASONER, '--labels', labels, '--output', output, ...args]);
-
-  it('writes the method that tells them apart into the calibration, and leaves the rest as it was', async () => {
-    cpSync(`${REASONER}/calibration.json`, output);
-    const before = (await readCalibration(output))!;
-    const { code, stdout, stderr } = await choose(write('chosen.jsonl', labelled));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('20 wrong and 20 right answers');
-    const after = (await readCalibration(output))!;
-    expect(stdout).toContain(`The method that judges is now ${after.method}.`);
-    expect(after).toEqual({ ...before, method: after.method });
-    const told = JSON.parse((await choose(folder.path('chosen.jsonl'), '--json')).stdout);
-    expect(told).toMatchObject({ chosen: after.method, right: 20, wrong: 20, output });
-    const rows = told.rows as { method: string; auroc: { value: number } }[];
-    const areas = Object.fromEntries(rows.map(({ method, auroc }) => [method, auroc.value]));
-    expect(Object.keys(areas).toSorted()).toEqual(['adversarial', 'entropy', 'margin', 'nll']);
-    // A digit that follows from nothing is improbable.
-    expect(areas.nll).toBeGreaterThan(0.8);
-  });
-
-  it.each([
-    [labelled.slice(0, 10), [], '5 right and 5 wrong answers; at least 20 of each are needed'],
-    [
-      [{ question: 'x', prompt: 'x', response: 'y', label: 'right' }],
-      [],
-      'line 1: needs exactly one of prompt',
-    ],
-    [[{ question: 'x', response: 'y', label: 'perhaps' }], [], 'line 1: label: "perhaps" is none of'],
-    [labelled, ['--methods', 'nll,tokur_eu'], '--methods: the calibration has 1 of them; two are needed'],
-  ])('refuses what it cannot choose by, %#', async (lines, args, problem) => {
-    cpSync(`${REASONER}/calibration.json`, output);
-    const { code, stderr } = await choose(write('refused.jsonl', lines), ...args);
-    expect(code).toBe(1);
-    expect(stderr).toContain(problem);
-  });
-
-  it('needs a calibration to write into', async () => {
-    const model = folder.path('uncalibrated');
-    cpSync(REASONER, model, { recursive: true });
-    rmSync(`${model}/calibration.json`);
-    const labels = write('chosen.jsonl', labelled);
-    const { code, stderr } = await flinch(['calibrate', '--model', model, '--labels', labels]);
-    expect(code).toBe(1);
-    expect(stderr).toContain('there is no calibration to write the choice into');
-    const other = { ...(await readCalibration(`${REASONER}/calibration.json`))!, model: 'ab'.repeat(32) };
-    await writeCalibration(output, other);
-    expect((await choose(labels)).stderr).toContain('is a calibration of another model');
   });
 });

@@ -6,7 +6,7 @@ import { installPackages, readManifest } from '../support/installed-packages.js'
 
 /** What only other packages of this repository need, by their folder. */
 const NOT_OF_FLINCH = {
-  bench: ['vega', 'vega-lite', 'graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'],
+  bench: ['graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'],
   triton: ['@grpc/grpc-js'],
   redis: ['@redis/client'],
 };

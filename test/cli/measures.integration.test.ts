@@ -1,14 +1,10 @@
-import { Buffer } from 'node:buffer';
-import { copyFileSync, writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openCheckpoint, reasonerPath } from '#src/index.js';
-import { flinch, jsonLines, useFolder } from '../support/cli.js';
+import { flinch, jsonLines } from '../support/cli.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, scoreErrors } from '../support/golden.js';
 import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.js';
-
-const folder = useFolder();
 
 const output = z.looseObject({
   id: z.union([z.string(), z.number()]),
@@ -39,80 +35,12 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
   const input = json({ id: 1, promptIds, responseIds });
   const model = ['--model', checkpointFolder(name)];
 
-  it('has the variance of float64 under noise that is given, and says so', async () => {
-    const noise = ['--noise', `${checkpointFolder(name)}/${golden.noiseFile}`, '--scoring', 'samples=4'];
-    const [line] = await scored([...model, '--methods', 'random', ...noise], input);
-    expect(scoreErrors(column(line!, 'random'), golden.randVar).all).toBeLessThan(0.005);
-    expect(line).toMatchObject({ samples: 4, noise: 'given' });
-    for (const field of ['sigma', 'seed', 'alpha', 'tokur']) expect(line).not.toHaveProperty(field);
-  });
-
   it('has the derivative of float64 with --derivative', async () => {
     const step = ['--scoring', `alpha=${golden.alpha},derivative`];
     const [line] = await scored([...model, '--methods', 'adversarial', ...step], input);
     const expected = golden.jvp.map((value) => golden.alpha * value);
     expect(scoreErrors(column(line!, 'adversarial'), expected).all).toBeLessThan(0.001);
     expect(line).toMatchObject({ form: 'derivative', alpha: golden.alpha });
-  });
-});
-
-describe('flinch score --noise', () => {
-  const name = 'tiny-llama';
-  const { promptIds, responseIds, noiseFile } = goldenCases(name)[0]!;
-  const text = { promptIds, responseIds };
-  const base = ['score', '-', '--model', checkpointFolder(name), '--methods', 'random'];
-  const noise = folder.path('noise.f32');
-  copyFileSync(`${checkpointFolder(name)}/${noiseFile}`, noise);
-  const run = (file: string, input: string, ...more: string[]) =>
-    flinch([...base, '--scoring', 'samples=4', '--noise', file, ...more], input);
-  const written = (bytes: Uint8Array) => {
-    writeFileSync(folder.path('bad.f32'), bytes);
-    return folder.path('bad.f32');
-  };
-
-  it('refuses a file of another size, and says which it needs', async () => {
-    const { code, stdout, stderr } = await run(written(new Uint8Array(400)), json({ id: 1, ...text }));
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toBe(
-      'flinch: input:1: noise: contains 100 numbers instead of samples × (tokens − 1) × hidden = 14848\n',
-    );
-    const otherSamples = await run(noise, json({ id: 1, ...text }), '--scoring', 'samples=5');
-    expect(otherSamples.stderr).toContain('hidden = 18560');
-  });
-
-  it.each([
-    ['of half a number', new Uint8Array(401), 'bad.f32 is not a file of fp32 numbers'],
-    ['with an infinity', new Uint8Array([0, 0, 128, 127]), 'bad.f32 contains numbers that are not finite'],
-    ['with a NaN', Buffer.from(new Float32Array([1, Number.NaN]).buffer), 'that are not finite'],
-  ])('refuses a file %s before anything is scored', async (_name, bytes, message) => {
-    const { code, stdout, stderr } = await run(written(bytes), json({ id: 1, ...text }));
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^flinch: --noise: [^\n]*\n$/);
-    expect(stderr).toContain(message);
-  });
-
-  it('refuses a file that is not there, and one that no measure takes', async () => {
-    expect(await run('/nowhere.f32', json({ id: 1, ...text }))).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^flinch: --noise: [^\n]*nowhere.f32: no such file or folder\n$/),
-    });
-    expect(await run(noise, json({ id: 1, ...text }), '--methods', 'nll')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'flinch: --noise: requires random in --methods\n',
-    });
-  });
-
-  it('belongs to one line: that one is scored, and a second is an error', async () => {
-    const { code, stdout, stderr } = await run(
-      noise,
-      `${json({ id: 1, ...text })}\n${json({ id: 2, ...text })}`,
-    );
-    expect(jsonLines(stdout).map(({ id }) => id)).toEqual([1]);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'flinch: --noise: applies to one line only, but the input has more\n',
-    });
   });
 });
 

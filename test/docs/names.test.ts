@@ -32,6 +32,7 @@ const FOREIGN = new Set([
   '--enable-feature',
   '--log_samples',
   '--weights',
+  '--steps',
   '--max-semi-space-size',
   '--ignore-scripts',
   '--omit',

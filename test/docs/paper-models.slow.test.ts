@@ -57,7 +57,7 @@ describe(PAGE, () => {
         expect(code, `${args.join(' ')}\n${stderr}`).toBe(0);
       }
     }
-    expect(run.size).toBe(12);
+    expect(run.size).toBe(9);
     // All of it asked the judge, and came to tables of every kind.
     const prompts = judge.requests.map(({ messages }) => messages[0]!.content);
     for (const part of [
@@ -70,7 +70,7 @@ describe(PAGE, () => {
       ).toBe(true);
     const report = readFileSync('runs/report/report.md', 'utf8');
     // The small model's answers are single steps: there are no tables by token or step, and no ablations of them.
-    for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency', 'Rivals'])
+    for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency'])
       expect(report, title).toContain(title);
     expect(report).not.toMatch(/-lexical|by words|by rules/);
     const { claims } = JSON.parse(readFileSync(`runs/factscore-${MODEL}/evaluation.json`, 'utf8'));

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mappedFile, processMemory } from '#bench/process-memory.js';
 import { DEFAULT_SCORING, Engine, scoreResponse } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
+import { mappedFile, processMemory } from '../support/process-memory.js';
 import { greedy } from '../support/requests.js';
 
 const told = existsSync('/proc/self/smaps_rollup');

@@ -140,22 +140,6 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
       relative: { value: 0.1 * (i + 1), interval: [0.09 * (i + 1), 0.11 * (i + 1)] },
       memory: 1e6 * (i + 1),
     })),
-    curves: ['adversarial', 'nll'].flatMap((measure) =>
-      [true, false].map((correct) => ({
-        measure,
-        correct,
-        n: correct ? 800 : 200,
-        scale: 'curves' as const,
-        mean: Array.from({ length: 21 }, (_, i) => 0.1 + (correct ? 0.02 : 0.1) * Math.sin(i / 5) ** 2),
-      })),
-    ),
-    rivals: (['wrong', 'before', 'right'] as const).map((place, i) => ({
-      place,
-      n: 200,
-      fall: estimate(0.3 - 0.1 * i),
-      before: estimate(0.25 - 0.1 * i),
-      after: estimate(0.26 - 0.1 * i),
-    })),
     cases: [madeUpCase()],
   };
   return evaluationSchema.parse({ ...base, ...parts });
@@ -240,10 +224,6 @@ export function madeUpCase(): Evaluation['cases'][number] {
         i === 0 ? 1.2 : i === 13 ? 0.6 : i === 3 ? null : 0.01 * ((i * 5) % 13),
       ),
     },
-    rivals: {
-      measure: 'adversarial',
-      tokens: tokenTexts.map((_, i) => (i === 13 ? { text: ' 37', before: 0.4, after: 0.41 } : null)),
-    },
   };
 }
 
@@ -277,7 +257,6 @@ export function hostileEvaluation(): Evaluation {
     tokens: rename(base.tokens).map((row) =>
       row.measure === 'chance' ? { ...row, measure: HOSTILE[8]! } : row,
     ),
-    curves: base.curves.map((curve) => ({ ...curve, measure: HOSTILE[0]! })),
     efficiency: base.efficiency.map((row) => ({ ...row, measure: `${HOSTILE[1]}:${HOSTILE[2]}` })),
     cases: [study],
   });

@@ -4,7 +4,7 @@ import {
   answerScore,
   type Calibration,
   chooseMethod,
-  formatChoice,
+  formatTable,
   formatThresholds,
   type MethodChoice,
   MIN_LABELLED,
@@ -152,4 +152,14 @@ function choose(
       ),
     }));
   return chooseMethod(rated, methods);
+}
+
+function formatChoice({ right, wrong, rows, lead }: MethodChoice): string {
+  const show = ({ value, low, high }: MethodChoice['lead']): string =>
+    `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+  return [
+    `${wrong} wrong and ${right} right answers. How well scores of answers tell them apart, with 95 % intervals:`,
+    formatTable([['method', 'AUROC'], ...rows.map(({ method, auroc }) => [method, show(auroc)])]),
+    `${rows[0]!.method} less ${rows[1]!.method}: ${show(lead)}.`,
+  ].join('\n');
 }

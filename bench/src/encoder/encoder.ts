@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type DeviceChoice, EngineError } from 'flinch';
+import { EngineError } from 'flinch';
 import { candidates, EngineProcess, Inbox } from 'flinch/internals';
 import { type EncoderFolder, type EncoderUse, readEncoderFolder } from './folder.js';
 import type { EncoderInput, FromEncoder, OpenEncoder, ToEncoder } from './protocol.js';
@@ -12,9 +12,6 @@ const CHUNK = 512;
 
 export interface EncoderOptions {
   readonly threads?: number;
-  readonly device?: DeviceChoice;
-  /** Path of the graph inside the folder, such as `onnx/model_int8.onnx`; by default the usual names. */
-  readonly file?: string;
 }
 
 /**
@@ -32,8 +29,8 @@ export class Encoder {
 
   /** @throws ModelError that names file and field; what is wrong with the tokenizer or the graph comes with `start` */
   static async open(dir: string, use: EncoderUse, options: EncoderOptions = {}): Promise<Encoder> {
-    const { threads = 1, device = 'cpu' } = options;
-    const folder = await readEncoderFolder(dir, use, options.file);
+    const { threads = 1 } = options;
+    const folder = await readEncoderFolder(dir, use);
     const { file, maxTokens, head } = folder;
     const opening: Omit<OpenEncoder, 'device'> = {
       type: 'open',
@@ -44,7 +41,7 @@ export class Encoder {
       maxTokens,
       head,
     };
-    return new Encoder(folder, new EngineProcess(opening, candidates(device), { entry: ENTRY }));
+    return new Encoder(folder, new EngineProcess(opening, candidates('cpu'), { entry: ENTRY }));
   }
 
   /** @throws EngineError `unavailable`, which names the file and what is wrong with it */

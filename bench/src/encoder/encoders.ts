@@ -29,7 +29,7 @@ export interface OpenEncoders extends Encoders {
   close(): Promise<void>;
 }
 
-export interface OpenOptions extends Omit<EncoderOptions, 'file'> {
+export interface OpenOptions extends EncoderOptions {
   /** Error to throw instead of one of a model: it may say which option named the model. */
   readonly fault?: (use: keyof EncoderFolders, error: unknown) => unknown;
 }

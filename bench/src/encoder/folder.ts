@@ -52,12 +52,11 @@ const tokenizerSchema = z.object({ model_max_length: z.number().positive().nulli
 
 /**
  * Reads what is to be known of an encoder before its graph is opened.
- * @param file of the graph inside the folder, such as `onnx/model_int8.onnx`; by default the usual names
  * @throws ModelError that names the file, and the field where there is one
  */
-export async function readEncoderFolder(dir: string, use: EncoderUse, file?: string): Promise<EncoderFolder> {
+export async function readEncoderFolder(dir: string, use: EncoderUse): Promise<EncoderFolder> {
   const folder = resolve(dir);
-  const model = await findModel(folder, file);
+  const model = await findModel(folder);
   const configFile = join(folder, 'config.json');
   const config = parseJson(configSchema, await readJson(folder, 'config.json'), configFile);
   const tokenizerFile = join(folder, 'tokenizer_config.json');
@@ -123,9 +122,8 @@ function relationsOf(labels: readonly (readonly [string, string])[], file: strin
   throw new ModelError(file, 'id2label', 'needs the labels entailment, contradiction and neutral, 0 to 2');
 }
 
-async function findModel(folder: string, file: string | undefined): Promise<string> {
-  const names = file === undefined ? FILES : [file];
-  for (const name of names) {
+async function findModel(folder: string): Promise<string> {
+  for (const name of FILES) {
     const path = join(folder, name);
     try {
       if ((await stat(path)).isFile()) return path;
@@ -133,5 +131,5 @@ async function findModel(folder: string, file: string | undefined): Promise<stri
       if (!isMissing(cause)) throw new ModelError(path, '', `cannot be read (${reasonOf(cause)})`, { cause });
     }
   }
-  throw new ModelError(folder, '', `has no ${names.join(', ')}`);
+  throw new ModelError(folder, '', `has no ${FILES.join(', ')}`);
 }

@@ -35,7 +35,7 @@ export function studied(
 export function caseStudy(
   { id, subset, question }: BenchProblem,
   { response, steps }: Pick<Known, 'response' | 'steps'>,
-  { tokens, rivals }: ScoreRecord,
+  { tokens }: ScoreRecord,
   told: Pick<CaseStudy, 'verdict' | 'wrong'>,
 ): CaseStudy {
   return {
@@ -47,6 +47,5 @@ export function caseStudy(
     wrong: told.wrong,
     steps: steps.map(({ span: [start, end] }) => [start, end]),
     tokens,
-    ...(rivals && { rivals }),
   };
 }

@@ -2,8 +2,6 @@ import type { CheckRecord, LocatedRecord, ResponseRecord, ScoreRecord } from '..
 import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
-import { curveOf } from './curves.js';
-import { type PlacedRival, placedRivals } from './rivals.js';
 import { chancesOf, firstChancesOf, hitsOf, type TokenRankings, tokenRankings } from './token-rankings.js';
 
 /** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
@@ -27,7 +25,6 @@ export interface MeasureDigest {
   readonly hits: readonly boolean[] | null;
   readonly steps: ReadonlyMap<Aggregated, readonly number[]>;
   readonly response: ReadonlyMap<Aggregated, number>;
-  readonly curve: Float64Array | null;
 }
 
 /** A response that was scored. */
@@ -44,7 +41,6 @@ export interface ScoredCase {
   /** The same among the first tokens of steps alone; not defined where first words are left out. */
   readonly first: readonly number[] | null;
   readonly measures: ReadonlyMap<string, MeasureDigest>;
-  readonly rivals: readonly PlacedRival[];
 }
 
 /** Rows of every table that no model is asked for, whether a run names them or not. */
@@ -88,14 +84,12 @@ export function digest(
     hits: null,
     steps: new Map([['own', steps.map((step) => step.tokens.end - step.tokens.start)]]),
     response: new Map([['own', tokens]]),
-    curve: null,
   });
   const places = response.tokenIds.map((_, i) => i);
   digests.set(POSITION, {
     hits: rankings && hitsOf(rankings, places),
     steps: new Map([['own', steps.map((_, i) => i)]]),
     response: new Map(),
-    curve: null,
   });
   return {
     id: response.id,
@@ -107,7 +101,6 @@ export function digest(
     chance: rankings && chancesOf(rankings),
     first: rankings && firstChancesOf(rankings, steps.length),
     measures: digests,
-    rivals: placedRivals(score, response.tokenIds.length, range, check.correct),
   };
 }
 
@@ -162,6 +155,5 @@ export function digestMeasure(
     hits: tokens && rankings ? hitsOf(rankings, tokens) : null,
     steps: ofSteps,
     response: ofResponse,
-    curve: tokens ? curveOf(tokens) : null,
   };
 }

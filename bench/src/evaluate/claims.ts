@@ -64,8 +64,6 @@ export async function evaluateClaims(
       steps: [],
       responses: [],
       pooled: [],
-      curves: [],
-      rivals: [],
       cases: studies,
     },
     claimCounts: claimCounts(records, subsets, options),

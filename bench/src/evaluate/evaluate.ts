@@ -16,12 +16,10 @@ import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './ans
 import { digest, type Known, LONGEST, POSITION, type ScoredCase } from './case.js';
 import { caseStudy, studied } from './case-studies.js';
 import { type Counted, countTable } from './counts.js';
-import { curveRows } from './curves.js';
 import { pooledTable, responseDetectors, responseTable, stepDetectors } from './detection.js';
 import { efficiencyTable } from './efficiency.js';
 import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
 import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
-import { rivalTable } from './rival-table.js';
 
 type CaseStudy = Evaluation['cases'][number];
 
@@ -55,8 +53,6 @@ export type Tables = Pick<
   | 'pooled'
   | 'paired'
   | 'efficiency'
-  | 'curves'
-  | 'rivals'
   | 'cases'
 >;
 
@@ -129,9 +125,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
           ],
     efficiency: efficiencyTable(records.times, measures, bootstrap),
     // They compare wrong steps with right ones: where none is known, right answers alone would be in them.
-    ...(isLabelled || cases.every(({ correct }) => correct)
-      ? { curves: curveRows(cases, measures), rivals: rivalTable(cases, bootstrap), cases: studies }
-      : { curves: [], rivals: [], cases: [] }),
+    cases: isLabelled || cases.every(({ correct }) => correct) ? studies : [],
   };
 }
 
@@ -171,7 +165,7 @@ async function withStudies(
   const studies = new Map<string, CaseStudy>();
   for await (const one of knownScores(records, rule, wanted)) {
     const measure = colouring(found.best?.measure, one.score.tokens, rule.measures);
-    const { rivals: _, ...study } = studyOf(one);
+    const study = studyOf(one);
     const tokens = measure === undefined ? {} : { [measure]: study.tokens[measure]! };
     studies.set(one.score.id, { ...study, tokens });
   }
@@ -223,7 +217,6 @@ function studyOf({ problem, known, score }: KnownScore): CaseStudy {
 
 function countedProblems(records: Records, rule: EvaluationRule, examined: ReadonlySet<string>): Counted[] {
   const { responses, checks, located } = records;
-  // Shards may have written more than was needed.
   return asked(records.problems, records, rule).flatMap((problem): Counted[] => {
     const { id, subset } = problem;
     const response = responses.get(id);

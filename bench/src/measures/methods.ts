@@ -29,8 +29,6 @@ export interface Definition {
    * @throws z.ZodError; SettingsError
    */
   read(given: Readonly<Record<string, string>>): { readonly settings: string; readonly measure: MeasureKind };
-  /** All settings that a measure has, as text: those of its name, and for the others the defaults. */
-  settings(given: ReadonlyMap<string, string>): ReadonlyMap<string, string>;
 }
 
 function define<S extends z.ZodObject>(schema: S, make: (settings: z.output<S>) => MeasureKind): Definition {
@@ -44,7 +42,6 @@ function define<S extends z.ZodObject>(schema: S, make: (settings: z.output<S>) 
       const settings = keys.filter((key) => printed.get(key) !== defaults.get(key));
       return { settings: settings.map((key) => `${key}=${printed.get(key)}`).join(), measure: make(parsed) };
     },
-    settings: (given) => new Map([...defaults, ...given]),
   };
 }
 

@@ -1,7 +1,6 @@
 import {
   type Engine,
   EngineError,
-  type Rival,
   type ScoredResponse,
   SettingsError,
   StepAligner,
@@ -58,10 +57,6 @@ export interface ResponseScores {
   readonly claimScores: Readonly<Record<string, number[]>>;
   /** Log-probabilities of the tokens under the engine; `null` if no measure needs a pass. */
   readonly logprobs: readonly number[] | null;
-  /**
-   * Rivals of the tokens from the adversary of the first measure that has one; `null` without an adversary.
-   */
-  readonly rivals: { readonly measure: string; readonly tokens: readonly (Rival | null)[] } | null;
 }
 
 /**
@@ -80,12 +75,9 @@ export async function scoreMeasures(
   for (const measure of measures) checkGiven(measure, response, encoders);
   const scores = new Map<string, MeasureScores>();
   let logprobs: ResponseScores['logprobs'] = null;
-  let rivals: ResponseScores['rivals'] = null;
   for (const pass of sharedPasses(measures)) {
     const scored = await run(engine, response, pass);
     logprobs ??= scored.tokens.map(({ logprob }) => logprob);
-    const adversary = pass.serves.find((one) => one.kind === 'engine' && one.method === 'adversarial');
-    if (adversary) rivals ??= { measure: adversary.name, tokens: scored.tokens.map(({ rival }) => rival) };
     for (const measure of pass.serves) {
       scores.set(measure.name, await ofTokens(measure, scored.tokens, response, { engine, encoders }));
     }
@@ -107,7 +99,6 @@ export async function scoreMeasures(
     response: pick(({ response }) => response),
     claimScores: pick(({ claims }) => claims && [...claims]),
     logprobs,
-    rivals,
   };
 }
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { rivalsSchema } from './records.js';
 
 /** evaluation.json: all that a report of a run shows. Written by the run's last stage, read by `flinch bench report`. */
 
@@ -112,33 +111,6 @@ const efficiencyRow = z.object({
   memory: z.int().nullable().default(null),
 });
 
-/** Mean score against the place in the response, right and wrong responses apart. */
-const curve = z.object({
-  measure,
-  correct: z.boolean(),
-  n: z.int(),
-  /**
-   * Score that is scaled to 1: the highest of each response, as in earlier versions; or the highest of both
-   * curves.
-   */
-  scale: z.enum(['response', 'curves']).default('response'),
-  /** Values at even places from the first token to the last. */
-  mean: z.array(z.number().nullable()),
-});
-
-/**
- * The rival of one token of each response, that with the highest score of the adversary: in the first wrong step, before
- * it, or anywhere in a right response. Means of its probability before and after the perturbation.
- */
-const rivalRow = z.object({
-  place: z.enum(['wrong', 'before', 'right']),
-  n: z.int(),
-  /** The score of the token: by how much its log-probability fell. */
-  fall: estimateSchema,
-  before: estimateSchema,
-  after: estimateSchema,
-});
-
 const range = z.tuple([z.int(), z.int()]);
 
 /** One response to look at: its tokens, their scores, and what is wrong in it. */
@@ -160,7 +132,6 @@ const caseStudy = z.object({
   wrong: z.array(range),
   steps: z.array(range),
   tokens: z.record(z.string(), z.array(z.number().nullable())),
-  rivals: rivalsSchema.exactOptional(),
 });
 
 /** An answer that is worth a look: its case study has the scores of one measure. */
@@ -272,8 +243,6 @@ export const evaluationSchema = z.object({
   pooled: z.array(pooledRow),
   paired: z.array(pairedRow),
   efficiency: z.array(efficiencyRow),
-  curves: z.array(curve),
-  rivals: z.array(rivalRow).default([]),
   cases: z.array(caseStudy),
 });
 export type Evaluation = z.output<typeof evaluationSchema>;

@@ -161,13 +161,6 @@ export const claimGraphSchema = z.object({
 });
 export type ClaimGraphRecord = z.output<typeof claimGraphSchema>;
 
-/**
- * The other token whose probability grew most under the perturbation, with its probability before and after.
- */
-const rivalSchema = z.object({ text: z.string(), before: z.number(), after: z.number() });
-/** Rivals of each token of a response, and the measure whose adversary named them. */
-export const rivalsSchema = z.object({ measure: z.string(), tokens: z.array(rivalSchema.nullable()) });
-
 /** All that the measures say of a response, by their names. */
 export const scoreSchema = z.object({
   id: z.string(),
@@ -178,8 +171,6 @@ export const scoreSchema = z.object({
   response: z.record(z.string(), z.number()),
   /** Scores of each claim of claims.jsonl; absent if no measure scores claims directly. */
   claimScores: z.record(z.string(), z.array(z.number())).exactOptional(),
-  /** Absent if no measure has an adversary. */
-  rivals: rivalsSchema.exactOptional(),
 });
 export type ScoreRecord = z.output<typeof scoreSchema>;
 

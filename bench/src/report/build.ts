@@ -4,19 +4,15 @@ import { relatedTables } from './paper/match.js';
 import type { Paper, PaperTable } from './paper/paper-tables.js';
 import { runTitle } from './run-title.js';
 import type { Run } from './runs.js';
-import { ablationSection } from './sections/ablations.js';
 import { answersSection } from './sections/answers.js';
 import { casesSection } from './sections/cases.js';
 import { countsSection } from './sections/counts.js';
-import { curvesSection } from './sections/curves.js';
 import { efficiencySection } from './sections/efficiency.js';
 import { pairedSection } from './sections/paired.js';
 import { pooledSection } from './sections/pooled.js';
 import { PAPER_SOURCE, provenanceSection } from './sections/provenance.js';
 import { resultSections } from './sections/result-tables.js';
-import { rivalsSection } from './sections/rivals.js';
 import { settingsSection } from './sections/settings.js';
-import { summarySection } from './sections/summary.js';
 
 /** All that there is to say about some runs, in the order that it is read. */
 export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument {
@@ -27,14 +23,10 @@ export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument 
   const sections = [
     answersSection(runs),
     pooledSection(runs),
-    summarySection(runs),
-    provenanceSection(runs, paper),
+    provenanceSection(runs),
     ...resultSections(runs, paper),
     pairedSection(runs),
     efficiencySection(runs, paper),
-    ablationSection(runs),
-    curvesSection(runs),
-    rivalsSection(runs),
     casesSection(runs),
     countsSection(runs),
     settingsSection(runs),

@@ -21,18 +21,13 @@ const SHADES: readonly { readonly from: number; readonly words: string }[] = [
 
 /** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
 export function renderCase(block: CaseBlock): Html {
-  const { title, folded, question, verdict, tokens, measures, rivals } = block;
+  const { title, folded, question, verdict, tokens, measures } = block;
   const what = WHAT_IS_WRONG[verdict.of];
   return html`<details class="case"${new Html(folded ? '' : ' open="open"')}>
 <summary><bdi>${title}</bdi></summary>
 <dl>
 <dt>Question</dt><dd class="prose" dir="auto">${question}</dd>
-${renderVerdict(verdict)}${
-  rivals.length === 0
-    ? null
-    : html`<dt>Rivals</dt><dd><bdi>${rivals.join('; ')}</bdi></dd>
-`
-}</dl>
+${renderVerdict(verdict)}</dl>
 ${legend(tokens.some(({ wrong }) => wrong) ? what : null)}
 <div class="strips">
 ${measures.map((measure) => renderMeasure(measure, tokens, what))}</div>

@@ -1,7 +1,6 @@
-import type { TopLevelSpec } from 'vega-lite';
 import type { Evaluation } from '../records/evaluation.js';
 
-/** A report as data: what is said, apart from how Markdown, HTML and JSON write it. All texts are plain. */
+/** A report as data: what is said, apart from how Markdown and HTML write it. All texts are plain. */
 export interface ReportDocument {
   readonly title: string;
   readonly lead: readonly string[];
@@ -21,7 +20,6 @@ export type Block =
   | { readonly kind: 'list'; readonly items: readonly Inline[] }
   | { readonly kind: 'code'; readonly text: string }
   | TableBlock
-  | FigureBlock
   | CaseBlock;
 
 /** Text with links in it. */
@@ -80,22 +78,6 @@ export interface EstimateCell {
 /** Where a table has a cell for what was not measured. */
 export const UNMEASURED = { value: null, interval: null, unmeasured: true } as const;
 
-export interface FigureBlock {
-  readonly kind: 'figure';
-  readonly title: string;
-  /** Description of the figure, for screen readers. */
-  readonly description: string;
-  readonly spec: TopLevelSpec;
-  /** The numbers stand beside it and are seen at once. */
-  readonly open?: boolean;
-  /** Numbers of the figure. */
-  readonly data: TableBlock;
-}
-
-/** A sentence that ends with one full stop: some names end with one of their own, as “Adv. Pert.” does. */
-export const sentence = (text: string): string => text.replace(/\.?$/, '.');
-export const titleSentence = ({ title }: FigureBlock): string => sentence(title);
-
 /** One response, token by token. */
 export interface CaseBlock {
   readonly kind: 'case';
@@ -105,8 +87,6 @@ export interface CaseBlock {
   readonly verdict: Evaluation['cases'][number]['verdict'];
   readonly tokens: readonly CaseToken[];
   readonly measures: readonly CaseMeasure[];
-  /** Tokens that the model would have written instead of the most perturbed ones, and their probabilities. */
-  readonly rivals: readonly string[];
 }
 
 export interface WhatIsWrong {

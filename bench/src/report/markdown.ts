@@ -4,17 +4,15 @@ import {
   type Block,
   type CaseBlock,
   type Cell,
-  type FigureBlock,
   type Inline,
   type ReportDocument,
   type TableBlock,
-  titleSentence,
   WHAT_IS_WRONG,
 } from './document.js';
 import { tokenRuns } from './token-runs.js';
 import { visible } from './visible.js';
 
-/** The report as Markdown: CommonMark with tables. Figures are their tables of numbers. */
+/** The report as Markdown: CommonMark with tables. */
 export function renderMarkdown({ title, lead, sections }: ReportDocument): string {
   const parts = [
     `# ${escapeMarkdown(title)}`,
@@ -39,22 +37,9 @@ function renderBlock(block: Block): string {
       return fence(block.text);
     case 'table':
       return renderTable(block);
-    case 'figure':
-      return renderFigure(block);
     case 'case':
       return renderCase(block);
   }
-}
-
-/** More numbers than a reader would go through are left to the picture and to the JSON. */
-const MOST_ROWS = 20;
-
-function renderFigure(figure: FigureBlock): string {
-  const { description, data } = figure;
-  const heading = `**${escapeMarkdown(titleSentence(figure))}** ${escapeMarkdown(description)}`;
-  if (data.parts.flat().length > MOST_ROWS)
-    return `${heading} *(The figure is in report.html and its numbers in report.json; flinch bench report writes both with this file.)*`;
-  return [heading, renderTable(data)].join('\n\n');
 }
 
 const inline = (text: Inline): string =>
@@ -98,7 +83,7 @@ function renderCell(cell: Cell): string {
     .join(' ');
 }
 
-function renderCase({ title, question, verdict, tokens, measures, rivals }: CaseBlock): string {
+function renderCase({ title, question, verdict, tokens, measures }: CaseBlock): string {
   const what = WHAT_IS_WRONG[verdict.of];
   const marked = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
     const text = tokens
@@ -124,7 +109,6 @@ function renderCase({ title, question, verdict, tokens, measures, rivals }: Case
     verdictText(verdict),
     fence(marked.join('')),
     table(['Highest tokens', '1', '2', '3', `one in ${what.article} ${what.noun}`], highest),
-    ...(rivals.length === 0 ? [] : [`Rivals: ${rivals.map(escapeMarkdown).join('; ')}.`]),
   ].join('\n\n');
 }
 

@@ -35,20 +35,20 @@ const SAMPLES_LABELS: ReadonlyMap<string, string> = new Map([
   ['self_consistency', 'N'],
 ]);
 
-export const settingLabel = (method: string, setting: string): string =>
+const settingLabel = (method: string, setting: string): string =>
   (setting === 'samples' ? SAMPLES_LABELS.get(method) : SETTING_LABELS.get(setting)) ?? setting;
 
-export const methodLabel = (method: string): string => METHOD_LABELS.get(method) ?? method;
+const methodLabel = (method: string): string => METHOD_LABELS.get(method) ?? method;
 
 /** One spelling for each number, a short one: `1e-6`, `0.01`. */
-export function settingValue(text: string): string {
+function settingValue(text: string): string {
   const value = Number(text);
   if (!Number.isFinite(value)) return text;
   return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value);
 }
 
 /** `l=20`, `block 8`. */
-export function settingText(method: string, setting: string, value: string): string {
+function settingText(method: string, setting: string, value: string): string {
   const label = settingLabel(method, setting);
   return `${label}${label === setting ? ' ' : '='}${settingValue(value)}`;
 }

@@ -1,29 +1,17 @@
 import { readAsset } from './assets.js';
 import { renderCase } from './case-page.js';
 import { cellText } from './cell-text.js';
-import {
-  type Block,
-  type Cell,
-  type FigureBlock,
-  type Inline,
-  type ReportDocument,
-  type Section,
-  type TableBlock,
-  titleSentence,
-} from './document.js';
+import type { Block, Cell, Inline, ReportDocument, Section, TableBlock } from './document.js';
 import { Html, html } from './html.js';
 
 /** By which a page of flinch is known. */
 export const GENERATOR = 'flinch bench report';
 
-/** Figures as SVG, drawn beforehand. */
-export type Drawings = ReadonlyMap<FigureBlock, string>;
-
 /**
  * The report as one page: no script, nothing to load, and well-formed as XML too, so that any parser can check it. Its
  * policy forbids what it does not need, should anything of a model's text ever get through as markup.
  */
-export function renderPage({ title, lead, sections }: ReportDocument, drawings: Drawings): string {
+export function renderPage({ title, lead, sections }: ReportDocument): string {
   const page = html`<html lang="en">
 <head>
 <meta charset="utf-8" />
@@ -44,7 +32,7 @@ export function renderPage({ title, lead, sections }: ReportDocument, drawings: 
     ({ id, title: text }) => html`<li><a href="#${id}">${text}</a></li>`,
   )}</ul></nav>
 <main>
-${sections.map((section) => renderSection(section, drawings))}
+${sections.map((section) => renderSection(section))}
 </main>
 </body>
 </html>
@@ -52,33 +40,15 @@ ${sections.map((section) => renderSection(section, drawings))}
   return `<!DOCTYPE html>\n${page.markup}`;
 }
 
-function renderSection({ id, title, blocks }: Section, drawings: Drawings): Html {
+function renderSection({ id, title, blocks }: Section): Html {
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${title}</h2>
-${gatherFigures(blocks).map((part) =>
-  Array.isArray(part)
-    ? html`<div class="plots">${part.map((figure) => renderFigure(figure, drawings))}</div>\n`
-    : renderBlock(part),
-)}
+${blocks.map(renderBlock)}
 </section>
 `;
 }
 
-type OtherBlock = Exclude<Block, FigureBlock>;
-
-/** Figures in a row stand side by side where there is room. */
-function gatherFigures(blocks: readonly Block[]): (OtherBlock | FigureBlock[])[] {
-  const parts: (OtherBlock | FigureBlock[])[] = [];
-  for (const block of blocks) {
-    const last = parts.at(-1);
-    if (block.kind !== 'figure') parts.push(block);
-    else if (Array.isArray(last)) last.push(block);
-    else parts.push([block]);
-  }
-  return parts;
-}
-
-function renderBlock(block: OtherBlock): Html {
+function renderBlock(block: Block): Html {
   switch (block.kind) {
     case 'heading':
       return html`<h3>${block.text}</h3>\n`;
@@ -152,14 +122,3 @@ function renderCell(cell: Cell): Html {
 }
 
 const strong = (text: string, is: boolean): Html => (is ? html`<b>${text}</b>` : html`${text}`);
-
-function renderFigure(figure: FigureBlock, drawings: Drawings): Html {
-  const { title, description, data, open = false } = figure;
-  const drawing = drawings.get(figure);
-  if (drawing === undefined) throw new Error(`figure "${title}" was not drawn`);
-  const named = html`<svg role="img" aria-label="${`${titleSentence(figure)} ${description}`}" `.markup;
-  return html`<figure class="${open ? 'plot open' : 'plot'}"><figcaption>${title}</figcaption>
-${new Html(drawing.replace(/^<svg /, () => named))}
-${open ? renderTable(data) : html`<details><summary>Numbers</summary>${renderTable(data)}</details>`}</figure>
-`;
-}

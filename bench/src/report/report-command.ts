@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
+import { refuseForeign } from '../foreign-files.js';
 import { GENERATOR } from './page.js';
+import { filesOf } from './report.js';
 
 interface ReportOptions {
   readonly out?: string;
@@ -11,7 +13,7 @@ interface ReportOptions {
 
 export function reportCommand(): Command {
   return new Command('report')
-    .description('Write tables, plots and case studies of one or more runs.')
+    .description('Write tables and case studies of one or more runs.')
     .argument(
       '[folders...]',
       'folders of `flinch bench run`; runs with different models, temperatures or settings are compared',
@@ -32,30 +34,17 @@ Examples:
     .action(writeReport);
 }
 
-async function writeReport(folders: readonly string[], { out, paper }: ReportOptions): Promise<void> {
+function writeReport(folders: readonly string[], { out, paper }: ReportOptions): void {
   const [first] = folders;
   if (paper && first !== undefined) throw new UsageError('--paper: cannot be combined with run folders');
   if (!paper && first === undefined) throw new UsageError('at least one run folder is required');
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
-  // Only here: vega takes a while to load, and other commands do not need it.
-  const { filesOf } = await import('./report.js');
-  const files = await filesOf(folders);
-  const names = [...files.keys()];
-  const foreign = isOurs(target) ? [] : names.filter((name) => existsSync(join(target, name)));
-  if (foreign.length > 0)
-    throw new UsageError(
-      `--out: ${join(target, foreign[0]!)} is there, but not of flinch: move it, or choose another folder`,
-    );
+  const files = filesOf(folders);
+  refuseForeign(target, [...files.keys()], 'report.html', GENERATOR);
   mkdirSync(target, { recursive: true });
   for (const [name, text] of files) {
     writeFileSync(join(target, name), text);
     say(`${join(target, name)}\n`);
   }
-}
-
-/** Whether the report that is there is one of flinch: its page says so. */
-function isOurs(folder: string): boolean {
-  const page = join(folder, 'report.html');
-  return existsSync(page) && readFileSync(page, 'utf8').includes(GENERATOR);
 }

@@ -27,7 +27,6 @@ export interface Completed {
 
 /** Goes on with responses that have begun. */
 export interface Completer {
-  readonly kind: 'engine' | 'upstream';
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completed>;
   close(): void;
 }

@@ -4,7 +4,7 @@ import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
 import { needsClaimGraph } from '../measures/measure.js';
 import type { RunSettings } from '../records/settings.js';
-import { comesLabelled, type SuiteName } from '../suites/suite.js';
+import { comesLabelled } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import { labelledBy, labelSettings } from './labels.js';
 import type { Run } from './run-context.js';
@@ -56,20 +56,11 @@ export function openJudge(
 ): { readonly judge: Judge; readonly usage: () => string } | null {
   const settings = judgeSettings(options);
   if (options.judge === undefined || settings === null) return null;
-  return judgeAt(options.judge, options.suite, settings.model, answers);
-}
-
-/** A judge whose answers are kept. */
-export function judgeAt(
-  baseUrl: string,
-  suite: SuiteName,
-  model: string,
-  answers: RunRecords['judge'],
-): { readonly judge: Judge; readonly usage: () => string } {
+  const { judge: baseUrl, suite } = options;
   const endpoint = new Endpoint(
     {
       baseUrl,
-      model,
+      model: settings.model,
       timeoutMs: 300_000,
       retries: 5,
       apiKey: process.env.FLINCH_JUDGE_KEY ?? null,

@@ -48,10 +48,7 @@ export function labelSettings(options: RunOptions): Pick<RunSettings, 'label'> {
     throw new UsageError('--label: must be rollouts with --completer');
   if (label === undefined || label === toldBy) return {};
   if (judged === 'claims') throw new UsageError(`--label: ${suite} has claims in place of steps`);
-  if (comesLabelled(suite))
-    throw new UsageError(
-      `--label: ${suite} has labels of people; flinch bench rollouts compares rollouts with them`,
-    );
+  if (comesLabelled(suite)) throw new UsageError(`--label: ${suite} has labels of people`);
   if (label === 'judge') return { label: { by: 'judge' } };
   return { label: rolloutSettings(options, completingServer(options)) };
 }

@@ -6,7 +6,7 @@ import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
 import type { WhichScored } from '../records/selection.js';
 import type { RunSettings } from '../records/settings.js';
-import { CHECKS, openTask, type Task } from '../suites/own/task.js';
+import { HOW_CHECKED, openTask, type Task } from '../suites/own/task.js';
 import { NAMED_SUITES, type SuiteName } from '../suites/suite.js';
 import { STAGES, type StageName } from './stage-names.js';
 
@@ -70,8 +70,8 @@ export const OWN_MEASURES = 'adversarial,nll,entropy,margin';
 export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claims');
 
 export function addRunOptions(command: Command): Command {
-  const all = command
-    .option('--questions <file>', "your own questions: JSON Lines, CSV, or a task's YAML, see below")
+  return command
+    .option('--questions <file>', "your own questions: JSON Lines, CSV, TSV, or a task's YAML, see below")
     .addOption(new Option('--suite <name>', 'benchmark suite').choices(NAMED_SUITES))
     .addOption(modelOption())
     .addOption(deviceOption())
@@ -125,7 +125,7 @@ export function addRunOptions(command: Command): Command {
     .option('--embedder <folder>', 'ONNX model for sentence embeddings, for graph')
     .option(
       '--check <by>',
-      `how answers are checked: rules, judge; for --questions also ${CHECKS.join(', ')}, by default as the columns suggest`,
+      `how answers are checked: rules, judge; for --questions also ${HOW_CHECKED}, by default as the columns suggest`,
       'rules',
     )
     .option(
@@ -138,8 +138,13 @@ export function addRunOptions(command: Command): Command {
         '--label <by>',
         'how first wrong steps are found; by default as the suite has it: labels, a program, or else a judge',
       ).choices(['judge', 'rollouts']),
-    );
-  return addRolloutOptions(all, 'the model of --upstream, or else --model')
+    )
+    .option('--rollouts <number>', 'maximum number of completions after each step', integer(1, 1024), 8)
+    .option(
+      '--completer <url>',
+      'URL of an OpenAI-compatible server that writes the completions of rollouts, including /v1; by default the model of --upstream, or else --model; the key is read from FLINCH_COMPLETER_KEY',
+    )
+    .option('--completer-model <name>', "the model's name on that server")
     .optionsGroup('Claims, of factscore:')
     .option('--evidence <file>', 'passages for checking claims, JSON Lines: {"id", "passages"}')
     .option(
@@ -148,7 +153,11 @@ export function addRunOptions(command: Command): Command {
     )
     .optionsGroup('Work:')
     .option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`, stages, [...STAGES])
-    .addOption(streamsOption('concurrent responses'))
+    .addOption(
+      new Option('--streams <number>', 'concurrent responses')
+        .argParser(integer(1, 1024))
+        .default(CONCURRENCY, '8 for each CPU core'),
+    )
     .option(
       '--time <number>',
       'number of scored responses for which each measure is timed',
@@ -156,23 +165,6 @@ export function addRunOptions(command: Command): Command {
       0,
     );
 }
-
-/** @param completer the model that goes on by default */
-export function addRolloutOptions(command: Command, completer: string): Command {
-  return command
-    .option('--rollouts <number>', 'maximum number of completions after each step', integer(1, 1024), 8)
-    .option(
-      '--completer <url>',
-      `URL of an OpenAI-compatible server that writes the completions of rollouts, including /v1; by default ${completer}; the key is read from FLINCH_COMPLETER_KEY`,
-    )
-    .option('--completer-model <name>', "the model's name on that server");
-}
-
-/** @param what is under way at once */
-export const streamsOption = (what: string): Option =>
-  new Option('--streams <number>', what)
-    .argParser(integer(1, 1024))
-    .default(CONCURRENCY, '8 for each CPU core');
 
 /** @throws UsageError for options that do not go together */
 export function resolveOptions(given: GivenOptions): RunOptions {

@@ -83,8 +83,10 @@ export interface Suite {
   messages(problem: BenchProblem): readonly ChatMessage[];
   /** How a model without a chat template is asked; suites without it need one. */
   readonly completion?: Completion;
-  /** Extraction and equivalence by rules; `null` where only a judge can tell. */
+  /** Extraction and equivalence by rules, or by a program; `null` where only a judge can tell. */
   check(problem: BenchProblem, response: string): Checked | null;
+  /** A program of the user's that tells what no rule does. */
+  checkBy?(problem: BenchProblem, response: string, signal: AbortSignal): Promise<Checked>;
   /** The first wrong step of a response that is wrong, where a program or a label knows it; `null` where a judge is needed. */
   locate(problem: BenchProblem, response: string): Span | null;
 }

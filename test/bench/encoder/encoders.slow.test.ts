@@ -191,9 +191,6 @@ describe('readEncoderFolder', () => {
     await expect(readEncoderFolder(join(folder, 'none'), 'nli')).rejects.toThrow(
       /none: has no onnx\/model.onnx, model.onnx, onnx\/model_quantized.onnx/,
     );
-    await expect(readEncoderFolder(folder, 'nli', 'onnx/model_int8.onnx')).rejects.toThrow(
-      /has no onnx\/model_int8.onnx/,
-    );
     await rm(join(folder, 'config.json'));
     await expect(readEncoderFolder(folder, 'sentence')).rejects.toThrow(/config.json: the file is missing/);
   });

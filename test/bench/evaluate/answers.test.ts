@@ -13,7 +13,6 @@ function answer(id: number, correct: boolean, scores: Readonly<Record<string, nu
     hits: null,
     steps: new Map(),
     response: new Map([['own', score]]),
-    curve: null,
   });
   return {
     id: `a${id}`,
@@ -24,7 +23,6 @@ function answer(id: number, correct: boolean, scores: Readonly<Record<string, nu
     steps: 1,
     chance: null,
     first: null,
-    rivals: [],
     measures: new Map(Object.entries(scores).map(([name, score]) => [name, digest(score)])),
   };
 }

@@ -10,7 +10,6 @@ function response(scores: readonly number[], firstWrong: number | null, lengths 
     hits: null,
     steps: new Map([['own' as const, steps]]),
     response: new Map(),
-    curve: null,
   });
   return {
     id: '',
@@ -25,7 +24,6 @@ function response(scores: readonly number[], firstWrong: number | null, lengths 
       ['graph', digest(scores)],
       ['longest', digest(lengths)],
     ]),
-    rivals: [],
   };
 }
 

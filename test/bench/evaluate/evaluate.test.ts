@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { studied } from '#bench/evaluate/case-studies.js';
-import { curveOf, curveRows } from '#bench/evaluate/curves.js';
 import { type EvaluationRule, evaluate, type Records } from '#bench/evaluate/evaluate.js';
-import { placedRivals } from '#bench/evaluate/rivals.js';
 import type {
   CheckRecord,
   LocatedRecord,
@@ -80,10 +78,6 @@ function recordsOf(given: readonly Given[], scored = given): Records {
       tokens: { adversarial, nll },
       stepScores: { graph },
       response: {},
-      rivals: {
-        measure: 'adversarial',
-        tokens: TOKENS.map((_, i) => ({ text: `${i}`, before: i / 100, after: i / 50 })),
-      },
     }),
   );
   return {
@@ -276,57 +270,6 @@ describe('evaluate', () => {
         memory: 7,
         seconds: expect.objectContaining({ value: 0.5 }),
       }),
-    ]);
-  });
-
-  it('draws right and wrong responses to one scale', () => {
-    const curve = (scores: number[], correct: boolean) => ({
-      correct,
-      measures: new Map([['nll', { curve: curveOf(scores) }]]),
-    });
-    const rows = curveRows(
-      [curve([0, 2, 4], true), curve([0, 2, 4], false), curve([0, 10, 20], false)],
-      ['nll'],
-    );
-    expect(rows).toMatchObject([
-      { correct: true, n: 1, scale: 'curves' },
-      { correct: false, n: 2, scale: 'curves' },
-    ]);
-    const [right, wrong] = rows.map(({ mean }) => [mean[0], mean.at(-1)]);
-    expect([right, wrong]).toEqual([
-      [0, 4 / 12],
-      [0, 1],
-    ]);
-    expect(tables.curves.find(({ measure, correct }) => measure === 'adversarial' && correct)).toMatchObject({
-      n: 1,
-    });
-  });
-
-  it('takes the rival of the token that the adversary moves most, by where that is', () => {
-    const rivals = (adversarial: number[], wrong: [number, number] | null, correct = false) =>
-      placedRivals(
-        {
-          tokens: { adversarial },
-          rivals: {
-            measure: 'adversarial',
-            tokens: adversarial.map((_, i) => (i === 3 ? null : { text: '', before: i / 10, after: i / 5 })),
-          },
-        },
-        adversarial.length,
-        wrong && { start: wrong[0], end: wrong[1] },
-        correct,
-      );
-    // The fourth has the highest score and no rival.
-    expect(rivals([1, 3, 2, 9, 5, 4], [2, 6])).toEqual([
-      { place: 'wrong', fall: 5, before: 0.4, after: 0.8 },
-      { place: 'before', fall: 3, before: 0.1, after: 0.2 },
-    ]);
-    expect(rivals([1, 3, 2], null, true)).toEqual([{ place: 'right', fall: 3, before: 0.1, after: 0.2 }]);
-    expect(rivals([1, 3, 2], null)).toEqual([]);
-    expect(tables.rivals.map(({ place, n }) => [place, n])).toEqual([
-      ['wrong', 3],
-      ['before', 2],
-      ['right', 1],
     ]);
   });
 

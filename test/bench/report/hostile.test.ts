@@ -11,15 +11,15 @@ import { HOSTILE } from '../../support/hostile.js';
 import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
 import { misnested, namesOfAttributes, namesOfElements } from '../../support/markup.js';
 
-const filesOf = async (evaluation: ReturnType<typeof madeUpEvaluation>) => {
+const filesOf = (evaluation: ReturnType<typeof madeUpEvaluation>) => {
   const runs = [{ label: evaluation.model.name, folder: 'x', evaluation }];
   return renderReport(buildReport(runs, readPaper()), buildAnswers(runs));
 };
 
 describe('texts of models', () => {
-  it.each(['report.html', 'answers.html'])('never become markup of the page: %s', async (name) => {
-    const page = (await filesOf(hostileEvaluation())).get(name)!;
-    const plain = (await filesOf(madeUpEvaluation())).get(name)!;
+  it.each(['report.html', 'answers.html'])('never become markup of the page: %s', (name) => {
+    const page = filesOf(hostileEvaluation()).get(name)!;
+    const plain = filesOf(madeUpEvaluation()).get(name)!;
     expect(misnested(page)).toBeNull();
     expect(namesOfElements(page)).toEqual(namesOfElements(plain));
     expect([...namesOfAttributes(page)].filter((name) => name.startsWith('on'))).toEqual([]);
@@ -29,7 +29,7 @@ describe('texts of models', () => {
     expect(/\p{Surrogate}/u.exec(page)).toBeNull();
   });
 
-  it('never become markup of Markdown', async () => {
+  it('never become markup of Markdown', () => {
     const kindsOf = (markdown: string): Set<string> => {
       const kinds = new Set<string>();
       marked.walkTokens(marked.lexer(markdown), (token) => {
@@ -37,8 +37,8 @@ describe('texts of models', () => {
       });
       return kinds;
     };
-    const hostile = kindsOf((await filesOf(hostileEvaluation())).get('report.md')!);
-    const plain = kindsOf((await filesOf(madeUpEvaluation())).get('report.md')!);
+    const hostile = kindsOf(filesOf(hostileEvaluation()).get('report.md')!);
+    const plain = kindsOf(filesOf(madeUpEvaluation()).get('report.md')!);
     expect([...hostile].filter((kind) => !plain.has(kind))).toEqual([]);
     expect(hostile.has('html')).toBe(false);
   });

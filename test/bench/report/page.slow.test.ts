@@ -18,7 +18,7 @@ const folder = useFolder();
 
 async function write(name: string, evaluation: Evaluation): Promise<string> {
   const run = { label: evaluation.model.name, folder: name, evaluation };
-  const files = await renderReport(buildReport([run], readPaper()), buildAnswers([run]));
+  const files = renderReport(buildReport([run], readPaper()), buildAnswers([run]));
   const path = folder.path(`${name}.html`);
   writeFileSync(path, files.get('report.html')!);
   writeFileSync(folder.path(`${name}-answers.html`), files.get('answers.html')!);
@@ -110,7 +110,7 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
     await page.context().close();
   });
 
-  it('is legible in the dark: text and plots stand out from the ground', async () => {
+  it('is legible in the dark: text stands out from the ground', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page } = await open('plain', { colorScheme });
       await unfold(page);
@@ -149,26 +149,11 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
         }
         return {
           text: Math.min(...ink('p, td, th, small, figcaption, a, h2', 'color'), ...heat),
-          plotted: Math.min(...ink('svg text', 'fill'), ...ink('svg .mark-line path[stroke]', 'stroke')),
-          lines: document.querySelectorAll('svg .mark-line path[stroke]').length,
         };
       });
-      expect(contrasts.lines).toBeGreaterThan(10);
       expect(contrasts.text).toBeGreaterThan(4.5);
-      expect(contrasts.plotted).toBeGreaterThan(3);
       await picture(page, colorScheme);
       await page.context().close();
     }
-  });
-
-  it('has plots whose text is not shrunk on a phone', async () => {
-    const { page } = await open('plain', { viewport: { width: 390, height: 844 } });
-    const scales = await page
-      .locator('.plot svg')
-      .evaluateAll((all) =>
-        all.map((svg) => svg.getBoundingClientRect().width / Number(svg.getAttribute('width'))),
-      );
-    expect(Math.min(...scales)).toBeGreaterThan(0.9);
-    await page.context().close();
   });
 });

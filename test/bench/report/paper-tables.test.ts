@@ -86,7 +86,7 @@ function markdownCells(id: string): Map<string, string> {
 /** The same of the page, whose markup is regular. */
 function pageCells(id: string): Map<string, string> {
   const found = new Map<string, string>();
-  const page = renderPage(tablesOf(id), new Map());
+  const page = renderPage(tablesOf(id));
   for (const [, caption, table] of page.matchAll(
     /<figcaption>(.*?)<\/figcaption>.*?<table>(.*?)<\/table>/gs,
   )) {
@@ -140,7 +140,7 @@ describe('the paper’s tables, rendered with its own numbers', () => {
   });
 
   it('are a page in which every tag is closed', () => {
-    expect(misnested(renderPage(buildPaper(paper), new Map()))).toBeNull();
+    expect(misnested(renderPage(buildPaper(paper)))).toBeNull();
   });
 
   it.skipIf(!existsSync(SHARED))('are copied without a change', () => {

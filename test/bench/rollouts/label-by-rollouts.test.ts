@@ -32,7 +32,7 @@ function completer(most = Number.POSITIVE_INFINITY) {
     const finish = 'stop' as const;
     return { text: before === 1 && !text.includes('six') ? 'So it is 5' : 'So it is 4', tokens: 3, finish };
   };
-  return { asked, kind: 'engine', complete, close: () => {} } satisfies Completer & { asked: unknown };
+  return { asked, complete, close: () => {} } satisfies Completer & { asked: unknown };
 }
 
 async function label(file: string, by: Completer, rollouts = 3): Promise<RolloutLabel> {

@@ -1,4 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
+import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
@@ -57,18 +58,60 @@ describe("flinch bench run with one's own questions", () => {
     expect(idsIn('groups/responses.jsonl').filter((id) => Number(id.slice(4)) % 2 === 1)).toHaveLength(2);
   });
 
-  it('has a report that overwrites nothing of others', async () => {
-    const rows = [{ question: 'Sum?', response: 'Four.', right: true }];
-    expect((await run(write('one.jsonl', rows), 'one')).code).toBe(0);
-    const report = () => flinch(['bench', 'report', folder.path('one')]);
-    writeFileSync(folder.path('one/report.html'), 'mine');
-    expect(await report()).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('report.html is there'),
+  it('lets a program check the answers', async () => {
+    const file = write('checked.jsonl', SUMS.slice(0, 3));
+    const program = folder.path('check.cjs');
+    writeFileSync(
+      program,
+      `const { answers, response } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+       console.log(JSON.stringify({ right: response.includes(answers[0]), extracted: 'mine' }));`,
+    );
+    const { code } = await run(file, 'checked', '--check', `command:node ${JSON.stringify(program)}`);
+    expect(code).toBe(0);
+    const checks = records('checked/checks.jsonl');
+    expect(checks).toHaveLength(3);
+    for (const check of checks) expect(check).toMatchObject({ extracted: 'mine', by: 'program' });
+
+    const failing = await run(file, 'failing', '--check', 'command:echo why >&2; exit 3');
+    expect(failing.code).toBe(1);
+    expect(failing.stderr).toMatch(/--check: .* ended with 3 about row-\d: why/);
+    expect(failing.stderr).toContain('3 of 3 answers are not checked, which is neither right nor wrong');
+
+    const partly = await run(
+      file,
+      'partly',
+      '--check',
+      `command:node -e "process.exit(require('fs').readFileSync(0).includes('row-2') ? 3 : console.log('right'))"`,
+    );
+    expect(partly.stderr).toContain('1 of 3 answers are not checked');
+    expect(idsIn('partly/checks.jsonl').sort()).toEqual(['row-1', 'row-3']);
+  });
+
+  it('exports answers that no spreadsheet computes, and overwrites nothing of others', async () => {
+    const responses = ['=HYPERLINK("http://x")', ' @SUM(1)', '- item', '-0.5', "'quoted'", 'a=b'];
+    const rows = responses.map((response, i) => ({ id: `${i}`, question: 'Sum?', response, right: true }));
+    expect((await run(write('cells.jsonl', rows), 'cells')).code).toBe(0);
+    for (const [command, name] of [
+      ['report', 'report.html'],
+      ['export', 'answers.csv'],
+    ] as const) {
+      const file = folder.path(`cells/${name}`);
+      writeFileSync(file, 'mine');
+      const refused = await flinch(['bench', command, folder.path('cells')]);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} is there`) });
+      expect(folder.read(`cells/${name}`)).toBe('mine');
+      rmSync(file);
+      for (let times = 0; times < 2; times++)
+        expect(await flinch(['bench', command, folder.path('cells')])).toMatchObject({ code: 0 });
+    }
+    const { data } = Papa.parse<Record<string, string>>(folder.read('cells/answers.csv'), {
+      header: true,
+      skipEmptyLines: true,
     });
-    expect(folder.read('one/report.html')).toBe('mine');
-    rmSync(folder.path('one/report.html'));
-    for (let times = 0; times < 2; times++) expect(await report()).toMatchObject({ code: 0 });
+    const texts = ['\'=HYPERLINK("http://x")', "' @SUM(1)", "'- item", '-0.5', "''quoted'", 'a=b'];
+    expect(new Map(data.map(({ id, response }) => [id, response]))).toEqual(
+      new Map(texts.map((text, i) => [`${i}`, text])),
+    );
   });
 
   it('scores responses that are there, with labels or by their answers', async () => {

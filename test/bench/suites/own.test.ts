@@ -36,7 +36,7 @@ describe('a file of questions', () => {
 
   const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
   it.each([
-    ['a.csv', 'question\tanswer\nOne, or two?\t2\n', ['One, or two?', '2']],
+    ['a.tsv', 'question\tanswer\nOne, or two?\t2\n', ['One, or two?', '2']],
     // Quotes within cells that are in none.
     ['a.csv', 'question,answer,response\nWhat is 5" in cm?,12.7,12.7\n', ['What is 5" in cm?', '12.7']],
     ['a.csv', 'question,answer\n "Faust" is whose?,x\n', ['"Faust" is whose?', 'x']],
@@ -49,8 +49,13 @@ describe('a file of questions', () => {
     ['a.csv', 'sep=;\r\nquestion;answer;x, y, z\r\nA;1;\r\n', ['A', '1']],
     ['a.csv', 'question,answer\rA?,2\rB?,3', ['A?', '2'], ['B?', '3']],
     ['a.csv', 'question,answer\r\nA?,2\nB?,3\r\n', ['A?', '2'], ['B?', '3']],
-    ['a.csv', utf16('question\tanswer\r\nÄ?\t"2"\r\n'), ['Ä?', '2']],
-    ['a.csv', utf16('question\tanswer\n北?\t2\n').swap16(), ['北?', '2']],
+    ['a.csv', utf16('question\tanswer\r\nÄ?\t"2"\r\n'), ['Ä?', '"2"']],
+    ['a.tsv', utf16('question\tanswer\n北?\t2\n').swap16(), ['北?', '2']],
+    // TSV has no quotes, unless it shows that it does.
+    ['a.tsv', 'question\tanswer\n"A" or b?\tx\n"C\tb"\n', ['"A" or b?', 'x'], ['"C', 'b"']],
+    ['a.tsv', '"question"\t"answer"\n"A"\t2\n', ['A', '2']],
+    ['a.tsv', 'question\tanswer\n"5"" pipe"\t2\n', ['5" pipe', '2']],
+    ['a.tsv', 'question\tanswer\n"A\nb"\t2\n', ['A\nb', '2']],
     // Numbers keep their digits.
     ['a.jsonl', '{"question": "A \\" 1.0 ", "answer": 12345678901234567}', ['A " 1.0', '12345678901234567']],
     ['a.jsonl', '{"question": "A", "answer": 0.0000001}', ['A', '0.0000001']],
@@ -141,6 +146,7 @@ describe('a file of questions', () => {
     ['a.csv', 'question,,answer\nx,1,y\n', /a\.csv:2: cell 2 is in no column that has a name/],
     ['a.csv', 'question;answer\nx;y;z\n', /a\.csv:2: cell 3 .* with ";" in it/],
     ['a.csv', 'sep=;\nquestion;answer\nx\n', /a\.csv:3: has 1 cells, not 2/],
+    ['a.tsv', 'question\tanswer\n"x\ty\tz\n', /a\.tsv:2: cell 3 /],
     ['a.csv', 'question,answer\nx,\0\n', /a\.csv:2: is not UTF-8 text; save/],
     ['a.csv', Buffer.from('question,answer\nKöln?,x\n', 'latin1'), /a\.csv:2: is not UTF-8 text; save/],
     ['a.csv', 'question,answer\n"One, or two?", "2"\n', /a\.csv:2: a space stands before the quote/],
@@ -178,13 +184,13 @@ describe('a file of questions', () => {
     ],
     ['a.csv', 'question,answer,response\nx,y,\n', /:2: response: is empty/],
     ['a.jsonl', lines({ ...QUESTION, steps: ['x'], first_wrong: true }), /:1: first_wrong: /],
-    ['a.txt', 'x', /must end in one of \.csv, \.jsonl/],
+    ['a.txt', 'x', /must end in one of \.csv, \.tsv/],
   ])('%s: %j is refused', async (name, text, message) => {
     await expect(read(name, text)).rejects.toThrow(message);
   });
 
   it.each([
-    ['check: "command:rm"', /check: Invalid option/],
+    ['check: "command:rm"', /check: must be exact, .* or judge; only --check takes command:PROGRAM/],
     ['prompt: Answer.', /prompt: must contain \{question\}/],
     ['columns: {anwser: y}', /columns\.?.*: /],
     ['name: gsm8k', /name: is that of a suite/],
@@ -205,7 +211,8 @@ describe('a file of questions', () => {
   });
 
   it('is not checked by what is no rule', () => {
-    const message = /--check: must be judge, exact, number, choice, contains, regex, not "sounds"/;
+    const message =
+      /--check: must be judge, exact, number, choice, contains, regex or command:PROGRAM, not "sounds"/;
     expect(() => openTask('a.csv', 'sounds')).toThrow(message);
   });
 });

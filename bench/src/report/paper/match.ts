@@ -1,7 +1,6 @@
 import type { Evaluation } from '../../records/evaluation.js';
 import type { Suite } from '../../suites/suite.js';
-import { groupBy } from '../group-by.js';
-import { ALL, LEVELS, type Level, rowsOf } from '../levels.js';
+import { ALL, type Level, rowsOf } from '../levels.js';
 import type { Paper, PaperModel, PaperTable } from './paper-tables.js';
 
 /** The paper's data sets by the names of suites here; behind a colon a subset. */
@@ -42,27 +41,6 @@ export function matchPaper(evaluation: Evaluation, level: Level, { tables }: Pap
 /** The tables of the paper on the data of these runs, whatever the model and temperature. */
 export const relatedTables = ({ tables }: Paper, evaluations: readonly Evaluation[]): PaperTable[] =>
   tables.filter(({ dataset }) => evaluations.some(({ suite }) => datasetsOf(suite).includes(dataset)));
-
-/** The paper's data, temperatures and models that no run has: whether all of them, and which, by data and temperature. */
-export function notRun(
-  paper: Paper,
-  evaluations: readonly Evaluation[],
-): { readonly all: boolean; readonly missing: readonly string[] } {
-  const matched = evaluations.flatMap((evaluation) =>
-    LEVELS.flatMap((level) => matchPaper(evaluation, level, paper) ?? []),
-  );
-  const has = (table: PaperTable, model: PaperModel): boolean =>
-    matched.some((match) => match.table === table && match.model === model);
-  const groups = groupBy(paper.tables, ({ dataset, temperature }) => `${dataset} ${temperature}`);
-  const missing = [...groups.values()].flatMap((tables) => {
-    const models = tables.flatMap((table) => table.models.filter((model) => !has(table, model)));
-    if (models.length === 0) return [];
-    const { dataset, temperature } = tables[0]!;
-    const names = [...new Set(models.map(({ name }) => name))].join(', ');
-    return `${dataset}${temperature === null ? '' : `, T = ${temperature}`}: ${names}`;
-  });
-  return { all: matched.every(({ model }) => model === null), missing };
-}
 
 const datasetsOf = (suite: string): readonly string[] =>
   Object.entries(DATASETS).find(([name]) => name === suite)?.[1] ?? [];

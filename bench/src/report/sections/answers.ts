@@ -1,19 +1,10 @@
 import type { Evaluation } from '../../records/evaluation.js';
 import { type AnswerRow, choiceSentence, readingSentence, rowsByRank, shortages } from '../answer-words.js';
 import { best } from '../best.js';
-import {
-  type Block,
-  type FigureBlock,
-  plainTable,
-  type Row,
-  type Section,
-  type TableBlock,
-  UNMEASURED,
-} from '../document.js';
+import { type Block, plainTable, type Row, type Section, type TableBlock, UNMEASURED } from '../document.js';
 import { ALL } from '../levels.js';
 import { isControl, measureLabel } from '../measure-label.js';
 import { perRun } from '../per-run.js';
-import { seriesPlot } from '../plots/series.js';
 import type { Run } from '../runs.js';
 
 type Answers = NonNullable<Evaluation['answers']>;
@@ -44,7 +35,7 @@ function answerBlocks(evaluation: Evaluation): Block[] {
     ...(told.length > 0 ? [text(told.join(' '))] : []),
     ...(missing.length > 0 ? [{ kind: 'list', items: missing } as const] : []),
     ...(rows.length > 0 ? [answersTable('By answer', rows, false)] : []),
-    ...(answers?.best ? [rejectionFigure(answers, answers.best, rows)] : []),
+    ...(answers?.best ? [rejectionTable(answers, rows)] : []),
     ...(answers?.best ? thresholdBlocks(answers, answers.best) : []),
     ...(answers?.best ? [lookAt] : []),
     ...(all.length > rows.length
@@ -92,57 +83,25 @@ function answersTable(caption: string, rows: readonly AnswerRow[], folded: boole
   };
 }
 
-/** The best score, between an oracle and chance. */
-function rejectionFigure(
-  { rejection, n, wrong }: Answers,
-  score: Score,
-  rows: readonly AnswerRow[],
-): FigureBlock {
-  const curveOf = (of: Score): Answers['rejection'][number]['points'] =>
+/** Accuracy by the share of the answers that are left out: each measure's best score, and an oracle. */
+function rejectionTable({ rejection, n, wrong }: Answers, rows: readonly AnswerRow[]): TableBlock {
+  const pointsOf = (of: Score): Answers['rejection'][number]['points'] =>
     rejection.find(({ measure, aggregation }) => measure === of.measure && aggregation === of.aggregation)
       ?.points ?? [];
-  const points = curveOf(score);
-  const accuracy = (n - wrong) / n;
-  const oracle = points.map(({ kept }) => Math.min(1, (n - wrong) / kept));
   const named = rows.filter(({ measure }) => !isControl(measure));
-  const plain = (value: number) => ({ value, interval: null, digits: 3 });
-  return {
-    kind: 'figure',
-    title: 'Accuracy of the answers that are left',
-    description: `Accuracy of the answers that are left where those with the highest scores are left out: ${scoreLabel(score)} with its 95 % interval, an oracle that leaves out wrong answers first, and chance. ${n} answers.`,
-    spec: seriesPlot(
-      [
-        {
-          label: scoreLabel(score),
-          points: points.map(({ rejected, accuracy: { value, interval } }) => ({
-            x: rejected,
-            y: value,
-            interval,
-          })),
-        },
-        { label: 'oracle', points: points.map(({ rejected }, i) => ({ x: rejected, y: oracle[i]! })) },
-        { label: 'chance', points: points.map(({ rejected }) => ({ x: rejected, y: accuracy })) },
+  return plainTable(
+    'Accuracy of the answers that are left where those with the highest scores are left out',
+    ['Left out', 'Answers left', ...named.map(scoreLabel), 'oracle'],
+    (rejection[0]?.points ?? []).map(({ rejected, kept }, i) => ({
+      label: `${Math.round(100 * rejected)} %`,
+      cells: [
+        kept,
+        ...named.map((row) => ({ ...(pointsOf(row)[i]?.accuracy ?? UNMEASURED), digits: 3 })),
+        { value: Math.min(1, (n - wrong) / kept), interval: null, digits: 3 },
       ],
-      {
-        x: 'answers left out, highest scores first',
-        y: 'accuracy of the rest',
-        places: 'quantitative',
-        percent: true,
-      },
-    ),
-    data: plainTable(
-      'Accuracy of the rest',
-      ['Left out', 'Answers left', ...named.map(scoreLabel), 'oracle'],
-      points.map(({ rejected, kept }, i) => ({
-        label: `${Math.round(100 * rejected)} %`,
-        cells: [
-          kept,
-          ...named.map((row) => ({ ...(curveOf(row)[i]?.accuracy ?? UNMEASURED), digits: 3 })),
-          plain(oracle[i]!),
-        ],
-      })),
-    ),
-  };
+    })),
+    { folded: true },
+  );
 }
 
 function thresholdBlocks({ thresholds }: Answers, score: Score): Block[] {

@@ -43,21 +43,7 @@ export function caseBlock(study: CaseStudy, folded: boolean): CaseBlock {
       const hit = heats.some(({ rank }, i) => rank !== null && tokens[i]?.wrong === true);
       return { label: measureLabel(name), scores: heats, hit: located ? hit : null };
     }),
-    rivals: rivalWords(study),
   };
-}
-
-/** Rivals of the tokens with the highest scores of the adversary, highest first. */
-function rivalWords({ rivals, tokens, tokenTexts }: CaseStudy): string[] {
-  if (!rivals) return [];
-  const heats = tokenHeats(tokens[rivals.measure] ?? []);
-  return [1, 2, 3].flatMap((wanted) =>
-    heats.flatMap(({ rank }, i) => {
-      const rival = rivals.tokens[i];
-      if (rank !== wanted || !rival) return [];
-      return `${JSON.stringify(tokenTexts[i])}: ${JSON.stringify(rival.text)} (${rival.before.toPrecision(2)})`;
-    }),
-  );
 }
 
 function titleOf({ id, subset, verdict }: CaseStudy): string {

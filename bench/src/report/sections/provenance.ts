@@ -1,31 +1,25 @@
 import { rolloutsNamed } from '../../records/settings.js';
-import { type Inline, type Section, sentence } from '../document.js';
+import type { Inline, Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { LEVELS, type Level, rowsOf } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
-import { parseMeasure } from '../measure-name.js';
-import { notRun } from '../paper/match.js';
-import type { Paper } from '../paper/paper-tables.js';
 import { runTitle } from '../run-title.js';
 import type { Run } from '../runs.js';
 import { SUBSTITUTES } from '../substitutes.js';
 
-/** Sources of the numbers, substitutes, and missing methods. */
-export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
+/** Sources of the numbers, and substitutes. */
+export function provenanceSection(runs: readonly Run[]): Section {
   const substituted = toldOnce(runs, substitutions);
   const labels = toldOnce(runs, labelling);
-  const missing = toldOnce(runs, (run) => missingMethods(run, paper));
-  const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
     'Numbers come from the runs below, unless they are marked “paper” or their table is titled “the paper”. A dash means not measured, n/a measured but not defined: an AUROC, say, where no answer is wrong. Brackets contain 95 % intervals.',
     ...(runs.every(isOwn) ? [] : [PAPER_SOURCE]),
     ...labels,
     ...substituted,
-    ...(runs.every(isOwn) ? [] : [...missing, ...(unrun === null ? [] : [unrun])]),
   ];
   return {
     id: 'whose',
-    title: 'Sources of the numbers, and what is missing',
+    title: 'Sources of the numbers',
     blocks: [{ kind: 'list', items }],
   };
 }
@@ -68,33 +62,5 @@ function substitutions(run: Run): string[] {
   );
 }
 
-/** Methods of the paper, at the levels that the run has, that were not measured. */
-function missingMethods(run: Run, { tables }: Paper): string[] {
-  const levels = LEVELS.filter((level) => rowsOf(run.evaluation, level).length > 0);
-  const measured = new Set(
-    [...measuresOf(run)].map((name) => SUBSTITUTES.get(name)?.method ?? parseMeasure(name).method),
-  );
-  const names = new Set(
-    levels
-      .flatMap((level) => tables.find((table) => table.level === level)?.methods ?? [])
-      .filter(({ measure }) => !measured.has(measure))
-      .map(({ measure }) => measureLabel(measure)),
-  );
-  return names.size === 0
-    ? []
-    : [sentence(`Methods of the paper that were not run: ${[...names].join(', ')}`)];
-}
-
 const measuresOf = ({ evaluation }: Run): Set<string> =>
   new Set(LEVELS.flatMap((level: Level) => rowsOf(evaluation, level).map(({ measure }) => measure)));
-
-function unrunSentence(runs: readonly Run[], paper: Paper): string | null {
-  const { all, missing } = notRun(
-    paper,
-    runs.map(({ evaluation }) => evaluation),
-  );
-  if (missing.length === 0) return null;
-  return all
-    ? 'No run matches the data, temperature and model of a column of the paper.'
-    : `Columns of the paper without a matching run: ${missing.join('; ')}.`;
-}

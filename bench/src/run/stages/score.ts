@@ -1,4 +1,3 @@
-import type { Rival } from 'flinch';
 import { Agreement, finalAnswer, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
@@ -37,7 +36,6 @@ export async function scoreResponses(run: Run): Promise<void> {
         response: whole,
         claimScores,
         logprobs,
-        rivals,
       } = await scoreMeasures(engine, response, measures, encoders);
       checkWriter(agreement, records.responses.get(id)!, logprobs);
       const record: ScoreRecord = {
@@ -48,12 +46,6 @@ export async function scoreResponses(run: Run): Promise<void> {
         response: mapValues(whole, rounded),
         ...(Object.keys(claimScores).length > 0 && {
           claimScores: mapValues(claimScores, (scores) => scores.map(rounded)),
-        }),
-        ...(rivals && {
-          rivals: {
-            measure: rivals.measure,
-            tokens: rivals.tokens.map((rival) => rival && spelled(run.engine, rival)),
-          },
         }),
       };
       records.scored.add(record);
@@ -127,12 +119,6 @@ function agreement(
   const checking = suite.name === 'processbench' ? suites.math : suite;
   return (other) => extracted !== null && (checking.check(asked, other)?.correct ?? false);
 }
-
-const spelled = ({ checkpoint }: Run['engine'], { id, before, after }: Rival) => ({
-  text: new TextDecoder().decode(checkpoint.tokenizer.tokenBytes(id)),
-  before: rounded(before),
-  after: rounded(after),
-});
 
 /** Nine digits are all that fp32 has, and half of what JSON would write of them. */
 const rounded = (score: number): number => Number(score.toPrecision(9));

@@ -17,7 +17,6 @@ export const engineCompleter = (
   { engine, suite }: { readonly engine: Engine; readonly suite: Suite },
   system: string | null,
 ): Completer => ({
-  kind: 'engine',
   close: () => {},
   async complete({ problem, beginning, ...sampling }) {
     const { checkpoint, contextLength } = engine;

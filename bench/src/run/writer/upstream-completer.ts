@@ -16,7 +16,6 @@ export function upstreamCompleter(
 ): Completer {
   const client = new UpstreamClient(options);
   return {
-    kind: 'upstream',
     close: () => client.close(),
     complete: (request, signal) =>
       client.ask((server) => complete(server, request, { suite, system, signal }), signal),

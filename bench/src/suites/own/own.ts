@@ -3,8 +3,9 @@ import { givenStepSpan, responseText } from '../processbench.js';
 import { pythonShuffle } from '../python-shuffle.js';
 import type { BenchProblem, Suite } from '../suite.js';
 import { RULES } from './answer-checks.js';
+import { checkByCommand } from './check-command.js';
 import { messagesOf } from './problems.js';
-import type { TaskSettings } from './task.js';
+import { COMMAND, type TaskSettings } from './task.js';
 
 /**
  * Questions of the user's own. Rows are shuffled by the seed, so that the first of them are a fair sample.
@@ -32,15 +33,21 @@ export function ownSuite(settings: TaskSettings, all: readonly BenchProblem[] = 
       const { given, row } = problem;
       if (given && row?.right != null && response === responseText(given))
         return { extracted: null, correct: row.right, by: 'labels' };
-      if (check === 'judge') return null;
+      if (!isRule(check)) return null;
       return { ...RULES[check](response, row!.answers, row!.choices), by: 'rules' };
     },
+    ...(check.startsWith(COMMAND) && {
+      checkBy: (problem, response, signal) =>
+        checkByCommand(check.slice(COMMAND.length), problem, response, signal),
+    }),
     locate({ given }, response) {
       if (!given || given.firstWrong === null || response !== responseText(given)) return null;
       return givenStepSpan(given, given.firstWrong);
     },
   };
 }
+
+const isRule = (check: TaskSettings['check']): check is keyof typeof RULES => check in RULES;
 
 /** For a run of another suite. */
 export const NO_TASK: TaskSettings = { name: 'own', check: 'contains', prompt: null, columns: {} };

@@ -20,8 +20,8 @@ const objectSchema = z.record(z.string(), z.json());
 
 /** Formats by the ending of the file's name. */
 const READERS: Readonly<Record<string, (text: string, file: string) => Row[]>> = {
-  '.csv': (text, file) =>
-    readTable(text, file).map(({ values, line }) => ({ values, place: `${file}:${line}`, isTable: true })),
+  '.csv': (text, file) => tableRows(text, file, ','),
+  '.tsv': (text, file) => tableRows(text, file, '\t'),
   '.jsonl': readLines,
   '.ndjson': readLines,
   '.json': (text, file) =>
@@ -34,7 +34,7 @@ const READERS: Readonly<Record<string, (text: string, file: string) => Row[]>> =
 export const FORMATS = Object.keys(READERS).join(', ');
 
 /**
- * Rows of a file of JSON Lines, CSV with a line of names, or of a JSON array.
+ * Rows of a file of JSON Lines, CSV or TSV with a line of names, or of a JSON array.
  * @throws UsageError that names the file and the line
  */
 export async function readRows(file: string): Promise<Row[]> {
@@ -77,6 +77,13 @@ function decoded(bytes: Uint8Array, file: string): string {
   if (text.includes('\0')) throw refused(text, '\0');
   return text;
 }
+
+const tableRows = (text: string, file: string, separator: string): Row[] =>
+  readTable(text, file, separator).map(({ values, line }) => ({
+    values,
+    place: `${file}:${line}`,
+    isTable: true,
+  }));
 
 function readLines(text: string, file: string): Row[] {
   try {

@@ -7,20 +7,25 @@ export interface TableRow {
   readonly line: number;
 }
 
+const TAB = '\t';
 /** Where decimals have a comma, spreadsheets write CSV with semicolons. */
-const SEPARATORS = [',', ';', '\t'];
+const SEPARATORS = [',', ';', TAB];
 /** The line by which Excel is told the separator. */
 const SEPARATOR_LINE = /^"?sep=([^\r\n])"?(?=[\r\n]|$)/i;
 
 /**
- * Rows of CSV, as programs write it. The separator is that of a line `sep=;`, or else the one of the line of names.
+ * Rows of CSV or TSV, as programs write them. The separator is that of a line `sep=;`, or else the one of the line of names.
  *
+ * @param own separator of the format
  * @throws UsageError that names the file and the line
  */
-export function readTable(text: string, file: string): TableRow[] {
-  const [told = '', separator = separatorOf(text)] = SEPARATOR_LINE.exec(text) ?? [];
+export function readTable(text: string, file: string, own: string): TableRow[] {
+  const [told = '', separator = separatorOf(text, own)] = SEPARATOR_LINE.exec(text) ?? [];
+  const read = (quotes: boolean): TableRow[] => [
+    ...rowsOf(readCells(text.slice(told.length), separator, quotes), separator),
+  ];
   try {
-    return [...rowsOf(readCells(text.slice(told.length), separator), separator)];
+    return separator === TAB ? readTabs(read) : read(true);
   } catch (error) {
     if (!(error instanceof TableError)) throw error;
     const problem = visibleLine(error.message);
@@ -28,12 +33,43 @@ export function readTable(text: string, file: string): TableRow[] {
   }
 }
 
-/** The comma if it is in the line of names, or else what is there most often. */
-function separatorOf(text: string): string {
+/** The format's own if it is in the line of names, or else the one that is there most often. */
+function separatorOf(text: string, own: string): string {
   const names = (/[^\r\n]+/.exec(text)?.[0] ?? '').replaceAll(/"[^"]*"/g, '');
   const count = (separator: string): number => names.split(separator).length;
-  if (count(',') > 1) return ',';
-  return SEPARATORS.reduce((most, one) => (count(one) > count(most) ? one : most));
+  if (count(own) > 1) return own;
+  return SEPARATORS.reduce((most, one) => (count(one) > count(most) ? one : most), own);
+}
+
+/**
+ * Quotes are text in TSV (IANA's `text/tab-separated-values`). Spreadsheets, pandas and R write it with quotes as in CSV. That
+ * shows: the names are in quotes, or quotes within quotes are doubled, or the rows do not fit without.
+ */
+function readTabs(read: (quotes: boolean) => TableRow[]): TableRow[] {
+  const attempt = (quotes: boolean): TableRow[] | TableError => {
+    try {
+      return read(quotes);
+    } catch (error) {
+      if (error instanceof TableError) return error;
+      throw error;
+    }
+  };
+  const [plain, quoted] = [attempt(false), attempt(true)];
+  if (quoted instanceof TableError) {
+    if (plain instanceof TableError) throw plain;
+    return plain;
+  }
+  return plain instanceof TableError || plain.some(hasQuotes) ? quoted : plain;
+}
+
+/** Whether cells that were read without quotes are in quotes. */
+function hasQuotes({ values }: TableRow): boolean {
+  const within = (texts: readonly string[]): string[] =>
+    texts.flatMap((text) => /^"([\s\S]*)"$/.exec(text)?.slice(1) ?? []);
+  const names = Object.keys(values);
+  const isDoubled = (text: string): boolean =>
+    text.includes('""') && !text.replaceAll('""', '').includes('"');
+  return within(names).length === names.length || within(Object.values(values)).some(isDoubled);
 }
 
 /**

@@ -23,13 +23,16 @@ export type Column = (typeof COLUMNS)[number];
 
 /** Rules by which an answer is right. */
 export const CHECKS = ['exact', 'number', 'choice', 'contains', 'regex'] as const;
-const checkSchema = z.enum([...CHECKS, 'judge']);
+/** A program of the user's checks the answers. */
+export const COMMAND = 'command:';
+const checkSchema = z.union([z.enum([...CHECKS, 'judge']), z.templateLiteral([COMMAND, z.string().min(1)])]);
+export const HOW_CHECKED = `${CHECKS.join(', ')} or ${COMMAND}PROGRAM`;
 
 /** @throws UsageError for what is no rule */
 function parseCheck(text: string): TaskSettings['check'] {
   const { success, data } = checkSchema.safeParse(text);
   if (success) return data;
-  throw new UsageError(`--check: must be judge, ${CHECKS.join(', ')}, not ${JSON.stringify(text)}`);
+  throw new UsageError(`--check: must be judge, ${HOW_CHECKED}, not ${JSON.stringify(text)}`);
 }
 
 const columnsSchema = z.partialRecord(z.enum(COLUMNS), z.string().min(1));
@@ -61,7 +64,12 @@ const taskFileSchema = z.strictObject({
     .min(1)
     .refine((name) => !SUITES.some((suite) => suite === name), 'is that of a suite')
     .optional(),
-  check: checkSchema.optional(),
+  // A file may come from anybody: it names no program to run.
+  check: z
+    .enum([...CHECKS, 'judge'], {
+      error: `must be ${CHECKS.join(', ')} or judge; only --check takes ${COMMAND}PROGRAM`,
+    })
+    .optional(),
   prompt: promptSchema.optional(),
   columns: columnsSchema.optional(),
 });

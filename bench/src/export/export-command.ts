@@ -1,0 +1,79 @@
+import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Command } from 'commander';
+import { say } from 'flinch/internals';
+import Papa from 'papaparse';
+import { refuseForeign } from '../foreign-files.js';
+import { toLine } from '../result-log.js';
+import { peekRecords, readRun, readScores } from '../run/run-folder.js';
+import {
+  ANSWER_COLUMNS,
+  answerRows,
+  type CsvCell,
+  type CsvRow,
+  type Exported,
+  measureColumns,
+  STEP_COLUMNS,
+  stepRows,
+  tokenLines,
+} from './rows.js';
+
+const FILES = ['answers.csv', 'steps.csv', 'tokens.jsonl'] as const;
+
+export function exportCommand(): Command {
+  return new Command('export')
+    .description("Write a run's answers, steps and tokens with their scores for other programs.")
+    .argument('<folder>', 'folder of a run: --out')
+    .option('--out <folder>', 'output folder (default: the folder of the run)')
+    .addHelpText(
+      'after',
+      `
+Writes answers.csv, steps.csv and tokens.jsonl. docs/benchmark-files.md describes the columns.
+
+Example:
+  $ flinch bench export runs/tasks`,
+    )
+    .action(writeExport);
+}
+
+async function writeExport(folder: string, { out = folder }: { readonly out?: string }): Promise<void> {
+  const { problems, settings } = await readRun(folder);
+  const scores = { [Symbol.asyncIterator]: () => readScores(folder) };
+  const run: Exported = { problems, measures: settings.measures, scores, records: await peekRecords(folder) };
+  mkdirSync(out, { recursive: true });
+  refuseForeign(out, FILES, 'answers.csv', ANSWER_COLUMNS.join(','));
+  const answers = [...ANSWER_COLUMNS, ...(await measureColumns(run, 'response'))];
+  const steps = [...STEP_COLUMNS, ...(await measureColumns(run, 'steps'))];
+  const texts = [csvLines(answers, answerRows(run)), csvLines(steps, stepRows(run)), jsonLines(run)];
+  for (const [i, name] of FILES.entries()) {
+    const file = join(out, name);
+    await pipeline(Readable.from(texts[i]!), createWriteStream(`${file}.part`));
+    renameSync(`${file}.part`, file);
+    say(`${file}\n`);
+  }
+}
+
+/** RFC 4180, UTF-8, with a header; a cell of `null` is empty. */
+async function* csvLines(columns: readonly string[], rows: AsyncIterable<CsvRow>): AsyncGenerator<string> {
+  yield csvLine(columns);
+  for await (const row of rows) yield csvLine(columns.map((name) => row[name] ?? null));
+}
+
+/**
+ * Texts that a spreadsheet would compute, but for numbers such as `-0.5`, get an apostrophe in front (OWASP, "CSV Injection"):
+ * models, and those who ask them, write the texts. A text that begins with an apostrophe gets another: without the first, each
+ * is what it was.
+ */
+const COMPUTED = /^(?![-+]?\d+(\.\d+)?$)('|\s*[=+\-@])/;
+
+const csvLine = (cells: readonly CsvCell[]): string =>
+  `${Papa.unparse([cells.map(asRead)], { escapeFormulae: COMPUTED })}\n`;
+
+/** Truth is written as R and pandas both read it. */
+const asRead = (cell: CsvCell): CsvCell => (typeof cell === 'boolean' ? String(cell).toUpperCase() : cell);
+
+async function* jsonLines(run: Exported): AsyncGenerator<string> {
+  for await (const line of tokenLines(run)) yield toLine(line);
+}

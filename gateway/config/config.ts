@@ -432,7 +432,7 @@ const sections = z.strictObject({
         .min(1024)
         .optional()
         .describe(
-          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback` or `reflect`; of `held` delivery and with `escalate` or `vote`, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
+          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback`; of `held` delivery and with `escalate` or `vote`, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
         ),
       connections: count(1024).describe(
         'Maximum open connections. At the limit, a new one takes the place of one without a request.',

@@ -43,7 +43,7 @@ export const STEP_RISK = {
 export const SCORED_TOKENS = {
   name: 'flinch_scored_tokens_total',
   type: 'counter',
-  help: 'Tokens of the model with a score of at least one method. Excludes tokens inserted by the guard (reflect). Tokens that are retracted and rewritten count again, also with held delivery.',
+  help: 'Tokens of the model with a score of at least one method. Tokens that are retracted and rewritten count again, also with held delivery.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
@@ -68,13 +68,6 @@ export const UNSCORED_TOKENS = {
   labels: BY_METHOD,
 } as const satisfies Definition;
 
-export const SPIKES = {
-  name: 'flinch_spikes_total',
-  type: 'counter',
-  help: "Tokens whose risk reaches the guard's threshold, by the guard's method.",
-  labels: BY_METHOD,
-} as const satisfies Definition;
-
 export const RIVALS = {
   name: 'flinch_rivals_total',
   type: 'counter',
@@ -92,7 +85,7 @@ export const STEPS = {
 export const FLAGGED_STEPS = {
   name: 'flinch_flagged_steps_total',
   type: 'counter',
-  help: "Flagged steps among flinch_steps_total, by the guard's configured action. Includes replacements that are flagged again. The actions taken are in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.",
+  help: "Flagged steps among flinch_steps_total, by the guard's configured action. Includes replacements that are flagged again. The actions taken are in flinch_stops_total and flinch_rollbacks_total.",
   labels: BY_ACTION,
 } as const satisfies Definition;
 
@@ -106,7 +99,7 @@ export const VERDICTS = {
 export const STOPS = {
   name: 'flinch_stops_total',
   type: 'counter',
-  help: 'Responses that the guard stopped, at a flagged step or at a spike.',
+  help: 'Responses that the guard stopped at a flagged step.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
@@ -121,15 +114,8 @@ export const CALIBRATION_DRIFT = {
 export const ROLLBACKS = {
   name: 'flinch_rollbacks_total',
   type: 'counter',
-  help: 'Flagged steps, or spikes, for which other continuations were sampled, by whether one of them replaced the step (replaced) or not (kept).',
+  help: 'Flagged steps for which other continuations were sampled, by whether one of them replaced the step (replaced) or not (kept).',
   labels: { model: MODEL, outcome: ROLLBACK_OUTCOMES },
-} as const satisfies Definition;
-
-export const REFLECTIONS = {
-  name: 'flinch_reflections_total',
-  type: 'counter',
-  help: 'Flagged steps after which the model was asked to check them.',
-  labels: BY_MODEL,
 } as const satisfies Definition;
 
 export const RETRACTED_TOKENS = {

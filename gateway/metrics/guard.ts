@@ -1,14 +1,7 @@
 import type { Counter, Gauge } from 'prom-client';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { DriftTest } from '../../src/risk/drift-test.js';
-import type {
-  ActionName,
-  Rating,
-  RollbackDoneEvent,
-  ScoreEvent,
-  SpikeEvent,
-  Verdict,
-} from '../../src/stream/events.js';
+import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent, Verdict } from '../../src/stream/events.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
@@ -18,14 +11,12 @@ import {
   LAG_SECONDS,
   LAG_SKIPPED_TOKENS,
   LAG_TOKENS,
-  REFLECTIONS,
   RETRACTED_TOKENS,
   RIVALS,
   ROLLBACK_OUTCOMES,
   ROLLBACKS,
   SCORED_TOKENS,
   SKIPPED_TOKENS,
-  SPIKES,
   STEP_HOLD,
   STEP_RISK,
   STEPS,
@@ -47,7 +38,6 @@ export class GuardMetrics {
   readonly skipped: Counter<'model' | 'method'>;
   readonly lagSkipped: Counter<'model'>;
   readonly unscored: Counter<'model' | 'method'>;
-  readonly spikes: Counter<'model' | 'method'>;
   readonly rivals: Counter<'model'>;
   readonly steps: Counter<'model' | 'action'>;
   readonly flagged: Counter<'model' | 'action'>;
@@ -55,7 +45,6 @@ export class GuardMetrics {
   readonly drift: Gauge<'model' | 'method'>;
   readonly stops: Counter<'model'>;
   readonly rollbacks: Counter<'model' | 'outcome'>;
-  readonly reflections: Counter<'model'>;
   readonly retracted: Counter<'model'>;
   readonly lagTokens: Histogram<'model'>;
   readonly lagSeconds: Histogram<'model'>;
@@ -69,7 +58,6 @@ export class GuardMetrics {
     this.skipped = families.counter(SKIPPED_TOKENS);
     this.lagSkipped = families.counter(LAG_SKIPPED_TOKENS);
     this.unscored = families.counter(UNSCORED_TOKENS);
-    this.spikes = families.counter(SPIKES);
     this.rivals = families.counter(RIVALS);
     this.steps = families.counter(STEPS);
     this.flagged = families.counter(FLAGGED_STEPS);
@@ -77,7 +65,6 @@ export class GuardMetrics {
     this.drift = families.gauge(CALIBRATION_DRIFT);
     this.stops = families.counter(STOPS);
     this.rollbacks = families.counter(ROLLBACKS);
-    this.reflections = families.counter(REFLECTIONS);
     this.retracted = families.counter(RETRACTED_TOKENS);
     this.lagTokens = families.histogram(LAG_TOKENS);
     this.lagSeconds = families.histogram(LAG_SECONDS);
@@ -114,10 +101,9 @@ export class GuardSeries {
     this.#lagTokens = metrics.lagTokens.series({ model });
     this.#lagSeconds = metrics.lagSeconds.series({ model });
     this.#holds = metrics.holds.series({ model });
-    const { scored, lagSkipped, rivals, stops, reflections, retracted } = metrics;
-    for (const counter of [scored, lagSkipped, rivals, stops, reflections, retracted])
-      counter.inc({ model }, 0);
-    for (const counter of [metrics.spikes, metrics.skipped, metrics.unscored])
+    const { scored, lagSkipped, rivals, stops, retracted } = metrics;
+    for (const counter of [scored, lagSkipped, rivals, stops, retracted]) counter.inc({ model }, 0);
+    for (const counter of [metrics.skipped, metrics.unscored])
       for (const method of METHODS) counter.inc({ model, method }, 0);
     for (const action of ACTIONS) {
       metrics.steps.inc({ model, action }, 0);
@@ -158,12 +144,6 @@ export class GuardSeries {
     this.#lagSeconds.observe(seconds);
   }
 
-  spike({ method, action }: Pick<SpikeEvent, 'method' | 'action'>): void {
-    const model = this.#model;
-    this.#metrics.spikes.inc({ model, method });
-    if (action === 'stop') this.#metrics.stops.inc({ model });
-  }
-
   /** @param action that the guard is set to */
   judged(action: ActionName, { risk }: Rating, exemplar: Exemplar | undefined): void {
     const labels = { model: this.#model, action };
@@ -183,7 +163,6 @@ export class GuardSeries {
     const model = this.#model;
     this.#metrics.flagged.inc({ model, action: set });
     if (done === 'stop') this.#metrics.stops.inc({ model });
-    if (done === 'reflect') this.#metrics.reflections.inc({ model });
   }
 
   /** @param set method and action of the guard's settings */

@@ -149,12 +149,6 @@ describe('the configuration', () => {
       'models.a.escalate.to: b cannot keep what the policy model:a locks: methods: adversarial needs a scorer',
     ],
     [
-      'a vote on spikes',
-      'models: {a: {checkpoint: x, guard: {defaults: {action: vote, act_on: spike}}}}',
-      {},
-      'models.a.guard.defaults.act_on: spike is not possible with vote',
-    ],
-    [
       'an expression that is none',
       "models: {a: {checkpoint: x, vote: {regex: '('}}}",
       {},

@@ -17,13 +17,19 @@ export interface UpstreamHttpOptions {
   /** Further headers, by names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts: UpstreamModelConfig['timeouts'];
-  readonly responseBytes: number;
+  /** Maximum size of an answer. */
+  readonly responseBytes?: number;
+  readonly connectMs?: number;
 }
 
 export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly whole?: boolean;
 }
+
+/** Maximum size of an answer. */
+const RESPONSE_BYTES = 64 << 20;
+const CONNECT_MS = 5000;
 
 const USER_AGENT = 'flinch';
 
@@ -122,7 +128,7 @@ export class UpstreamHttp {
   }
 
   #begin(target: Target, body: string | Uint8Array, signal: AbortSignal): Begun {
-    const { timeouts, responseBytes } = this.#options;
+    const { timeouts, responseBytes = RESPONSE_BYTES, connectMs = CONNECT_MS } = this.#options;
     const { whole, headers = this.#headers(), ...line } = target;
     const options = {
       ...this.#origin,
@@ -137,7 +143,7 @@ export class UpstreamHttp {
       responseBytes,
       signal,
     });
-    limitConnecting(request, timeouts.connect_s * 1000);
+    limitConnecting(request, connectMs);
     request.end(body);
     return { request, exchange };
   }

@@ -63,7 +63,7 @@ function follow(events: readonly SocketEvent[]): { text: string; tokens: number;
       const { index, text } = placed.parse(event);
       expect(index).toBe(tokens.length);
       tokens.push(text!);
-    } else if (event.type === 'score.delta' || event.type === 'spike.detected') {
+    } else if (event.type === 'score.delta') {
       const { index } = placed.parse(event);
       expect(index).toBeLessThan(tokens.length);
       expect(index).toBeGreaterThanOrEqual(settled);

@@ -407,7 +407,7 @@ describe('the configuration', () => {
       health: { port: 9465 },
       access: { sockets: 512 },
       state: { url: 'redis://redis:6379' },
-      limits: { response_tokens: 4096, work: 1_000_000, kept_bytes: 2 ** 30, connections_per_address: 896 },
+      limits: { response_tokens: 4096, kept_bytes: 2 ** 30, connections_per_address: 896 },
       log: { format: 'json' },
     });
     expect({ ...rest, webhooks: [], access: { ...access, keys: [] } }).toEqual(defaults);

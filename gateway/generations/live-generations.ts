@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Principal } from '../access/principal.js';
 import type { Config } from '../config/config.js';
-import type { ConnectionBounds } from '../connection-bounds.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';
@@ -19,7 +18,7 @@ const HISTORIES_BYTES = 64 << 20;
 
 interface Settings {
   readonly streams: Pick<Config['streams'], 'resume_s'>;
-  readonly bounds: Pick<ConnectionBounds, 'historyEvents'>;
+  readonly bounds: { readonly historyEvents: number };
 }
 
 export interface OpenRequest {

@@ -1,7 +1,6 @@
 import type { Role } from '../../src/engine/protocol.js';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
-import { WEBHOOK_EVENTS } from '../config/config.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { PROVIDERS } from '../models/served-model.js';
 import { COMMAND_FAILURES } from '../state/state.js';
@@ -40,6 +39,8 @@ export const CONNECTIONS = ['http', 'websocket'] as const;
 export const RESUMES = ['recovered', 'lost'] as const;
 export const DROP_REASONS = ['queue_full', 'export_failed'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
+export const WEBHOOK_EVENTS = ['flag', 'verdict'] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export const DELIVERIES = ['delivered', 'failed', 'dropped'] as const;
 export type DeliveryOutcome = (typeof DELIVERIES)[number];
 export const VERBS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'other'] as const;

@@ -1,6 +1,5 @@
 import { type Logger, pino } from 'pino';
 import { packageVersion } from '../../src/package-root.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/config.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
 import { COMMAND_FAILURES, type CommandFailure } from '../state/state.js';
@@ -26,6 +25,8 @@ import {
   RESUMES,
   ROUTES,
   VERBS,
+  WEBHOOK_EVENTS,
+  type WebhookEvent,
 } from './instruments.js';
 import { processMetrics } from './process.js';
 

@@ -150,7 +150,7 @@ export class Generation {
     if (keep < 0 || keep > this.#ids.length) {
       throw new RangeError(`keep: ${keep} of ${this.#ids.length} tokens`);
     }
-    if (maxTokens <= 0) throw new RangeError(`keep: ${keep} leave none to write`);
+    if (maxTokens <= 0) throw new RangeError(`keep: ${keep} leaves none to write`);
     const kept = this.#ids.slice(0, keep);
     const length = promptIds.length + keep - 1;
     const last = kept.at(-1) ?? promptIds.at(-1)!;

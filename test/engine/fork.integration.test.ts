@@ -36,34 +36,6 @@ async function read(generation: Generation, count = Number.POSITIVE_INFINITY) {
   return { tokens, end };
 }
 
-describe('a generation that continues a text', () => {
-  it.each(['tiny-llama', 'tiny-phi3'] as const)('writes the rest of it: %s', async (name) => {
-    const own = await Engine.open(checkpointFolder(name));
-    const promptIds = [1, 5, 9];
-    const request = { ...greedy(engine), promptIds, endIds: [], maxTokens: 24 };
-    const { tokens } = await read(await own.generate(request));
-    for (const keep of [1, 5, 12]) {
-      const continues = tokens.slice(0, keep).map(({ id }) => id);
-      const after = { promptIds: [...promptIds, ...continues], continues, maxTokens: 24 - keep };
-      const rest = await read(await own.generate({ ...request, ...after }));
-      expect(rest.tokens.map(({ id, text }) => [id, text])).toEqual(
-        tokens.slice(keep).map(({ id, text }) => [id, text]),
-      );
-    }
-    await own.close();
-  });
-
-  it('ends at a stop string that began in that text', async () => {
-    const request = greedy(engine);
-    const { tokens } = await read(await engine.generate(request));
-    const continues = tokens.slice(0, 10).map(({ id }) => id);
-    const stop = [`${tokens[9]!.text}${tokens[10]!.text}`];
-    const after = { promptIds: [...request.promptIds, ...continues], continues, stop };
-    const { tokens: rest, end } = await read(await engine.generate({ ...request, ...after }));
-    expect([rest, end?.reason]).toEqual([[], 'stop']);
-  });
-});
-
 describe('Generation.fork', () => {
   it.each([0, 1, 7, 30])('writes the same again from token %i', async (keep) => {
     const whole = await engine.generate(greedy(engine, { forks: 2 }));
@@ -109,7 +81,7 @@ describe('Generation.fork', () => {
     const fork = await whole.fork({ keep: 20, sampling: GREEDY });
     expect(await read(fork)).toMatchObject({ tokens: { length: 10 }, end: { reason: 'length', tokens: 30 } });
     await expect(whole.fork({ keep: 31, sampling: GREEDY })).rejects.toThrow('keep: 31 of 30 tokens');
-    await expect(whole.fork({ keep: 30, sampling: GREEDY })).rejects.toThrow('leave none to write');
+    await expect(whole.fork({ keep: 30, sampling: GREEDY })).rejects.toThrow('leaves none to write');
     whole.cancel();
     fork.cancel();
   });

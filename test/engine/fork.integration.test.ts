@@ -11,7 +11,7 @@ import {
   scoreResponse,
   type TokenScore,
 } from '#src/index.js';
-import { checkpointFolder, REASONER } from '../support/golden.js';
+import { REASONER } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
 

@@ -7,7 +7,6 @@ import type {
   GuardEvent,
   RollbackDoneEvent,
   ScoreEvent,
-  SpikeEvent,
   TokenEvent,
   Verdict,
 } from '../src/stream/events.js';
@@ -49,9 +48,8 @@ export function heatPainter(
   const paint = (event: ScoreEvent): void => {
     const token = tokens.get(event.index);
     if (!token || !tokens.delete(event.index)) return; // scored again after a rollback: it is out
-    // Text inserted by the guard is not the model's, and does not affect the scale.
-    const strength = token.inserted ? null : scale.strength(event);
-    skipped ||= !token.inserted && strength === null;
+    const strength = scale.strength(event);
+    skipped ||= strength === null;
     const text = visible(token.text); // before it gets colours
     write(strength === null ? chalk.dim(text) : heated(text, strength));
   };
@@ -106,11 +104,9 @@ export function scoreScale(method: Method, calm: number): HeatScale {
 class Findings {
   readonly #flagged: FlaggedEvent[] = [];
   readonly #rollbacks: RollbackDoneEvent[] = [];
-  #stop: SpikeEvent | null = null;
   #verdict: Verdict | null = null;
 
   add(event: GuardEvent): void {
-    if (event.type === 'spike.detected' && event.action === 'stop') this.#stop = event;
     if (event.type === 'step.flagged') this.#flagged.push(event);
     if (event.type === 'rollback.done') this.#rollbacks.push(event);
     if (event.type === 'generation.done') this.#verdict = event.verdict ?? null;
@@ -118,25 +114,13 @@ class Findings {
 
   lines(guard: Guard): string[] {
     const doubted = this.#verdict && isNews(this.#verdict) ? [verdictWords(this.#verdict)] : [];
-    const spikes = guard.actOn === 'spike' ? spikeLines(this.#rollbacks, this.#stop) : [];
-    return [...spikes, ...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
+    return [...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
   }
 }
 
 /** Whether a verdict is shown: not for an ordinary answer, nor while too few others are known. */
 const isNews = ({ flagged, reason }: Verdict): boolean =>
   flagged === true || (flagged === null && reason !== 'too_few_answers');
-
-/** A line for each spike that was acted on. Of one that was rolled back, its step alone is known where steps are held. */
-function spikeLines(rollbacks: readonly RollbackDoneEvent[], stop: SpikeEvent | null): string[] {
-  const redrawn = rollbacks.map(
-    (rollback) =>
-      `⚡ step ${rollback.step + 1}, from a token on${rollbackWords(rollback, rollback.candidates[0]?.text ?? '')}`,
-  );
-  if (!stop) return redrawn;
-  const rank = stop.risk === null ? '' : `: ${rankWords(stop.risk, 'token')}`;
-  return [...redrawn, `⚡ token ${stop.index}${rank}, stopped`];
-}
 
 /** A line for each flag, and what its rank means. */
 function noteLines(
@@ -164,7 +148,6 @@ function deedOf({ action, text }: FlaggedEvent, rollback: RollbackDoneEvent | un
   const quoted = text === '' ? '' : `: ${quote(text)}`;
   if (action === 'annotate') return quoted;
   if (action === 'stop') return `, stopped${quoted}`;
-  if (action === 'reflect') return `, asked to check it${quoted}`;
   return rollback ? rollbackWords(rollback, text) : '';
 }
 

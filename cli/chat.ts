@@ -112,7 +112,7 @@ export function chatCommand(): Command {
 ${METHOD_HELP}
 
 ${GUARD_HELP}
-Retracted text is only shown with --json; without it, rollback and reflect use --delivery held.
+Retracted text is only shown with --json; without it, rollback uses --delivery held.
 
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"

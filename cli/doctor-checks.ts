@@ -159,7 +159,7 @@ async function freePort(host: string, from: number): Promise<number | null> {
 }
 
 function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
-  const { state, streams } = config;
+  const { state } = config;
   return attempt('redis', async () => {
     const { openState } = await loadState(config);
     if (!state || !openState) return [];
@@ -167,7 +167,8 @@ function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {
       logger: pino({ level: 'silent' }),
       now: Date.now,
       usage: new OwnUsage(),
-      config: { streams },
+      resumeMs: 0,
+      historyEvents: 0,
       observe: () => {},
     });
     try {

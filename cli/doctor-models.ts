@@ -204,13 +204,12 @@ async function upstreamFinding(
 ): Promise<Finding> {
   const { url, model = name } = config.upstreams[index]!;
   const shown = shownAddress(url);
-  const { connect_s, first_byte_s, idle_s } = config.timeouts;
+  const { first_byte_s, idle_s } = config.timeouts;
   const timeouts = {
-    connect_s: Math.min(connect_s, PATIENCE_S),
     first_byte_s: Math.min(first_byte_s, PATIENCE_S),
     idle_s: Math.min(idle_s, PATIENCE_S),
   };
-  const server = new UpstreamServer({ url, model, ...credentials, timeouts, limits: config.limits });
+  const server = new UpstreamServer({ url, model, ...credentials, timeouts });
   const field = `models.${name}.upstreams[${index}]`;
   try {
     const capabilities = await server.probe();

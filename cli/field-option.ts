@@ -5,7 +5,7 @@ import { camelCase, type GuardFieldName, guardFields } from '../src/guard/guard-
 const jsonSchema = z.object({ description: z.string(), enum: z.array(z.string()).optional() });
 
 /**
- * The option for a field of the guard: `act_on` is `--act-on`. Description, choices, range and default are
+ * The option for a field of the guard: `max_rollbacks` is `--max-rollbacks`. Description, choices, range and default are
  * the schema's.
  * @param placeholder of the value, such as `<number>`; `null` for a switch
  * @param defaultWords in place of the schema's, for a default that depends on the command; `null` for none

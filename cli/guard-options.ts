@@ -7,14 +7,12 @@ import { fieldOption, fieldsOf } from './field-option.js';
 export function addGuardOptions(command: Command, defaultMethod: string): Command {
   const options = [
     fieldOption('action', '<name>').choices(ACTIONS.filter((action) => !replacesAnswers(action))),
-    fieldOption('act_on', '<what>'),
     fieldOption('delivery', '<name>'),
     fieldOption('lag', '<name>', 'wait'),
     fieldOption('method', '<name>', defaultMethod),
     fieldOption('per', '<target>'),
     fieldOption('rate', '<number>'),
     fieldOption('candidates', '<number>'),
-    fieldOption('reflection', '<text>'),
     fieldOption('max_rollbacks', '<number>'),
   ];
   command.optionsGroup('Guard:');

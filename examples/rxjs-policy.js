@@ -49,9 +49,9 @@ const choose = (candidates) => {
  * Draws a flagged step again; gives up on an answer that wavers again and again.
  * @type {import('flinch').Policy}
  */
-const policy = (step, { interventions }) =>
+const policy = (_, { interventions }) =>
   interventions < 4
-    ? { action: 'rollback', from: step.from, candidates: CANDIDATES, temperature: 1, choose }
+    ? { action: 'rollback', candidates: CANDIDATES, temperature: 1, choose }
     : { action: 'stop' };
 
 /** Headings and phrases are not judged. @type {import('rxjs').OperatorFunction<import('flinch').GuardEvent, import('flinch').GuardEvent>} */

@@ -7,6 +7,7 @@ import { OwnUsage } from './access/usage.js';
 import type { Config, ConfigInput } from './config/config.js';
 import { ConfigError } from './config/config-error.js';
 import { mergeConfig } from './config/load-config.js';
+import { CONNECTION_BOUNDS, type ConnectionBounds } from './connection-bounds.js';
 import { toApiError } from './errors/api-error.js';
 import { OWN_FAULTS } from './errors/codes.js';
 import type { Elsewhere } from './generations/elsewhere.js';
@@ -62,6 +63,8 @@ export interface GatewayParts {
   readonly commons?: Commons;
   /** Calibrations that clients may start; by default there are none. */
   readonly calibrations?: IdleCalibrations | undefined;
+  /** For tests. */
+  readonly bounds?: Partial<ConnectionBounds>;
 }
 
 /** State that the workers of one port share, so that limits, tickets, resuming, metrics and health are of all. */
@@ -176,10 +179,13 @@ export function assembleGateway(
     openState,
     commons,
     calibrations,
+    bounds: changed,
   }: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
 ): MountedGateway & { readonly access: Access; readonly health: HealthOptions } {
-  const { limits, shutdown } = config;
+  const { limits, streams: times, shutdown } = config;
+  const bounds = { ...CONNECTION_BOUNDS, ...changed };
+  const settings = { limits, streams: times, bounds };
   if (config.workers > 1)
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
   const usage = commons?.usage ?? new OwnUsage();
@@ -188,7 +194,8 @@ export function assembleGateway(
         logger,
         now,
         usage,
-        config,
+        resumeMs: 1000 * times.resume_s,
+        historyEvents: bounds.historyEvents,
         observe: (...command) => metrics.redisCommand(...command),
       })
     : null;
@@ -247,7 +254,7 @@ export function assembleGateway(
     watchPolicies(replacing);
   };
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
-  const live = new LiveGenerations(config.streams, logger, elsewhere, commons?.workers);
+  const live = new LiveGenerations(settings, logger, elsewhere, commons?.workers);
   state?.generations.serve(live);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
@@ -256,10 +263,10 @@ export function assembleGateway(
     live,
     metrics,
     maxMessageBytes: limits.body_bytes,
-    messageSeconds: limits.body_s,
+    messageMs: bounds.bodyMs,
     logger,
     connect: (socket, from) => {
-      new StreamConnection(socket, { models, live, settings: config, metrics, ...from });
+      new StreamConnection(socket, { models, live, settings, metrics, ...from });
     },
   });
   const unwatch = metrics.watch({
@@ -269,7 +276,7 @@ export function assembleGateway(
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
   if (commons) metrics.collectFrom(commons.collect);
-  const parts = { models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger };
+  const parts = { models, live, access, settings, lifecycle, metrics, serveMetrics, logger };
   const about = { state, workers: commons?.health };
   const health = { models, lifecycle, metrics, ...about };
   const app = createApp({ ...parts, ...about, calibrations });

@@ -7,6 +7,7 @@ import { isLoopback } from './access/addresses.js';
 import { OwnUsage } from './access/usage.js';
 import type { Config, ConfigInput } from './config/config.js';
 import { mergeConfig } from './config/load-config.js';
+import { CONNECTION_BOUNDS } from './connection-bounds.js';
 import { assembleGateway, type GatewayParts, type MountedGateway, type Reloading } from './gateway.js';
 import { createHealthApp, createMetricsApp } from './http/app.js';
 import { type ConnectionLimits, placeConnections } from './http/connection-places.js';
@@ -49,8 +50,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const mounted = assembleGateway(config, parts, { serveMetrics });
   const { app, attach, access, health, live } = mounted;
 
-  const own = { ...limits, ...config.streams };
-  const server = createHttpServer(own, app, (code) => metrics.refused(code));
+  const bounds = { ...CONNECTION_BOUNDS, ...options.bounds };
+  const stallMs = 1000 * config.streams.stall_s;
+  const server = createHttpServer(bounds, stallMs, app, (code) => metrics.refused(code));
   attach(server);
   // An operator that has it listen elsewhere lets others read it, by any name of this machine.
   const nameCheck = (host: string) =>
@@ -58,11 +60,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { metrics: metricsAt, health: healthAt } = config;
   const metricsServer = serveMetrics
     ? null
-    : createHttpServer(own, createMetricsApp({ metrics, checkName: nameCheck(metricsAt.host) }));
+    : createHttpServer(bounds, stallMs, createMetricsApp({ metrics, checkName: nameCheck(metricsAt.host) }));
   const healthServer =
     healthAt.port === undefined
       ? null
-      : createHttpServer(own, createHealthApp(health, nameCheck(healthAt.host)));
+      : createHttpServer(bounds, stallMs, createHealthApp(health, nameCheck(healthAt.host)));
   const servers = [server, metricsServer, healthServer].filter((each) => each !== null);
   const usage = options.commons?.usage ?? new OwnUsage();
   for (const [i, each] of servers.entries()) {

@@ -22,14 +22,7 @@ export type { Continuation, Place } from './guard/continuation.js';
 export { type EngineBranchOptions, engineBranch } from './guard/engine-branch.js';
 export { engineScorer, type ForkableScorer } from './guard/engine-scorer.js';
 export { engineWriter } from './guard/engine-writer.js';
-export {
-  checkPromise,
-  DEFAULT_GUARD,
-  type Guard,
-  neverFires,
-  policyOf,
-  spikePolicyOf,
-} from './guard/guard.js';
+export { checkPromise, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './guard/guard.js';
 export { checkGuard } from './guard/guard-fields.js';
 export {
   type GuardedBranchOptions,
@@ -38,7 +31,7 @@ export {
 } from './guard/guarded-branch.js';
 export { type GuardedRequest, guardedGeneration } from './guard/guarded-generation.js';
 export { type InterveneOptions, intervene } from './guard/intervene.js';
-export type { Candidate, Choose, Intervention, Policy, PolicyContext, SpikePolicy } from './guard/policy.js';
+export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './guard/policy.js';
 export type { TokurSettings } from './numerics/tokur-noise.js';
 export { reasonerPath } from './package-root.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';
@@ -68,7 +61,6 @@ export { stepContent } from './steps/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './steps/step-segmenter.js';
 export { type StepSpan, TokenSteps, type TokenStepsOptions } from './steps/token-steps.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
-export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
 export type {
   CandidateSummary,
   DoneEvent,
@@ -82,7 +74,6 @@ export type {
   RollbackStartedEvent,
   ScoreEvent,
   ScorerMismatchEvent,
-  SpikeEvent,
   StepClosedEvent,
   StepEvent,
   TokenEvent,

@@ -12,11 +12,10 @@ export const GLOSSARY: readonly { readonly word: string; readonly meaning: strin
     meaning: 'share of ordinary steps, tokens or answers that are flagged: the false-alarm rate',
   },
   { word: 'flagged', meaning: 'the risk is at least 1 − rate, the threshold' },
-  { word: 'spike', meaning: 'a token whose own risk reaches the threshold' },
   {
     word: 'action',
     meaning:
-      'what happens to a flagged step: annotate, stop, rollback or reflect; or to a flagged answer: escalate or vote',
+      'what happens to a flagged step: annotate, stop or rollback; or to a flagged answer: escalate or vote',
   },
   { word: 'rollback', meaning: 'a flagged step is taken back and sampled again' },
   { word: 'verdict', meaning: 'whether a whole answer is flagged, known once it is written' },

@@ -22,21 +22,13 @@ export const NO_SETTINGS: Settings = {
   guard: {},
 };
 
-const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote'] as const;
+const ACTIONS = ['annotate', 'stop', 'rollback', 'escalate', 'vote'] as const;
 
 /** The actions that a model has: `escalate` needs another model. */
 export const actionsOf = (escalatesTo: string | null): readonly (typeof ACTIONS)[number][] =>
   ACTIONS.filter((action) => action !== 'escalate' || escalatesTo !== null);
 
-export type GuardFieldName =
-  | 'action'
-  | 'act_on'
-  | 'rate'
-  | 'per'
-  | 'method'
-  | 'schedule'
-  | 'delivery'
-  | 'candidates';
+export type GuardFieldName = 'action' | 'rate' | 'per' | 'method' | 'schedule' | 'delivery' | 'candidates';
 
 /** A field of the guard as the page offers it: the API's name, values and default. */
 export interface GuardField {
@@ -57,7 +49,7 @@ export const GUARD_FIELDS: readonly GuardField[] = [
   {
     name: 'action',
     label: 'Action',
-    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again, reflect asks the model to check it. escalate: another model answers in place of a flagged answer. vote: further answers are drawn, and the one that most agree with is shown.',
+    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again. escalate: another model answers in place of a flagged answer. vote: further answers are drawn, and the one that most agree with is shown.',
     values: ACTIONS,
     unset: 'annotate',
   },
@@ -82,14 +74,6 @@ export const GUARD_FIELDS: readonly GuardField[] = [
     hint: 'The score that steps are judged by.',
     values: [],
     unset: 'that of the model',
-  },
-  {
-    name: 'act_on',
-    label: 'Act on',
-    hint: 'step: the action is taken at the end of a flagged step. spike: at once, on a token that alone reaches the threshold.',
-    values: ['step', 'spike'],
-    unset: 'step',
-    onlyFor: ['stop', 'rollback'],
   },
   {
     name: 'candidates',
@@ -175,13 +159,11 @@ export function guardRequest(
   );
   const actions = actionsOf(escalatesTo);
   const action = actions.find((known) => known === set('action'));
-  const actOn = oneOf(set('act_on'), 'step', 'spike');
   const per = oneOf(set('per'), 'step', 'answer');
   const delivery = oneOf(set('delivery'), 'immediate', 'held');
   const schedule = oneOf(set('schedule'), 'windowed', 'lazy');
   return {
     ...(action && { action }),
-    ...(actOn && { act_on: actOn }),
     ...(per && { per }),
     ...(delivery && { delivery }),
     ...(method && { method }),

@@ -26,8 +26,6 @@ export interface Token {
   readonly call?: number;
   readonly logprob: number | null;
   readonly topLogprobs: readonly TopLogprob[];
-  /** Whether the guard put it there, not the model. */
-  readonly inserted: boolean;
   /** `null` until they come, and for good if they never do. */
   readonly scores: Scores | null;
   /** Risks by method, for methods that can be rated. */
@@ -36,8 +34,6 @@ export interface Token {
   /** Why methods were skipped, if not by the schedule: scoring was behind. */
   readonly reason?: 'lag';
   readonly rival: Rival | null;
-  /** Its risk passes the threshold. */
-  readonly spike: boolean;
 }
 
 /** A step as it stands: nothing of it is taken back any more. */
@@ -143,11 +139,9 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       // Scores of the finished text are on another scale than those of the stream.
       if (own.pass !== 'stream') return answer;
       const { scores, risk = {}, skipped = [], reason, rival = null } = own;
-      const scored = { ...token, scores, risk, skipped, rival, spike: false };
+      const scored = { ...token, scores, risk, skipped, rival };
       return replace(answer, reason ? { ...scored, reason } : scored);
     }
-    case 'spike.detected':
-      return replace(answer, { ...tokenAt(answer, own.index), spike: true });
     case 'step.done': {
       const { type, ...step } = own;
       return { ...answer, steps: [...answer.steps, step] };
@@ -191,12 +185,12 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
 type Own<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
 
 function append({ tokens }: Answer, event: Own<'token.delta'>): readonly Token[] {
-  const { index, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
+  const { index, id, text, logprob, top_logprobs: topLogprobs = [] } = event;
   const { part, part_text: partText = '', call } = event;
   const of = part && { part, partText, ...(call !== undefined && { call }) };
   if (index !== tokens.length) throw misfit(`received token ${index} instead of token ${tokens.length}`);
-  const unscored = { scores: null, risk: {}, skipped: [], rival: null, spike: false };
-  return [...tokens, { index, id, text, ...of, logprob, topLogprobs, inserted, ...unscored }];
+  const unscored = { scores: null, risk: {}, skipped: [], rival: null };
+  return [...tokens, { index, id, text, ...of, logprob, topLogprobs, ...unscored }];
 }
 
 function tokenAt({ tokens }: Answer, index: number): Token {
@@ -210,7 +204,7 @@ const replace = (answer: Answer, token: Token): Answer => ({
   tokens: answer.tokens.with(token.index, token),
 });
 
-/** A rollback that has begun: the text to be struck out is still there, unless the step is held (see `neverSeen`). */
+/** A rollback that has begun: the text to be struck out is still there, unless the step is held. */
 function begun(answer: Answer, { type, candidates: drawn, ...place }: Own<'rollback.started'>): Rollback {
   const to = answer.flags.findLast(({ step }) => step === place.step)?.to ?? answer.tokens.length;
   const struck = answerText({ tokens: answer.tokens.slice(place.from, to) });
@@ -227,16 +221,9 @@ function settled(rollback: Rollback, done: Own<'rollback.done'>, answer: Answer)
     outcome,
     chosen,
     candidates,
-    struck: rollback.struck || neverSeen(rollback, done, answer),
+    // The text of a held step was never there.
+    struck: rollback.struck || (candidates[0]?.text ?? ''),
   };
-}
-
-/** Text that was struck out of a held step, flagged or with a spike: the step, without the part of it that stays. */
-function neverSeen({ from, step }: Rollback, { candidates }: Own<'rollback.done'>, answer: Answer): string {
-  const whole = candidates[0]?.text ?? '';
-  const begin = answer.flags.findLast((flag) => flag.step === step)?.from ?? answer.steps.at(-1)?.to ?? 0;
-  const stays = answerText({ tokens: answer.tokens.slice(begin, from) });
-  return whole.startsWith(stays) ? whole.slice(stays.length) : whole;
 }
 
 const misfit = (message: string): FlinchError => new FlinchError('protocol_error', message);

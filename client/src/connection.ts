@@ -18,7 +18,7 @@ export type ConnectionState =
   /** The connection does not come back by itself. `error` is null if this side closed it. */
   | { readonly status: 'closed'; readonly error: FlinchError | null };
 
-/** Two heartbeats of any gateway (`streams.heartbeat_s` in gateway/config/config.ts), and time to spare. */
+/** Two heartbeats of any gateway (gateway/connection-bounds.ts), and time to spare. */
 export const DEFAULT_SILENCE_MS = 45_000;
 
 export interface ConnectionOptions {

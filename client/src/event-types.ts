@@ -57,7 +57,7 @@ export interface GuardInForce {
   method: Method;
   rate: number;
   delivery: 'immediate' | 'held';
-  action: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate' | 'vote';
+  action: 'annotate' | 'stop' | 'rollback' | 'escalate' | 'vote';
   /** Whether a calibration holds for `method`. */
   calibrated?: boolean | undefined;
   /** Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged. */
@@ -120,8 +120,6 @@ interface TokenDeltaEvent {
   logprob: number | null;
   /** If requested; most probable first. */
   top_logprobs?: { id: number | null; text: string; logprob: number }[] | undefined;
-  /** The guard inserted this token; the model did not write it. */
-  inserted?: true | undefined;
 }
 
 /** The scores of one token. A later event for the same `index` replaces the earlier one. */
@@ -147,24 +145,6 @@ interface ScoreDeltaEvent {
   missing?: Method[] | undefined;
   /** With `adversarial`: the other token whose probability grew most under the perturbation, if any grew. */
   rival?: Rival | undefined;
-}
-
-/** A token's risk passes the threshold. */
-interface SpikeDetectedEvent {
-  type: 'spike.detected';
-  response_id: string;
-  /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
-  offset: number;
-  index: number;
-  method: Method;
-  /** `null` if the schedule skipped all of it, or if a token has no score. */
-  score: number | null;
-  /** From 0 to 1. `null` if it is unknown, or if a token has no score: that is not a clean verdict. */
-  risk: number | null;
-  /** Whether a calibration holds for `method`. */
-  calibrated: boolean;
-  /** With `act_on: "spike"`: what the guard does about it; absent where nothing is done. */
-  action?: 'stop' | 'rollback' | undefined;
 }
 
 /** The step is final: nothing before `to` is retracted or scored again. */
@@ -219,10 +199,10 @@ interface StepFlaggedEvent {
   /** Tokens of the step without a score of `method` that should have one: they are `missing`, or skipped because of `lag`. */
   unscored?: number | undefined;
   /** What the guard does about it. */
-  action: 'annotate' | 'stop' | 'rollback' | 'reflect';
+  action: 'annotate' | 'stop' | 'rollback';
 }
 
-/** The tokens from index `from` on are void, with their scores and spikes. */
+/** The tokens from index `from` on are void, with their scores. */
 interface TokenRetractedEvent {
   type: 'token.retracted';
   response_id: string;
@@ -233,16 +213,16 @@ interface TokenRetractedEvent {
   tokens: number;
 }
 
-/** The guard samples continuations in place of a flagged step, or of its rest. */
+/** The guard samples continuations in place of a flagged step. */
 interface RollbackStartedEvent {
   type: 'rollback.started';
   response_id: string;
   /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
   offset: number;
-  /** Counts the interventions of the response from 0: rollbacks and reflections. */
+  /** Counts the rollbacks of the response from 0. */
   rollback: number;
   step: number;
-  /** The first token that is sampled again. */
+  /** The first token of the step. */
   from: number;
   /** How many continuations are sampled. */
   candidates: number;
@@ -347,7 +327,6 @@ export type GenerationEvent =
   | GenerationCreatedEvent
   | TokenDeltaEvent
   | ScoreDeltaEvent
-  | SpikeDetectedEvent
   | StepDoneEvent
   | StepFlaggedEvent
   | TokenRetractedEvent

@@ -16,7 +16,6 @@ const token = z.object({
   part_text: tokenShape.part_text,
   call: tokenShape.call,
   logprob: tokenShape.logprob,
-  inserted: tokenShape.inserted,
   scores: z.optional(scoreShape.scores),
   risk: scoreShape.risk,
   skipped: scoreShape.skipped,
@@ -35,7 +34,6 @@ const voted = z.omit(GENERATION_EVENTS['generation.voted'], PLACE);
 
 /** Findings of the guard. */
 export const COMPLETION_EVENT = z.discriminatedUnion('type', [
-  z.omit(GENERATION_EVENTS['spike.detected'], PLACE),
   stepDone,
   stepFlagged,
   z.omit(GENERATION_EVENTS['rollback.started'], PLACE),

@@ -13,7 +13,6 @@ type Found<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response
 
 /** Finding of the guard, in a chunk of a stream. */
 export type FlinchEvent =
-  | Found<'spike.detected'>
   | Found<'step.done'>
   | Found<'step.flagged'>
   | Found<'rollback.started'>

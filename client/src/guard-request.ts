@@ -28,20 +28,16 @@ export interface GuardRequest {
   readonly method?: Method;
   /** What `rate` is a share of: of steps (`step`), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */
   readonly per?: 'step' | 'answer';
-  /** Target false-alarm rate of steps or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
+  /** Target false-alarm rate of steps or answers (`per`): a risk of at least 1 − `rate` is flagged. Default: `0.02`. */
   readonly rate?: number;
-  /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */
+  /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` is always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */
   readonly delivery?: 'immediate' | 'held';
-  /** What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`). */
+  /** What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held` and `rollback` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`). */
   readonly lag?: 'wait' | 'skip';
-  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway). Default: `"annotate"`. */
-  readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect' | 'escalate' | 'vote';
-  /** The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked. Default: `"step"`. */
-  readonly act_on?: 'step' | 'spike';
+  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), or the step is sampled again (`rollback`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway). Default: `"annotate"`. */
+  readonly action?: 'annotate' | 'stop' | 'rollback' | 'escalate' | 'vote';
   /** `rollback`: number of continuations sampled in addition to the flagged one, of which what most say is kept; `vote`: maximum number of further answers. Default: `4`. */
   readonly candidates?: number;
-  /** `reflect`: text inserted after the step. Default: `"Wait, let me check that step.\n"`. */
-  readonly reflection?: string;
-  /** `rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */
+  /** `rollback`: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */
   readonly max_rollbacks?: number;
 }

@@ -23,8 +23,8 @@ const scores = about(
   'One number per method; methods without a value are absent.',
   z.partialRecord(method, z.number()),
 );
-const action = z.enum(['annotate', 'stop', 'rollback', 'reflect']);
-const guardAction = z.enum(['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote']);
+const action = z.enum(['annotate', 'stop', 'rollback']);
+const guardAction = z.enum(['annotate', 'stop', 'rollback', 'escalate', 'vote']);
 const part = about('What of an answer is not its text.', z.enum(['reasoning', 'tool_calls']));
 
 const rival = about(
@@ -206,10 +206,6 @@ export const GENERATION_EVENTS = {
         'If requested; most probable first.',
         z.optional(z.array(z.object({ id: z.nullable(z.int()), text: z.string(), logprob: z.number() }))),
       ),
-      inserted: about(
-        'The guard inserted this token; the model did not write it.',
-        z.optional(z.literal(true)),
-      ),
     }),
   ),
   'score.delta': about(
@@ -234,19 +230,6 @@ export const GENERATION_EVENTS = {
       rival: about(
         'With `adversarial`: the other token whose probability grew most under the perturbation, if any grew.',
         z.optional(rival),
-      ),
-    }),
-  ),
-  'spike.detected': about(
-    "A token's risk passes the threshold.",
-    z.object({
-      type: z.literal('spike.detected'),
-      ...place,
-      index,
-      ...rating,
-      action: about(
-        'With `act_on: "spike"`: what the guard does about it; absent where nothing is done.',
-        z.optional(z.enum(['stop', 'rollback'])),
       ),
     }),
   ),
@@ -277,7 +260,7 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'token.retracted': about(
-    'The tokens from index `from` on are void, with their scores and spikes.',
+    'The tokens from index `from` on are void, with their scores.',
     z.object({
       type: z.literal('token.retracted'),
       ...place,
@@ -286,13 +269,13 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'rollback.started': about(
-    'The guard samples continuations in place of a flagged step, or of its rest.',
+    'The guard samples continuations in place of a flagged step.',
     z.object({
       type: z.literal('rollback.started'),
       ...place,
-      rollback: about('Counts the interventions of the response from 0: rollbacks and reflections.', index),
+      rollback: about('Counts the rollbacks of the response from 0.', index),
       step: index,
-      from: about('The first token that is sampled again.', index),
+      from: about('The first token of the step.', index),
       candidates: about('How many continuations are sampled.', z.int()),
     }),
   ),

@@ -14,7 +14,7 @@ export interface StreamOptions extends ConnectionOptions {
   readonly patienceMs?: number;
   /**
    * Generations under way at once; others wait for one of them to end. Default 8, as many as the gateway takes on a
-   * connection (`limits.generations_per_connection`).
+   * connection.
    */
   readonly concurrency?: number;
   /** Prefix of the ids of requests; no other client with the same key may have it. Default random. */

@@ -24,7 +24,7 @@ def shortened(text: str, most: int = 80) -> str:
 class Filter:
     class Valves(BaseModel):
         priority: int = Field(default=0, description="Order among filters.")
-        action: Literal["", "annotate", "stop", "rollback", "reflect"] = Field(
+        action: Literal["", "annotate", "stop", "rollback"] = Field(
             default="", description="What happens to a flagged step. Empty: as the gateway decides."
         )
         rate: float | None = Field(

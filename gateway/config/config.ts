@@ -198,7 +198,6 @@ export const upstreamModelSchema = z
     memory,
     timeouts: z
       .strictObject({
-        connect_s: seconds(5, 0.001).describe('Time limit for connecting.'),
         first_byte_s: seconds(120, 0.001).describe(
           'Time limit for the first byte of the body. In a stream, the first content must come within it too, or within `idle_s` of the first byte if that is later.',
         ),
@@ -214,12 +213,6 @@ export const upstreamModelSchema = z
       .max(5)
       .default(1)
       .describe('Retries for each server; requests are only retried before the first byte of an answer.'),
-    limits: z
-      .strictObject({
-        response_bytes: count(64 * MIB, 1024, 2 ** 40).describe('Maximum size of an answer.'),
-      })
-      .prefault({})
-      .describe("Limits for a server's answers."),
     escalate,
     vote: voteSchema.meta(plain).optional(),
     guard: guard.describe('Policy for requests for this model.'),
@@ -420,19 +413,12 @@ const sections = z.strictObject({
         .describe(
           'Maximum tokens of a response. Requests for more are refused; requests without a limit get this one. Default: no limit.',
         ),
-      work: z
-        .int()
-        .min(1)
-        .optional()
-        .describe(
-          'Maximum predicted work for a response that is scored by a checkpoint: positions that go through the model, 2 for each token of prompt and response, 3 × `window` for each pass, `samples` or `tokur_samples` for each token if those methods are used. Requests for more are refused. Default: no limit.',
-        ),
       kept_bytes: z
         .int()
         .min(1024)
         .optional()
         .describe(
-          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback` or `reflect`; of `held` delivery and with `escalate` or `vote`, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
+          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback`; of `held` delivery and with `escalate` or `vote`, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
         ),
       connections: count(1024).describe(
         'Maximum open connections. At the limit, a new one takes the place of one without a request.',
@@ -444,25 +430,12 @@ const sections = z.strictObject({
         .describe(
           'Maximum open connections of an IPv4 address, or of the first 64 bits of an IPv6 address. Default: seven eighths of `connections`. Behind a proxy, set it to `connections`.',
         ),
-      generations_per_connection: count(8, 1, 1024).describe(
-        'Maximum concurrent generations on a WebSocket.',
-      ),
-      messages_per_second: count(50).describe('Maximum messages per second on a WebSocket, including pings.'),
-      header_s: seconds(10, 0.1).describe('Time limit for receiving the headers of a request.'),
-      body_s: seconds(30, 0.1).describe('Time limit for receiving its body, after the headers.'),
     })
     .prefault({}),
   streams: z
     .strictObject({
-      heartbeat_s: seconds(15, 0.05, 20).describe(
-        'Interval of heartbeats on an idle stream. Clients give up a connection after 45 s of silence.',
-      ),
-      history_events: count(4096).describe('Maximum events kept for resuming a generation.'),
       resume_s: seconds(60, 0).describe(
         'How long a resumable generation is kept after its connection is lost, and after its end. Must exceed two heartbeats, because a client may notice a lost connection only then.',
-      ),
-      queue_bytes: count(256 << 10, 1024, 1 << 30).describe(
-        'Maximum unsent data of a client; beyond it, its generations pause.',
       ),
       stall_s: seconds(30, 0.05).describe('Time without reading after which a connection is closed.'),
     })

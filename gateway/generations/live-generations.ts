@@ -16,7 +16,10 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export const HISTORY_BYTES = 1 << 20;
 const HISTORIES_BYTES = 64 << 20;
 
-type Settings = Pick<Config['streams'], 'history_events' | 'resume_s'>;
+interface Settings {
+  readonly streams: Pick<Config['streams'], 'resume_s'>;
+  readonly bounds: { readonly historyEvents: number };
+}
 
 export interface OpenRequest {
   readonly id: string;
@@ -93,8 +96,10 @@ export class LiveGenerations {
       // At once before policies are looked up, so that no request has those of a configuration without its key.
       principal.checkValid?.();
       const prepared = await prepare();
-      const { history_events: events, resume_s } = this.#settings;
-      const history = resumable ? new EventHistory({ events, bytes: HISTORY_BYTES }) : null;
+      const { streams, bounds } = this.#settings;
+      const history = resumable
+        ? new EventHistory({ events: bounds.historyEvents, bytes: HISTORY_BYTES })
+        : null;
       const owner = principal.name;
       if (history) {
         publication = await this.#publish({
@@ -114,7 +119,7 @@ export class LiveGenerations {
         prepared,
         encoding: encode(prepared, publication !== null),
         history: publication && history,
-        retentionMs: 1000 * resume_s,
+        retentionMs: 1000 * streams.resume_s,
         onOver: (error, complete) => {
           this.#running.delete(generation);
           release();

@@ -7,6 +7,7 @@ import type { Access } from '../access/access.js';
 import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/middleware.js';
 import { ANONYMOUS, type Principal } from '../access/principal.js';
 import type { Config } from '../config/config.js';
+import type { ConnectionBounds } from '../connection-bounds.js';
 import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
@@ -48,7 +49,7 @@ export interface AppOptions {
   readonly models: GovernedModels;
   readonly live: LiveGenerations;
   readonly access: Access;
-  readonly settings: Pick<Config, 'limits' | 'streams'>;
+  readonly settings: Pick<Config, 'limits' | 'streams'> & { readonly bounds: ConnectionBounds };
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
   /** Whether `/metrics` is here, or has a listener of its own. */

@@ -4,7 +4,6 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Verdict } from '../../src/stream/events.js';
 import { ANONYMOUS, type Principal } from '../access/principal.js';
-import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
@@ -16,12 +15,12 @@ import type { GenerationFields } from '../requests/generation-request.js';
 import { readTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
 import { type Answered, answered } from './said-guard.js';
-import { SseSink } from './sse.js';
+import { type SseSettings, SseSink } from './sse.js';
 
 export interface GenerationsOptions {
   readonly models: GovernedModels;
   readonly live: LiveGenerations;
-  readonly settings: Pick<Config, 'streams'>;
+  readonly settings: SseSettings;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'resumed' | 'traceContext'>;
 }
@@ -99,7 +98,7 @@ export function createGeneration(
     if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
     if (request.resumable) res.set('x-flinch-resumable', String(generation.resumable));
     const sink = request.stream
-      ? new SseSink(res, generation, settings.streams, next)
+      ? new SseSink(res, generation, settings, next)
       : jsonSink(res, generation, next);
     generation.start(sink);
   };
@@ -122,7 +121,7 @@ async function goOn(
 ): Promise<void> {
   const resumed = await live.resume(resumePoint(api, req), principalOf(res), (generation) => {
     res.locals.responseId = generation.id;
-    return new SseSink(res, generation, settings.streams, next);
+    return new SseSink(res, generation, settings, next);
   });
   metrics.resumed(resumed !== null);
   if (!resumed) {

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { Config } from '../config/config.js';
+import type { ConnectionBounds } from '../connection-bounds.js';
 import { ApiError, errorHeaders } from '../errors/api-error.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { hasBegun, inTurn } from './in-turn.js';
@@ -23,17 +23,17 @@ const KEEP_ALIVE_MS = 75_000;
  * still possible.
  */
 export function createHttpServer(
-  limits: Pick<Config['limits'], 'header_s' | 'body_s'> & Pick<Config['streams'], 'stall_s'>,
+  { headerMs, bodyMs }: Pick<ConnectionBounds, 'headerMs' | 'bodyMs'>,
+  stallMs: number,
   listener: RequestListener,
   onRefused: (code: ErrorCode) => void = () => {},
 ): Server {
-  const headersTimeout = limits.header_s * 1000;
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout,
-    requestTimeout: headersTimeout + limits.body_s * 1000,
+    headersTimeout: headerMs,
+    requestTimeout: headerMs + bodyMs,
     // How exact the two are.
-    connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
+    connectionsCheckingInterval: Math.min(1000, headerMs / 2),
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Supported from Node 22.21 and 24.9 on; before, see `declineUpgrade`.
     shouldUpgradeCallback: (request: IncomingMessage) =>
@@ -42,7 +42,7 @@ export function createHttpServer(
   const server: Server = createServer(options, (request, response) =>
     inTurn(request, response, () => listener(request, response)),
   );
-  closeUnread(server, limits.stall_s * 1000);
+  closeUnread(server, stallMs);
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
   server.maxHeadersCount = 0;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import type { Config } from '../config/config.js';
+import type { ConnectionBounds } from '../connection-bounds.js';
 import type { ApiError } from '../errors/api-error.js';
 import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
@@ -11,6 +12,11 @@ import { jsonText } from '../requests/exact-numbers.js';
  * openai-python, take that for an event without data.
  */
 const HEARTBEAT = ': heartbeat\n';
+
+export interface SseSettings {
+  readonly streams: Pick<Config['streams'], 'stall_s'>;
+  readonly bounds: ConnectionBounds;
+}
 
 /** An event whose data is JSON, or a text as it is. */
 export function sseEvent(payload: unknown, id?: string): string {
@@ -34,17 +40,17 @@ export class SseSink implements Sink {
   constructor(
     res: Response,
     generation: Pick<ReadGeneration, 'pause' | 'resume' | 'detach'>,
-    { heartbeat_s, queue_bytes, stall_s }: Config['streams'],
+    { streams, bounds }: SseSettings,
     refused: (error: unknown) => void,
   ) {
     this.#res = res;
     this.refused = refused;
-    this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => {
+    this.#heartbeat = new Heartbeat(bounds.heartbeatMs, () => {
       if (this.#opened && !this.#backlog.full) this.#write(HEARTBEAT);
     });
     this.#backlog = new Backlog({
-      limitBytes: queue_bytes,
-      stallMs: 1000 * stall_s,
+      limitBytes: bounds.queueBytes,
+      stallMs: 1000 * streams.stall_s,
       waiting: () => res.writableLength,
       pause: () => generation.pause(this),
       resume: () => generation.resume(this),

@@ -7,22 +7,22 @@ export interface Definition<Label extends string = string> {
   readonly name: string;
   /** Exact description of what is counted, with its unit. */
   readonly help: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: Readonly<Record<Label, LabelValues>>;
   /** How the values of several workers become one; by default they are added. */
   readonly aggregator?: 'max' | 'min';
 }
 
 export interface HistogramDefinition<Label extends string = string> extends Definition<Label> {
-  readonly type: 'histogram';
   /** Upper bounds, in ascending order; the last bucket, without a bound, is not among them. */
   readonly buckets: readonly number[];
   /** Whether its buckets show a response that fell into them; only OpenMetrics has room for it. */
   readonly exemplars?: true;
 }
 
-/** The label that most have. */
-export const MODEL = 'a name of `models` in the configuration';
+/** A definition and its kind. */
+export type Defined = (Definition | HistogramDefinition) & {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+};
 
 /** Label names in the order of the definition. */
 export function labelNames<Label extends string>(labels: Readonly<Record<Label, unknown>>): Label[] {

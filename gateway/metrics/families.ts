@@ -1,5 +1,5 @@
 import { Counter, Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client';
-import { type Definition, type HistogramDefinition, labelNames } from './definition.js';
+import { type Defined, type Definition, type HistogramDefinition, labelNames } from './definition.js';
 import type { Family, Sample } from './exposition.js';
 import { Histogram } from './histogram.js';
 
@@ -12,6 +12,8 @@ export interface MetricsSnapshot {
 
 /** The metrics of one gateway, made from their definitions. */
 export class Families {
+  /** In the order in which they were made. */
+  readonly definitions: Defined[] = [];
   readonly #registry = new Registry();
   readonly #histograms: Histogram[] = [];
   readonly #before: (() => void)[] = [];
@@ -22,20 +24,26 @@ export class Families {
     this.#failed = failed;
   }
 
-  counter<Label extends string>(definition: Definition<Label>): Counter<Label> {
-    const { aggregator = 'sum' } = definition;
-    return new Counter({ ...named(definition), aggregator, registers: [this.#registry] });
-  }
+  readonly counter = <Label extends string>(definition: Definition<Label>): Counter<Label> => {
+    this.definitions.push({ ...definition, type: 'counter' });
+    return new Counter(this.#configuration(definition));
+  };
 
-  gauge<Label extends string>(definition: Definition<Label>): Gauge<Label> {
-    const { aggregator = 'sum' } = definition;
-    return new Gauge({ ...named(definition), aggregator, registers: [this.#registry] });
-  }
+  readonly gauge = <Label extends string>(definition: Definition<Label>): Gauge<Label> => {
+    this.definitions.push({ ...definition, type: 'gauge' });
+    return new Gauge(this.#configuration(definition));
+  };
 
-  histogram<Label extends string>(definition: HistogramDefinition<Label>): Histogram<Label> {
+  readonly histogram = <Label extends string>(definition: HistogramDefinition<Label>): Histogram<Label> => {
+    this.definitions.push({ ...definition, type: 'histogram' });
     const histogram = new Histogram(definition);
     this.#histograms.push(histogram);
     return histogram;
+  };
+
+  #configuration<Label extends string>({ name, help, labels, aggregator }: Definition<Label>) {
+    const more = { aggregator: aggregator ?? ('sum' as const), registers: [this.#registry] };
+    return { name, help, labelNames: labelNames(labels), ...more };
   }
 
   /** Adds a function that sets values before each read of the metrics, if they are not counted as they change. */
@@ -87,9 +95,3 @@ export async function familiesOf(registry: Registry): Promise<Family[]> {
 function sampleName(value: object): string | undefined {
   return 'metricName' in value && typeof value.metricName === 'string' ? value.metricName : undefined;
 }
-
-const named = <Label extends string>({ name, help, labels }: Definition<Label>) => ({
-  name,
-  help,
-  labelNames: labelNames(labels),
-});

@@ -44,8 +44,6 @@ export class GenerationObserver {
   readonly #clock: Clock;
   readonly #observed: Observed;
   readonly #tell: GenerationListener['tell'];
-  /** Indices of tokens that the guard inserted: their scores say nothing of the model. */
-  readonly #inserted = new Set<number>();
   #writtenMs: number | null = null;
   #firstMs: number | null = null;
   /** Times at which tokens without scores yet went out, by index; only for responses that are not held back. */
@@ -86,13 +84,9 @@ export class GenerationObserver {
     switch (event.type) {
       case 'token.delta':
         this.#writtenMs ??= this.#clock.now();
-        if (event.inserted) this.#inserted.add(event.index);
         break;
       case 'score.delta':
-        if (!this.#inserted.has(event.index)) guard?.token(event);
-        break;
-      case 'spike.detected':
-        guard?.spike(event);
+        guard?.token(event);
         break;
       case 'step.flagged':
         this.#tell({ type: 'flagged', step: event, action: event.action });
@@ -116,9 +110,6 @@ export class GenerationObserver {
         guard?.rolledBack(event.outcome);
         // Another step stands there now, which has a verdict of its own.
         if (event.outcome === 'replaced') this.#judged = null;
-        break;
-      case 'token.retracted':
-        for (const index of this.#inserted) if (index >= event.from) this.#inserted.delete(index);
     }
   }
 

@@ -23,8 +23,13 @@ export class Histogram<Label extends string = string> {
   }
 
   family(): Family {
-    const { name, help, type } = this.definition;
-    return { name, help, type, samples: [...this.#series.values()].flatMap((each) => each.samples(name)) };
+    const { name, help } = this.definition;
+    return {
+      name,
+      help,
+      type: 'histogram',
+      samples: [...this.#series.values()].flatMap((each) => each.samples(name)),
+    };
   }
 }
 

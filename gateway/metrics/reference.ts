@@ -1,80 +1,34 @@
-import * as calibration from './calibration.js';
-import * as connections from './connections.js';
-import type { Definition, HistogramDefinition, LabelValues } from './definition.js';
-import * as engine from './engine.js';
-import * as generations from './generations.js';
-import * as guard from './guard-definitions.js';
-import * as http from './http.js';
-import * as policy from './policy.js';
-import * as build from './process.js';
-import * as redis from './redis.js';
-import * as reload from './reload.js';
-import * as replaced from './replaced-answers.js';
-import * as servers from './scorer-servers.js';
-import * as telemetry from './telemetry.js';
-import * as upstream from './upstream.js';
+import type { Defined, LabelValues } from './definition.js';
+import { Families } from './families.js';
+import { instrumentsOf } from './instruments.js';
+
+const SUBJECTS: Readonly<Record<string, string>> = {
+  generations: 'Generations',
+  scores: 'Scores',
+  guard: 'Steps, interventions and verdicts',
+  policies: 'Policies',
+  calibration: 'Calibration',
+  engine: 'Engine',
+  servers: 'Inference servers that score',
+  upstreams: 'Upstreams',
+  http: 'HTTP and connections',
+  redis: 'Shared state',
+  telemetry: 'Traces and webhooks',
+  reloads: 'Configuration',
+  process: 'Process',
+};
 
 /** All metrics of the gateway by their subject, Node's own apart. */
-export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDefinition)[]>> = {
-  Generations: [
-    generations.REQUEST_DURATION,
-    generations.TIME_TO_FIRST_TOKEN,
-    generations.TIME_PER_OUTPUT_TOKEN,
-    generations.TOKEN_USAGE,
-    generations.GENERATIONS,
-    generations.GENERATED_TOKENS,
-  ],
-  Scores: [
-    guard.TOKEN_SCORE,
-    guard.TOKEN_RISK,
-    guard.SCORED_TOKENS,
-    guard.SKIPPED_TOKENS,
-    guard.LAG_SKIPPED_TOKENS,
-    guard.UNSCORED_TOKENS,
-    guard.SPIKES,
-    guard.RIVALS,
-    guard.LAG_TOKENS,
-    guard.LAG_SECONDS,
-  ],
-  'Steps, interventions and verdicts': [
-    guard.STEP_RISK,
-    guard.CALIBRATION_DRIFT,
-    guard.STEPS,
-    guard.FLAGGED_STEPS,
-    guard.STOPS,
-    guard.ROLLBACKS,
-    guard.REFLECTIONS,
-    guard.RETRACTED_TOKENS,
-    guard.STEP_HOLD,
-    guard.VERDICTS,
-    replaced.ESCALATIONS,
-    replaced.VOTES,
-  ],
-  Policies: [policy.POLICY_REQUESTS],
-  Calibration: [calibration.CALIBRATION_ANSWERS],
-  Engine: [engine.PASS_DURATION, engine.QUEUE_DEPTH, engine.RESTARTS, engine.ENGINE_UP],
-  'Inference servers that score': [
-    servers.SERVER_UP,
-    servers.SERVER_SEQUENCES,
-    servers.SERVER_RUNS,
-    servers.SERVER_FAILURES,
-    servers.SERVER_SECONDS,
-    servers.SEQUENCES_LOST,
-  ],
-  Upstreams: [upstream.UPSTREAM_ERRORS, upstream.UPSTREAM_UP, upstream.SCORER_MISMATCHES],
-  'HTTP and connections': [
-    http.REQUEST_DURATION,
-    http.REFUSED,
-    http.ADMISSION,
-    connections.ACTIVE_GENERATIONS,
-    connections.CONNECTIONS,
-    connections.RESUMED,
-  ],
-  'Shared state': [redis.REDIS_UP, redis.REDIS_DURATION, redis.REDIS_FAILURES],
-  'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED, telemetry.WEBHOOK_MESSAGES],
-  Configuration: [reload.RELOADS, reload.LAST_RELOAD],
-  Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],
-};
+export const METRICS: Readonly<Record<string, readonly Defined[]>> = (() => {
+  const families = new Families(() => {});
+  const groups = Object.entries(instrumentsOf(families));
+  return Object.fromEntries(
+    groups.map(([key, group]) => [
+      SUBJECTS[key] ?? key,
+      families.definitions.splice(0, Object.keys(group).length),
+    ]),
+  );
+})();
 
 const INTRODUCTION = `# Metrics
 
@@ -90,7 +44,7 @@ export function metricsReference(): string {
   return `${[INTRODUCTION, ...subjects, nodeSection()].join('\n\n')}\n`;
 }
 
-function section(definition: Definition | HistogramDefinition): string {
+function section(definition: Defined): string {
   const { name, type, help, labels } = definition;
   const exemplars = 'exemplars' in definition ? ', with exemplars' : '';
   const list = Object.entries(labels).map(([label, values]) => `- \`${label}\`: ${valuesText(values)}`);

@@ -7,7 +7,6 @@ import { ApiError } from '../errors/api-error.js';
 import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
-import { checkWork } from './check-work.js';
 import { givenAnswer } from './given-answer.js';
 import { aboutCheckpoint } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
@@ -69,7 +68,7 @@ export class EngineModel implements ServedModel {
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { prompt, response, given, canRetract } = options.asked;
     const { client = '', further } = options.from ?? {};
-    const { maxTokens, maxWork } = options.bounds ?? {};
+    const { maxTokens } = options.bounds ?? {};
     const { written } = options.listeners ?? {};
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
@@ -104,7 +103,6 @@ export class EngineModel implements ServedModel {
       canRetract,
       lag: 'wait', // writing and scoring share the machine
     });
-    if (judging) checkWork(maxWork, judging.scoring, { prompt: promptIds.length, response: asked.maxTokens });
     // Every token gets a score from an engine, unless scoring may fall behind.
     const refusesUnscored = options.bounds?.refusesUnscored && judging?.guard.lag === 'skip';
     const vocabulary = engine.checkpoint.tokenizer;

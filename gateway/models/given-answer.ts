@@ -7,7 +7,6 @@ import { SequenceScorer } from '../../src/uncertainty/sequence-scorer.js';
 import type { Scoring } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
-import { checkWork } from './check-work.js';
 import type { GivenText } from './given-text.js';
 import { GivenWriter } from './given-writer.js';
 import { inPlace, type Places } from './places.js';
@@ -44,7 +43,7 @@ const SCORED_WHOLE = { action: 'annotate', delivery: 'immediate', lag: 'wait' } 
 export async function givenAnswer(
   text: GivenText,
   { model, engine, risks: models, places, promptIds, guard: asked, check }: GivenScoring,
-  { from, bounds, listeners }: PrepareOptions,
+  { from, listeners }: PrepareOptions,
 ): Promise<Prepared> {
   const { client = '' } = from ?? {};
   const { written } = listeners ?? {};
@@ -57,7 +56,6 @@ export async function givenAnswer(
   check?.(scoring);
   const left = roomAfter(engine, promptIds);
   const room = Math.min(left, text.mostTokens ?? left);
-  checkWork(bounds?.maxWork, scoring, { prompt: promptIds.length, response: room });
   const { tokenizer } = engine.checkpoint;
   const open = async ({ forks, lagTokens, ...judge }: Judging): Promise<Branch> => {
     const positions = promptIds.length + room;

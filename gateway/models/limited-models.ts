@@ -12,7 +12,7 @@ import type { Models } from './models.js';
 import type { Prepared } from './served-model.js';
 
 export interface Bounds {
-  readonly limits: Pick<Config['limits'], 'prompt_characters' | 'response_tokens' | 'work'>;
+  readonly limits: Pick<Config['limits'], 'prompt_characters' | 'response_tokens'>;
   readonly kept: KeptAnswers;
   /** Logger of prompts and responses; `null` if they are not logged. */
   readonly texts: Logger | null;
@@ -28,11 +28,7 @@ export function servedWithin(models: Models, { limits, kept, texts }: Bounds): M
     const written = new Subject<GuardEvent>();
     const within = await model.prepare(request, {
       ...options,
-      bounds: {
-        ...options.bounds,
-        ...(maxTokens !== undefined && { maxTokens }),
-        ...(limits.work !== undefined && { maxWork: limits.work }),
-      },
+      bounds: { ...options.bounds, ...(maxTokens !== undefined && { maxTokens }) },
       listeners: {
         ...listeners,
         written: (event) => {

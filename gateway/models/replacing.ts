@@ -64,8 +64,6 @@ export class Replacing {
     const annotating = { ...request, guard: { ...guard, action: 'annotate' } } as const;
     if (asked.given || !replaces) return model.prepare(annotating, options);
     const action = guard.action === 'vote' ? 'vote' : 'escalate';
-    if (guard.act_on === 'spike')
-      throw refusal('guard.act_on', `spike is not possible with ${action}, which acts on answers`);
     if ((request.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
     const escalation = action === 'escalate' ? this.#escalates(model, asked.prompt) : null;
     const held = !asked.canRetract || guard.delivery === 'held';

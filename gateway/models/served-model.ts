@@ -88,8 +88,6 @@ export interface Asker {
 export interface AnswerBounds {
   /** Maximum tokens of an answer to a request that does not say how many it wants. */
   readonly maxTokens?: number;
-  /** Positions that may go through the model for a response that is scored by a checkpoint. */
-  readonly maxWork?: number;
   /** Whether the response ends before its first token without a score. */
   readonly refusesUnscored?: boolean;
 }

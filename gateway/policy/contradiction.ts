@@ -118,8 +118,7 @@ function unreplaced(
     if (!escalate)
       return { path: pathOf('action', levels), problem: `escalate: the model ${name} has no field escalate` };
   }
-  if (defaults.act_on !== 'spike') return null;
-  return { path: pathOf('act_on', levels), problem: `spike is not possible with ${defaults.action}` };
+  return null;
 }
 
 /** Settings that a model would refuse. */

@@ -86,9 +86,6 @@ export function mergedPolicy(levels: readonly Level[]): OperatorPolicy | null {
   };
 }
 
-/** What says when and how an answer is replaced: of the one in its place the other model's own policy decides. */
-const REPLACED_BY: ReadonlySet<GuardFieldName> = new Set(['action', 'act_on']);
-
 /**
  * Policy of another model's answer in place of one: all that the request's policy promises holds for whatever the client
  * gets. Of values the policy that locks them decides, and where both do, the other model's; of limits the stricter one.
@@ -101,7 +98,8 @@ export function inPlaceOf(first: OperatorPolicy | null, own: OperatorPolicy | nu
   const together = [...first.bounds, ...bounds];
   const defaults = new Map<string, unknown>(Object.entries(owned));
   for (const field of first.locked.keys()) {
-    if (REPLACED_BY.has(field) || locked.has(field)) continue;
+    // Of the action on the answer in its place the other model's own policy decides.
+    if (field === 'action' || locked.has(field)) continue;
     if (Object.hasOwn(first.defaults, field)) defaults.set(field, first.defaults[field]);
     else defaults.delete(field);
   }
@@ -168,7 +166,7 @@ export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked:
   const together = overridden(defaults, asked);
   const inForce = guardSchema.parse(defaults);
   const wanted = guardSchema.parse(together);
-  for (const [field, policy] of withActOn(locked)) {
+  for (const [field, policy] of locked) {
     if (isDeepStrictEqual(wanted[field], inForce[field])) continue;
     const kept = inForce[field] === undefined ? '' : ` to ${show(inForce[field])}`;
     throw violation(field, `locked${kept} by the policy ${policy}`);
@@ -179,12 +177,6 @@ export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked:
     throw violation(field, `${value} is ${words} ${limit}, which is ${bound} of the policy ${policy}`);
   }
   return together;
-}
-
-/** What an action is taken on is a part of it. */
-function withActOn(locked: OperatorPolicy['locked']): OperatorPolicy['locked'] {
-  const policy = locked.get('action');
-  return policy === undefined ? locked : new Map([...locked, ['act_on', policy]]);
 }
 
 function violation(field: GuardFieldName, problem: string): ApiError {

@@ -14,8 +14,6 @@ import {
 import { DEFAULT_BLOCK } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 
-const MAX_REFLECTION = 500;
-const reflection = `must have 1 to ${MAX_REFLECTION} characters`;
 const described = <Schema extends z.ZodType>(name: keyof typeof guardFields, schema: Schema): Schema =>
   schema.describe(guardFields[name].description ?? '');
 
@@ -36,14 +34,6 @@ export const guardSchema = z.strictObject({
       .strictObject({ block, window, schedule, epsilon, alpha })
       .transform((fields) => withWindow({ ...RESEARCH, ...fields, window: fields.window }))
       .prefault({}),
-  ),
-  reflection: described(
-    'reflection',
-    z
-      .string()
-      .min(1, { error: reflection })
-      .max(MAX_REFLECTION, { error: reflection })
-      .default(DEFAULT_GUARD.reflection),
   ),
 });
 

@@ -13,7 +13,9 @@ export interface StateOptions {
   readonly logger: Logger;
   /** Called for each command: with its time, or `null` if it was not sent. */
   readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
-  readonly config: Pick<Config, 'streams'>;
+  /** How long a generation can be resumed, and how many of its events are kept for that. */
+  readonly resumeMs: number;
+  readonly historyEvents: number;
   /** Clock, in milliseconds. */
   readonly now: () => number;
   /** Usage of this gateway alone. */

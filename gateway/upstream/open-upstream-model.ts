@@ -54,14 +54,13 @@ export function openFailover(
 ): Failover {
   const servers = config.upstreams.map((upstream, i) => {
     const { url, model = name } = upstream;
-    const { timeouts, limits } = config;
+    const { timeouts } = config;
     const credentials = credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     return new UpstreamServer({
       url,
       model,
       ...credentials,
       timeouts,
-      limits,
       ...(rest.now && { now: rest.now }),
     });
   });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Principal } from '../access/principal.js';
 import type { Config } from '../config/config.js';
+import type { ConnectionBounds } from '../connection-bounds.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { type ErrorCode, OWN_FAULTS } from '../errors/codes.js';
 import { Backlog } from '../generations/backlog.js';
@@ -32,7 +33,7 @@ export interface StreamOptions {
   readonly models: GovernedModels;
   readonly live: LiveGenerations;
   readonly principal: Principal;
-  readonly settings: Pick<Config, 'limits' | 'streams'>;
+  readonly settings: Pick<Config, 'limits' | 'streams'> & { readonly bounds: ConnectionBounds };
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'refused' | 'resumed'>;
   /** The trace that all its generations belong to. */
@@ -82,20 +83,20 @@ export class StreamConnection {
   constructor(socket: WebSocket, options: StreamOptions) {
     this.#socket = socket;
     this.#options = options;
-    const { streams, limits } = options.settings;
-    const { heartbeat_s, queue_bytes, stall_s } = streams;
+    const { bounds, streams } = options.settings;
+    const { heartbeatMs, queueBytes, messagesPerSecond } = bounds;
     this.#backlog = new Backlog({
-      limitBytes: queue_bytes,
-      stallMs: 1000 * stall_s,
+      limitBytes: queueBytes,
+      stallMs: 1000 * streams.stall_s,
       waiting: () => socket.bufferedAmount,
       pause: () => this.#pause(),
       resume: () => this.#resume(),
-      stalled: () => this.#close(CLOSE_CODES.slowReader, `nothing was read for ${stall_s} s`),
+      stalled: () => this.#close(CLOSE_CODES.slowReader, `nothing was read for ${streams.stall_s} s`),
     });
-    this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => this.#beat());
+    this.#heartbeat = new Heartbeat(heartbeatMs, () => this.#beat());
     this.#watch = new SocketWatch(socket, {
-      pingMs: 1000 * heartbeat_s,
-      messagesPerSecond: limits.messages_per_second,
+      pingMs: heartbeatMs,
+      messagesPerSecond,
       stalled: () => this.#backlog.full,
       close: (code, reason) => this.#close(code, reason),
     });
@@ -262,7 +263,7 @@ export class StreamConnection {
   }
 
   #checkRoom(): void {
-    const most = this.#options.settings.limits.generations_per_connection;
+    const most = this.#options.settings.bounds.generations;
     if (this.#attached.size + this.#preparing < most) return;
     throw new ApiError('too_many_generations', `at most ${most} concurrent generations per connection`);
   }

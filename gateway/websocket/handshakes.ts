@@ -34,7 +34,7 @@ export interface StreamServerOptions {
   readonly metrics: Metrics;
   readonly maxMessageBytes: number;
   /** Time for one message to arrive. */
-  readonly messageSeconds: number;
+  readonly messageMs: number;
   readonly logger: Logger;
   /** Takes over a connection that may be there. */
   readonly connect: (socket: WebSocket, from: Connected) => void;
@@ -58,7 +58,7 @@ export class StreamServer {
   constructor(options: StreamServerOptions) {
     this.#options = options;
     const bytes = UNFINISHED_MESSAGES * options.maxMessageBytes;
-    this.#unfinished = new UnfinishedMessages({ bytes, ms: 1000 * options.messageSeconds });
+    this.#unfinished = new UnfinishedMessages({ bytes, ms: options.messageMs });
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: options.maxMessageBytes,

@@ -9,7 +9,7 @@ import { RedisUsage } from './redis-usage.js';
 /** Connects to the Redis of a configuration; it need not be there yet. */
 export const openState: OpenState = (
   { url, failure_mode },
-  { logger, observe, config: { streams }, now, usage: own },
+  { logger, observe, resumeMs, historyEvents, now, usage: own },
 ) => {
   const redis = new Redis({ url, logger, observe, found: () => renew() });
   const open = failure_mode === 'open';
@@ -18,8 +18,8 @@ export const openState: OpenState = (
   const generations = new RedisGenerations({
     redis,
     logger,
-    resumeMs: 1000 * streams.resume_s,
-    history: { events: streams.history_events, bytes: HISTORY_BYTES },
+    resumeMs,
+    history: { events: historyEvents, bytes: HISTORY_BYTES },
   });
   const renew = (): void => {
     void usage.renew();

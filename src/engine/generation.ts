@@ -55,8 +55,6 @@ export interface CompleteRequest extends GenerateRequest {
 export interface GenerationFork {
   /** Tokens of the response that stay. */
   readonly keep: number;
-  /** Tokens that follow them, given instead of drawn. */
-  readonly insert?: readonly number[];
   readonly sampling: Sampling;
 }
 
@@ -73,8 +71,6 @@ export interface GeneratedToken {
   readonly topLogprobs: readonly TokenLogprob[];
   /** Present if the request asks for them. */
   readonly statistics?: TokenStatistics;
-  /** Given, not drawn. */
-  readonly inserted?: true;
 }
 
 export interface GenerationEnd {
@@ -87,7 +83,7 @@ export interface GenerationEnd {
 type Assembler = TextAssembler<Pick<SampledToken, 'id'> & Partial<SampledToken>>;
 
 /** Parameters of the decode process that depend on the request. */
-type Ask = Pick<GenerateMessage, 'client' | 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
+type Ask = Pick<GenerateMessage, 'client' | 'promptIds' | 'past' | 'sampling' | 'maxTokens'>;
 
 /** Process and settings that generations of the same text share. */
 export interface GenerationContext {
@@ -108,40 +104,24 @@ export class Generation {
   readonly #request: CompleteRequest;
   readonly #inbox = new Inbox<FromDecode>();
   readonly #assembler: Assembler;
-  /** Text of the tokens that are given. */
-  readonly #given: Assembler;
   readonly #ready: GeneratedToken[] = [];
   /** Ids of the response, as far as they have been read or are ready to be read. */
   readonly #ids: number[];
-  /** Tokens that others wrote before this one began, and those after them that are given. */
-  readonly #kept: number;
-  readonly #inserted: number;
   readonly #ahead: number;
   #handle: StreamHandle<ToDecode> | null = null;
   #letGo: () => void = () => {};
   #reason: GenerationEnd['reason'] | null = null;
   #failure: EngineError | null = null;
-  #received = 0;
   #written = 0;
   #cachedTokens = 0;
   #owed = 0;
 
-  private constructor(
-    context: GenerationContext,
-    request: CompleteRequest,
-    kept: readonly number[],
-    inserted = 0,
-  ) {
+  private constructor(context: GenerationContext, request: CompleteRequest, kept: readonly number[]) {
     this.#context = context;
     this.#request = request;
-    // Given tokens are not searched for stop strings, and neither is text that spans their end.
-    const detokenizer = new Detokenizer(context.tokenizer);
-    this.#assembler = new TextAssembler(detokenizer, request.stop);
-    this.#given = inserted > 0 ? new TextAssembler(detokenizer, []) : this.#assembler;
-    for (const id of kept) this.#given.push({ id });
+    this.#assembler = new TextAssembler(new Detokenizer(context.tokenizer), request.stop);
+    for (const id of kept) this.#assembler.push({ id });
     this.#ids = [...kept];
-    this.#kept = kept.length;
-    this.#inserted = inserted;
     this.#ahead = request.forks ? AHEAD_OF_GUARD : AHEAD;
   }
 
@@ -158,7 +138,7 @@ export class Generation {
    * @throws EngineError `crashed`, `unavailable`, `closed`; RangeError for more tokens than have been read, or than may be
    *   written, or for more forks at a time than were asked for
    */
-  async fork({ keep, insert = [], sampling }: GenerationFork): Promise<Generation> {
+  async fork({ keep, sampling }: GenerationFork): Promise<Generation> {
     const handle = this.#handle;
     const { promptIds, forks = 0 } = this.#request;
     if (!handle) throw this.#failure ?? new EngineError('closed', 'the generation has ended');
@@ -169,14 +149,13 @@ export class Generation {
     if (keep < 0 || keep > this.#ids.length) {
       throw new RangeError(`keep: ${keep} of ${this.#ids.length} tokens`);
     }
-    if (insert.length >= maxTokens)
-      throw new RangeError(`keep: ${keep} and ${insert.length} given leave none to write`);
+    if (maxTokens <= 0) throw new RangeError(`keep: ${keep} leaves none to write`);
     const kept = this.#ids.slice(0, keep);
     const length = promptIds.length + keep - 1;
     const last = kept.at(-1) ?? promptIds.at(-1)!;
-    const generation = new Generation(this.#context, this.#request, kept, insert.length);
+    const generation = new Generation(this.#context, this.#request, kept);
     const past = { stream: handle.stream, length };
-    await generation.#ask({ promptIds: [last], past, forced: insert, sampling, maxTokens });
+    await generation.#ask({ promptIds: [last], past, sampling, maxTokens });
     return generation;
   }
 
@@ -242,9 +221,7 @@ export class Generation {
 
   #accept(message: FromDecode): void {
     if (message.type === 'token') {
-      this.#received += 1;
-      const assembler = this.#received > this.#inserted ? this.#assembler : this.#given;
-      const { tokens, stopped } = assembler.push(message);
+      const { tokens, stopped } = this.#assembler.push(message);
       this.#settle(tokens);
       if (stopped) this.#finish('stop');
       else this.#repay();
@@ -262,8 +239,7 @@ export class Generation {
       const { id, logprob, top, statistics } = token;
       if (logprob === undefined || top === undefined) continue; // kept: emitted by the generation that wrote it
       const index = this.#ids.length;
-      const inserted = index < this.#kept + this.#inserted && { inserted: true as const };
-      const more = { ...(statistics && { statistics }), ...inserted };
+      const more = statistics && { statistics };
       this.#ready.push({ type: 'token.delta', index, id, text, logprob, topLogprobs: top, ...more });
       this.#ids.push(id);
     }

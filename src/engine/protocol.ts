@@ -43,8 +43,6 @@ export interface GenerateMessage extends OfClient {
   readonly promptIds: readonly number[];
   /** Positions that are copied: the first `length` of another stream. */
   readonly past?: { readonly stream: number; readonly length: number };
-  /** The first tokens, which are given instead of drawn. */
-  readonly forced?: readonly number[];
   /** Whether the stream can be continued by others after its end, until it is cancelled. */
   readonly retain?: boolean;
   readonly sampling: Sampling;

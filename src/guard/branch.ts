@@ -1,10 +1,10 @@
 import type { Observable, OperatorFunction } from 'rxjs';
+import { PartAligner } from '../steps/part-aligner.js';
 import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { ScoreOptions } from '../stream/score.js';
-import { fused } from '../stream/stage.js';
+import { fused, staged } from '../stream/stage.js';
 import type { Continuation, Place } from './continuation.js';
-import { TextSoFar } from './text-so-far.js';
 
 /** One continuation of a response, which can be continued in other ways from any of its tokens. */
 export interface Branch {
@@ -15,12 +15,12 @@ export interface Branch {
   /** Tokens that were written for it, read or not. */
   readonly written: number;
   /**
-   * Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves
-   * the branch open.
+   * Its own tokens, their scores, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch
+   * open.
    */
   events(gate: FlowGate): Observable<GuardEvent>;
-  /** Whether tokens are left to write after `keep` tokens and the text `insert`, which may be empty. */
-  fits(keep: number, insert: string): boolean;
+  /** Whether it can be continued after `keep` tokens: some are left to write. */
+  fits(keep: number): boolean;
   /** @throws errors of writer and scorer; RangeError for a continuation that leaves no token to write */
   fork(continuation: Continuation): Promise<Branch>;
   close(): void;
@@ -28,9 +28,9 @@ export interface Branch {
 
 /** Writer of a branch. */
 export interface BranchWriter extends Pick<Branch, 'promptTokens' | 'cachedTokens' | 'written' | 'fits'> {
-  /** Inserted tokens, then drawn ones, then the end. Subscribed to once; unsubscribing leaves the writer open. */
+  /** Tokens, then the end. Subscribed to once; unsubscribing leaves the writer open. */
   tokens(gate: FlowGate): Observable<WrittenEvent>;
-  /** @param kept the tokens that stay, `continuation.keep` of them */
+  /** @param kept the tokens that stay, `continuation.from` of them */
   fork(kept: readonly TokenEvent[], continuation: Continuation): Promise<BranchWriter>;
   close(): void;
 }
@@ -65,7 +65,7 @@ export interface BranchJudge {
 /**
  * Makes a branch from a writer and a scorer. It closes both.
  *
- * @param text text before the branch; by default none
+ * @param kept the tokens before the branch, of the steps before `step`
  *
  * @example
  * branchOf(writer, scorer, { rate: rateRisk(risks), judge: (place) => segmentSteps(place) });
@@ -74,8 +74,18 @@ export function branchOf(
   writer: BranchWriter,
   scorer: BranchScorer,
   judge: BranchJudge,
-  text: TextSoFar = TextSoFar.begin(judge.forks !== 0),
+  kept: readonly TokenEvent[] = [],
+  step = 0,
 ): Branch {
+  const from = kept.length;
+  const tokens = [...kept];
+  /** Notes the tokens for other continuations. A pass may span the cut: scores before it stay as they are. */
+  const note = staged<GenerationEvent, GenerationEvent>((emit) => ({
+    next: (event) => {
+      if (event.type === 'token.delta') tokens[event.index] = event;
+      if (event.type !== 'score.delta' || event.index >= from) emit(event);
+    },
+  }));
   return {
     promptTokens: writer.promptTokens,
     get cachedTokens() {
@@ -85,16 +95,19 @@ export function branchOf(
       return writer.written;
     },
     events: (gate) => {
-      const live = (begins: BranchScoring['begins']) =>
-        fused(scorer.score({ gate, from: text.keep, begins }), judge.rate);
-      return writer.tokens(gate).pipe(text.follow(live, judge.judge));
+      const aligner = new PartAligner();
+      for (const token of kept) aligner.begins(token.text, token);
+      const begins: BranchScoring['begins'] = (text, token) => aligner.begins(text, token);
+      const rated = fused(scorer.score({ gate, from, begins }), judge.rate);
+      const noted = judge.forks === 0 ? rated : fused(rated, note);
+      return writer.tokens(gate).pipe(fused(noted, judge.judge({ step, from })));
     },
-    fits: (keep, insert) => writer.fits(keep, insert),
+    fits: (keep) => writer.fits(keep),
     fork: async (continuation) => {
-      const kept = text.upTo(continuation);
-      const forked = await scorer.fork(continuation.keep);
-      const written = await closeOnFailure(forked, () => writer.fork(kept.tokens, continuation));
-      return branchOf(written, forked, judge, kept);
+      const before = tokens.slice(0, continuation.from);
+      const forked = await scorer.fork(continuation.from);
+      const written = await closeOnFailure(forked, () => writer.fork(before, continuation));
+      return branchOf(written, forked, judge, before, continuation.step);
     },
     close: () => {
       writer.close();

@@ -1,16 +1,12 @@
-/** Position of the first token of a branch. */
+/** Position of the first token of a branch, which begins a step. */
 export interface Place {
   /** The step that the token belongs to, and the index of that step's first token. */
   readonly step: number;
   readonly from: number;
 }
 
-/** Another way to go on from a part of a branch. */
+/** Another way to go on from a step's begin: the `from` tokens before it stay. */
 export interface Continuation extends Place {
-  /** Tokens of the response that stay, at least `from`. */
-  readonly keep: number;
-  /** Text that is inserted before the model writes on. */
-  readonly insert?: string;
   /** Temperature of the tokens that are drawn. Default: that of the request. */
   readonly temperature?: number;
   readonly seed: number;

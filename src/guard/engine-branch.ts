@@ -34,7 +34,7 @@ export async function engineBranch(
     ? writtenScorer(scoring)
     : await passScorer(engine, asked, scoring, lagTokens);
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));
-  return branchOf(engineWriter(engine, asked, generation), scorer, { ...judge, forks });
+  return branchOf(engineWriter(asked, generation), scorer, { ...judge, forks });
 }
 
 /** Scores come with the tokens, also with those of continuations. */

@@ -6,7 +6,6 @@ import {
   ACTIONS,
   DEFAULT_GUARD,
   DELIVERIES,
-  DOUBTS,
   type Guard,
   LAGS,
   RATED,
@@ -15,7 +14,6 @@ import {
 } from './guard.js';
 
 const rate = 'must be a number above 0 and below 1';
-const text = 'must not be empty';
 
 /** The fields of the library's {@link Guard}, named as requests and the command line name them. */
 const judgingFields = {
@@ -36,47 +34,34 @@ const judgingFields = {
     .lt(1, { error: rate })
     .default(DEFAULT_GUARD.rate)
     .describe(
-      'Target false-alarm rate of steps or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike.',
+      'Target false-alarm rate of steps or answers (`per`): a risk of at least 1 − `rate` is flagged.',
     ),
   delivery: z
     .enum(DELIVERIES)
     .default(DEFAULT_GUARD.delivery)
     .describe(
-      'Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals.',
+      'Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` is always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals.',
     ),
   lag: z
     .enum(LAGS)
     .optional()
     .describe(
-      'What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`).',
+      'What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held` and `rollback` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`).',
     ),
   action: z
     .enum(ACTIONS)
     .default(DEFAULT_GUARD.action)
     .describe(
-      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway).',
-    ),
-  act_on: z
-    .enum(DOUBTS)
-    .default(DEFAULT_GUARD.actOn)
-    .describe(
-      'The action is taken on a flagged step once it is complete (`step`), or at once on a token whose own risk is at least 1 − `rate` (`spike`): the response ends there (`stop`), or the rest of the step is sampled again (`rollback`); steps are then only marked.',
+      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), or the step is sampled again (`rollback`); or another model answers in place of a flagged answer (`escalate`, in a gateway whose model names one), or further answers are drawn, of which the one that most agree with is returned (`vote`, in a gateway).',
     ),
   candidates: integer(1, 16)
     .default(DEFAULT_GUARD.candidates)
     .describe(
       '`rollback`: number of continuations sampled in addition to the flagged one, of which what most say is kept; `vote`: maximum number of further answers.',
     ),
-  reflection: z
-    .string({ error: text })
-    .min(1, { error: text })
-    .default(DEFAULT_GUARD.reflection)
-    .describe('`reflect`: text inserted after the step.'),
   max_rollbacks: integer(0, 64)
     .default(DEFAULT_GUARD.maxRollbacks)
-    .describe(
-      '`rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked.',
-    ),
+    .describe('`rollback`: maximum number of them in a response; steps flagged later are only marked.'),
 };
 
 /**
@@ -121,7 +106,7 @@ export function guardOf(
   canRetract: boolean,
   lag: Guard['lag'] = DEFAULT_GUARD.lag,
 ): Guard {
-  const { method, per, rate, action, act_on: actOn, candidates, reflection } = fields;
+  const { method, per, rate, action, candidates } = fields;
   const delivery = retracts(action) && !canRetract ? 'held' : fields.delivery;
   return {
     method,
@@ -130,14 +115,12 @@ export function guardOf(
     delivery,
     lag: fields.lag ?? (awaitsVerdicts({ action, delivery }) ? 'wait' : lag),
     action,
-    actOn,
     candidates,
-    reflection,
     maxRollbacks: fields.max_rollbacks,
   };
 }
 
-/** `act_on` is `actOn` in the library and among the options of a command. */
+/** `max_rollbacks` is `maxRollbacks` in the library and among the options of a command. */
 export const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -152,9 +135,6 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   if (replacesAnswers(guard.action)) {
     const model = guard.action === 'escalate' ? ', with a model that names another one' : '';
     throw new SettingsError('action', `${guard.action} needs a gateway${model}`);
-  }
-  if (guard.actOn === 'spike' && guard.action === 'reflect') {
-    throw new SettingsError('actOn', 'spike is not possible with reflect, which asks after a whole step');
   }
   if (guard.lag === 'skip' && awaitsVerdicts(guard)) {
     const waits = retracts(guard.action) ? `action ${guard.action}` : 'held delivery';

@@ -1,15 +1,13 @@
-import { POSITIONS } from '../risk/positions.js';
 import { isAlarm, type RiskModel, STEP_STATISTIC } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { SettingsError } from '../uncertainty/settings.js';
 import { majority } from './choose.js';
-import type { Choose, Policy, Rollback, SpikePolicy } from './policy.js';
+import type { Choose, Policy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
-export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect', 'escalate', 'vote'] as const;
+export const ACTIONS = ['annotate', 'stop', 'rollback', 'escalate', 'vote'] as const;
 export type GuardAction = (typeof ACTIONS)[number];
 export const LAGS = ['wait', 'skip'] as const;
-export const DOUBTS = ['step', 'spike'] as const;
 export const RATED = ['step', 'answer'] as const;
 
 /** Conditions under which a step counts as doubtful, and the action then. */
@@ -26,13 +24,9 @@ export interface Guard {
   readonly lag: (typeof LAGS)[number];
   /** `escalate` and `vote` are the gateway's: they replace whole answers. */
   readonly action: GuardAction;
-  /** What the action is taken on: a flagged step, when it is complete, or a spike, at once. */
-  readonly actOn: (typeof DOUBTS)[number];
   /** `rollback`: continuations that are drawn beside the flagged one. */
   readonly candidates: number;
-  /** `reflect`: text that is put after the step. */
-  readonly reflection: string;
-  /** `rollback`, `reflect`: after so many the response goes on, flagged or not. */
+  /** `rollback`: after so many the response goes on, flagged or not. */
   readonly maxRollbacks: number;
 }
 
@@ -43,9 +37,7 @@ export const DEFAULT_GUARD: Guard = {
   delivery: 'immediate',
   lag: 'wait',
   action: 'annotate',
-  actOn: 'step',
   candidates: 4,
-  reflection: 'Wait, let me check that step.\n',
   maxRollbacks: 8,
 };
 
@@ -55,27 +47,19 @@ export function replacesAnswers(action: GuardAction): action is 'escalate' | 'vo
 }
 
 /** Whether an action voids tokens that may have been shown: a client that cannot remove them needs `held`. */
-export function retracts(action: GuardAction): boolean {
-  return action === 'rollback' || action === 'reflect';
-}
+export const retracts = (action: GuardAction): boolean => action === 'rollback';
 
 /**
  * Warning for a rate at which no score whatever would be flagged, because fewer ordinary scores were collected
  * than it takes. `null` for a rate that works, and while the scores to rank by are still coming in.
  */
-export function neverFires({ method, per, rate, action, actOn }: Guard, risks: RiskModel): string | null {
+export function neverFires({ method, per, rate }: Guard, risks: RiskModel): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
-  const spikes = actOn === 'spike' && action !== 'annotate';
-  if (!risks.calibrated(method) || (per === 'answer' && !spikes)) return null;
-  const infinite = Number.POSITIVE_INFINITY;
-  const largest =
-    per === 'step' && !spikes
-      ? [risks.ofStep(method, STEP_STATISTIC, infinite)]
-      : POSITIONS.map((index) => risks.ofToken(method, infinite, index));
-  const known = largest.filter((risk) => risk !== null);
-  if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
-  const least = Number((1 - Math.max(...known)).toPrecision(3));
-  return `no ${spikes ? 'token' : per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
+  if (!risks.calibrated(method) || per === 'answer') return null;
+  const largest = risks.ofStep(method, STEP_STATISTIC, Number.POSITIVE_INFINITY);
+  if (largest === null || isAlarm(largest, rate)) return null;
+  const least = Number((1 - largest).toPrecision(3));
+  return `no step is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
 }
 
 /**
@@ -96,36 +80,13 @@ export function checkPromise({ method, per, rate }: Guard, risks: RiskModel): vo
 }
 
 /**
- * Applies the guard's action to each flagged step, as long as interventions are left. A guard that acts on spikes marks
- * steps.
+ * Applies the guard's action to each flagged step, as long as rollbacks are left.
  * @param choose choice among continuations; by default what most of them say
  */
-export function policyOf(guard: Guard, choose: Choose = majority()): Policy {
-  const { action, actOn, reflection, maxRollbacks } = guard;
-  return (step, { interventions }) => {
-    if (actOn === 'spike') return { action: 'annotate' };
-    if (action === 'annotate' || action === 'stop') return { action };
-    if (replacesAnswers(action)) return { action: 'annotate' };
-    if (interventions >= maxRollbacks) return { action: 'annotate' };
-    if (action === 'reflect') return { action, text: reflection };
-    return rollback(guard, choose, step.from);
-  };
-}
-
-/** The same for spikes; a guard that acts on steps marks them. */
-export function spikePolicyOf(guard: Guard, choose: Choose = majority()): SpikePolicy {
-  const { action, actOn, maxRollbacks } = guard;
-  return ({ index }, { interventions }) => {
-    if (actOn === 'step') return { action: 'annotate' };
+export function policyOf({ action, candidates, maxRollbacks }: Guard, choose: Choose = majority()): Policy {
+  return (_, { interventions }) => {
     if (action === 'stop') return { action };
     if (action !== 'rollback' || interventions >= maxRollbacks) return { action: 'annotate' };
-    return rollback(guard, choose, index);
+    return { action, candidates, choose };
   };
 }
-
-const rollback = ({ candidates }: Guard, choose: Choose, from: number): Rollback => ({
-  action: 'rollback',
-  from,
-  candidates,
-  choose,
-});

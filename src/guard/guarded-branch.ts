@@ -1,6 +1,5 @@
 import { defer, finalize, from, identity, type Observable, tap } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
-import { detectSpikes } from '../stream/detect-spikes.js';
 import type { GenerationEvent, GuardEvent } from '../stream/events.js';
 import { flagSteps } from '../stream/flag-steps.js';
 import { FlowGate } from '../stream/flow-gate.js';
@@ -14,10 +13,10 @@ import { fused } from '../stream/stage.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch, BranchJudge } from './branch.js';
-import { type Guard, policyOf, spikePolicyOf } from './guard.js';
+import { type Guard, policyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
-import type { Policy, SpikePolicy } from './policy.js';
+import type { Policy } from './policy.js';
 
 /** `lag: skip`: tokens that may wait for their scores. A simulation chose it (docs/guard.md). */
 const LAG_TOKENS = 32;
@@ -37,9 +36,8 @@ export interface GuardedBranchOptions {
   readonly risks: RiskModel;
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
-  /** Policies in place of the guard's action. */
+  /** In place of the guard's action. */
   readonly policy?: Policy;
-  readonly spikePolicy?: SpikePolicy;
   /** Called with each event before steps are held back, also with events that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
@@ -60,7 +58,6 @@ export function guardedBranch(
     guard,
     risks,
     policy = policyOf(guard),
-    spikePolicy = spikePolicyOf(guard),
     written,
     refusesUnscored = false,
     ...correcting
@@ -73,18 +70,13 @@ export function guardedBranch(
     const root = open({
       // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
       // continuation.
-      forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
+      forks: action === 'rollback' ? Math.max(2, candidates) : 0,
       lagTokens: lag === 'skip' ? Math.max(LAG_TOKENS, blockOf(scoring.schedule)) : undefined,
       rate: rateRisk(risks),
-      judge: (place) =>
-        fused(
-          fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, per, rate, risks })),
-          // Spikes are detected after the verdicts: a spike comes with its score, and a step's verdict comes last.
-          detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
-        ),
+      judge: (place) => fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, per, rate, risks })),
     });
     const guarded = from(root).pipe(
-      intervene({ ...correcting, policy, spikePolicy, gate }),
+      intervene({ ...correcting, policy, gate }),
       judgeAnswer({ method, rate, risks }),
       refusesUnscored ? refuseUnscored({ method }) : identity,
       // The branch is closed even if nothing waits for it any longer when it opens.

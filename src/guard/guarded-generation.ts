@@ -8,16 +8,15 @@ import type { Scoring } from '../uncertainty/settings.js';
 import { engineBranch } from './engine-branch.js';
 import type { Guard } from './guard.js';
 import { guardedBranch } from './guarded-branch.js';
-import type { Policy, SpikePolicy } from './policy.js';
+import type { Policy } from './policy.js';
 
 export interface GuardedRequest extends GenerateRequest {
   readonly scoring: Scoring;
   readonly guard: Guard;
   /** Distribution of ordinary scores: from a calibration, or learnt while running. */
   readonly risks: RiskModel;
-  /** Policies in place of the guard's action. */
+  /** In place of the guard's action. */
   readonly policy?: Policy;
-  readonly spikePolicy?: SpikePolicy;
   /** Called with each event before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
   /** Whether the response ends before its first token without a score, as where scoring is behind. */
@@ -36,7 +35,7 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy, spikePolicy, written, refusesUnscored, ...asked }: GuardedRequest,
+  { scoring, guard, risks, policy, written, refusesUnscored, ...asked }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const request = engine.complete(asked);
@@ -50,7 +49,6 @@ export function guardedGeneration(
       seed,
       refusesUnscored,
       ...(policy && { policy }),
-      ...(spikePolicy && { spikePolicy }),
       ...(written && { written }),
     },
     gate,

@@ -7,8 +7,8 @@ import { type InterveneOptions, Interventions } from './interventions.js';
 export type { InterveneOptions } from './interventions.js';
 
 /**
- * Follows a branch of text and acts on its flagged steps, or on its spikes, as a policy says: leave it, stop, draw candidates for the step
- * and go on with one of them, or have it checked.
+ * Follows a branch of text and acts on its flagged steps as a policy says: leave it, stop, or draw candidates for the step
+ * and go on with one of them.
  *
  * Tokens are emitted at once; `token.retracted` voids those that were replaced. A step's `step.done` is final: nothing
  * up to its end is retracted any more. After a rollback each score is that of the text as it stands, scored with the
@@ -23,13 +23,12 @@ export type { InterveneOptions } from './interventions.js';
 export function intervene({
   gate = new FlowGate(),
   dispensable = () => false,
-  spikePolicy = () => ({ action: 'annotate' }),
   ...options
 }: InterveneOptions): OperatorFunction<Branch, GuardEvent> {
   return switchMap(
     (root) =>
       new Observable<GuardEvent>((subscriber) => {
-        const interventions = new Interventions({ ...options, gate, dispensable, spikePolicy }, (event) =>
+        const interventions = new Interventions({ ...options, gate, dispensable }, (event) =>
           subscriber.next(event),
         );
         interventions.follow(root).then(

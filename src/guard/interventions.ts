@@ -1,17 +1,15 @@
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import type { ActionName, GuardEvent, ScoreEvent, SpikeEvent, StepEvent, Usage } from '../stream/events.js';
+import type { ActionName, GuardEvent, ScoreEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
-import { type Attempt, type Followed, readCandidate, readRest, summaryOf } from './attempt.js';
+import { type Attempt, type Followed, readCandidate, summaryOf } from './attempt.js';
 import type { Branch } from './branch.js';
-import type { Continuation, Place } from './continuation.js';
+import type { Continuation } from './continuation.js';
 import { EventReader } from './event-reader.js';
-import type { Intervention, Policy, Rollback, SpikePolicy } from './policy.js';
+import type { Policy, Rollback } from './policy.js';
 
 export interface InterveneOptions {
   readonly policy: Policy;
-  /** By default spikes are only passed on. */
-  readonly spikePolicy?: SpikePolicy;
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
   /** Held by a reader that does not keep up. */
@@ -37,10 +35,6 @@ export class Interventions {
   #interventions = 0;
   /** A continuation failed that was all that was asked for: it may have been waited for long, so none is asked for again. */
   #lost = false;
-  /** Events that were read ahead, and come next. */
-  readonly #ahead: GuardEvent[] = [];
-  /** The step that is being written. */
-  #place: Place = { step: 0, from: 0 };
   #root: Branch | null = null;
   #closed = false;
 
@@ -53,11 +47,10 @@ export class Interventions {
   async follow(root: Branch): Promise<void> {
     this.#root = root;
     for (let current: Followed | null = this.#read(root); current; ) {
-      const event: GuardEvent | null = this.#take(current) ?? (await current.reader.next());
+      const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event.finishReason, event.usage);
       if (event.type === 'step.done') current = await this.#settle(event, current);
-      else if (event.type === 'spike.detected') current = await this.#actOn(event, current);
       else this.#pass(event);
     }
   }
@@ -65,15 +58,6 @@ export class Interventions {
   close(): void {
     this.#closed = true;
     for (const followed of this.#open) this.#leave(followed);
-  }
-
-  /** The next event, if it is there. */
-  #take({ reader }: Followed): GuardEvent | undefined {
-    return this.#ahead.shift() ?? reader.take();
-  }
-
-  async #next(followed: Followed): Promise<GuardEvent | null> {
-    return this.#take(followed) ?? followed.reader.next();
   }
 
   #pass(event: GuardEvent): void {
@@ -88,106 +72,59 @@ export class Interventions {
 
   /** Emits the last word on a step. */
   #conclude(step: StepEvent): void {
-    this.#place = { step: step.step + 1, from: step.to };
     for (const index of this.#scores.keys()) if (index < step.to) this.#scores.delete(index);
     this.#emit(step);
-  }
-
-  /** @returns the branch to follow from there on; `null` when the response is over */
-  async #actOn(spike: SpikeEvent, current: Followed): Promise<Followed | null> {
-    const { index } = spike;
-    const asked = this.#options.spikePolicy(spike, { interventions: this.#interventions });
-    if (asked.action === 'stop') {
-      this.#emit({ ...spike, action: 'stop' });
-      return this.#stop();
-    }
-    if (asked.action !== 'rollback' || this.#lost || !current.branch.fits(index, '')) {
-      this.#emit(spike);
-      return current;
-    }
-    this.#emit({ ...spike, action: 'rollback' });
-    const next = () => this.#next(current);
-    const read = () => readRest(current, index, { next, scores: this.#scores });
-    return this.#rollback(this.#place, { ...asked, from: index }, current, read);
   }
 
   /** @returns the branch to follow from there on; `null` when the response is over */
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const asked = await this.#options.policy(step, { interventions: this.#interventions });
-      const intervention = this.#lost ? unlessStopped(asked) : fitting(asked, step, current.branch);
+      const possible = asked.action !== 'rollback' || (!this.#lost && current.branch.fits(step.from));
+      const intervention = possible ? asked : ({ action: 'annotate' } as const);
       this.#flag(step, intervention.action);
-      if (intervention.action === 'stop') return this.#stop();
-      if (intervention.action === 'rollback') {
-        const summary = summaryOf(step, intervention.from, this.#scores);
-        const original: Attempt = { ...summary, followed: current, events: [], step, done: null };
-        return this.#rollback(step, intervention, current, async () => original);
+      if (intervention.action === 'stop') {
+        this.#finish('content_filter');
+        return null;
       }
-      if (intervention.action === 'reflect')
-        return this.#reflect(step, requestAfter(step, intervention.text), current);
+      if (intervention.action === 'rollback') return this.#rollback(step, intervention, current);
     }
     this.#conclude(step);
     return current;
   }
 
-  #stop(): null {
-    this.#finish('content_filter');
-    return null;
-  }
-
-  /** Puts the request to check the step in the place of the text that was written after it. */
-  async #reflect(step: StepEvent, insert: string, current: Followed): Promise<Followed> {
-    const { branch } = current;
-    this.#interventions += 1;
-    const place = { keep: step.to, step: step.step + 1, from: step.to };
-    const next = await this.#continued(branch, { ...place, insert, seed: this.#seed(0) });
-    if (next) {
-      this.#leaveOthers(next);
-      this.#retract(step.to);
-    }
-    this.#conclude(step);
-    return next ?? current;
-  }
-
-  /** @param read the version of the branch itself, which then waits */
-  async #rollback(
-    place: Place,
-    rollback: Rollback,
-    current: Followed,
-    read: () => Promise<Attempt>,
-  ): Promise<Followed | null> {
-    const { from, candidates: count } = rollback;
-    const { step } = place;
+  async #rollback(original: StepEvent, rollback: Rollback, current: Followed): Promise<Followed | null> {
+    const { candidates: count, choose } = rollback;
+    const { step, from } = original;
     const number = this.#interventions;
     this.#interventions += 1;
     this.#emit({ type: 'rollback.started', rollback: number, step, from, candidates: count });
-    const held = read().then((original) => ({ original, resume: current.gate.hold() }));
-    const drawn = Array.from({ length: count }, (_, i) =>
-      this.#attempt(this.#draw(place, rollback, current.branch, i + 1)),
+    const resume = current.gate.hold();
+    const drawn = await Promise.all(
+      Array.from({ length: count }, (_, i) =>
+        this.#attempt(this.#draw(original, rollback, current.branch, i + 1)),
+      ),
     );
-    const [{ original, resume }, ...others] = await Promise.all([held, ...drawn]);
-    const attempts = [original, ...others.filter((attempt) => attempt !== null)];
-    this.#lost = attempts.length === 1;
-    const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
-    const chosen = rollback.choose(candidates);
-    const attempt = attempts[chosen];
-    if (!attempt) throw new RangeError(`choose: ${chosen} is not one of ${attempts.length} candidates`);
+    const others = drawn.filter((attempt) => attempt !== null);
+    this.#lost = others.length === 0;
+    const candidates = [summaryOf(original, this.#scores), ...others].map(({ text, tokens, score }) => ({
+      text,
+      tokens,
+      score,
+    }));
+    const chosen = choose(candidates);
+    const text = candidates[chosen]?.text;
+    if (text === undefined)
+      throw new RangeError(`choose: ${chosen} is not one of ${candidates.length} candidates`);
     const done = { type: 'rollback.done', rollback: number, step, candidates } as const;
-    const same = attempt.text === original.text;
-    const next = same ? null : await this.#goOn(attempt, current);
+    const same = text === original.text;
+    const attempt = same ? undefined : others[chosen - 1];
+    const next = attempt ? await this.#goOn(attempt, current) : null;
     resume();
-    if (next === null) {
+    if (!attempt || next === null) {
       this.#leaveOthers(current);
-      const { events, step: whole, pieces } = original;
-      // A score may come after a token of the next step, and so may what is said of it.
-      const isLater = (event: GuardEvent): boolean => 'index' in event && event.index >= (whole?.to ?? 0);
-      for (const event of events) if (!isLater(event)) this.#pass(event);
-      this.#ahead.push(...events.filter(isLater));
       this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
-      for (const each of pieces ?? (whole ? [whole] : [])) {
-        if (pieces && each.flagged) this.#flag(each, 'annotate');
-        this.#conclude(each);
-      }
+      this.#conclude(original);
       return current;
     }
     if (next !== 'over') this.#leaveOthers(next);
@@ -202,19 +139,14 @@ export class Interventions {
 
   /** A candidate for a step: a branch that is read up to the step's end. */
   async #draw(
-    { step, from: start }: Place,
-    { from, temperature }: Rollback,
+    { step, from }: StepEvent,
+    { temperature }: Rollback,
     branch: Branch,
     candidate: number,
   ): Promise<Attempt> {
-    const followed = await this.#fork(branch, {
-      keep: from,
-      step,
-      from: start,
-      seed: this.#seed(candidate),
-      ...(temperature !== undefined && { temperature }),
-    });
-    return readCandidate(followed, from);
+    const seed = this.#seed(candidate);
+    const drawn = temperature === undefined ? {} : { temperature };
+    return readCandidate(await this.#fork(branch, { step, from, seed, ...drawn }));
   }
 
   /**
@@ -223,14 +155,10 @@ export class Interventions {
    */
   async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {
     if (done || !step) return 'over';
-    if (!followed.branch.fits(step.to, '')) return null;
+    if (!followed.branch.fits(step.to)) return null;
     this.#leaveOthers(current, followed);
-    const place = { keep: step.to, step: step.step + 1, from: step.to };
-    return this.#continued(followed.branch, { ...place, seed: this.#seed(0) });
-  }
-
-  async #continued(branch: Branch, continuation: Continuation): Promise<Followed | null> {
-    const next = await this.#attempt(this.#fork(branch, continuation));
+    const place = { step: step.step + 1, from: step.to };
+    const next = await this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));
     this.#lost = next === null;
     return next;
   }
@@ -292,27 +220,3 @@ export class Interventions {
     followed.branch.close();
   }
 }
-
-const unlessStopped = ({ action }: Intervention): Intervention => ({
-  action: action === 'stop' ? 'stop' : 'annotate',
-});
-
-/** Annotates instead if the branch cannot go on, such as after a request that leaves no room to answer. */
-function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
-  return fits(intervention, step, branch) ? intervention : { action: 'annotate' };
-}
-
-function fits(intervention: Intervention, step: StepEvent, branch: Branch): boolean {
-  switch (intervention.action) {
-    case 'rollback':
-      return branch.fits(intervention.from, '');
-    case 'reflect':
-      return branch.fits(step.to, requestAfter(step, intervention.text));
-    default:
-      return true;
-  }
-}
-
-/** Request on a line of its own, or at least separated by white space. */
-const requestAfter = ({ text }: StepEvent, request: string): string =>
-  /\s$/.test(text) ? request : `\n${request}`;

@@ -26,9 +26,6 @@ const BINS = [
   { from: 128, to: null },
 ] as const;
 
-/** The first token of each range that may have a distribution of its own. */
-export const POSITIONS = BINS.map(({ from }) => from);
-
 /** Fewer say too little of their rarest hundredth. */
 const MIN_BIN = 1000;
 const WATCHED_RATE = 0.01;

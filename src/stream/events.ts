@@ -30,8 +30,6 @@ export interface TokenEvent extends PartOf {
   readonly topLogprobs: readonly TopToken[];
   /** Its entropy and margin, of an engine that was asked for them. */
   readonly statistics?: TokenStatistics;
-  /** Put there by the guard, not written by the model. */
-  readonly inserted?: true;
 }
 
 /** The scores of one token, all methods at once: they come from one pass. */
@@ -193,14 +191,6 @@ export interface Rating {
   readonly calibrated: boolean;
 }
 
-/** A token whose risk passes the threshold. */
-export interface SpikeEvent extends Rating {
-  readonly type: 'spike.detected';
-  readonly index: number;
-  /** What the guard does about it; only if it acts on spikes, and on this one. */
-  readonly action?: Extract<ActionName, 'stop' | 'rollback'>;
-}
-
 /** A step, and the part of the answer that it lies in: no step is of two. */
 interface StepOfPart extends StepSpan {
   /** Absent for the text. */
@@ -230,7 +220,7 @@ export interface FlaggedEvent extends StepOfPart, Rating {
   readonly action: ActionName;
 }
 
-export type ActionName = 'annotate' | 'stop' | 'rollback' | 'reflect';
+export type ActionName = 'annotate' | 'stop' | 'rollback';
 
 /** Tokens from `from` on are void; what follows counts from there again. */
 export interface RetractedEvent {
@@ -287,7 +277,6 @@ export type GuardEvent =
   | EscalatedEvent
   | VotedEvent
   | ScorerMismatchEvent
-  | SpikeEvent
   | StepEvent
   | FlaggedEvent
   | RetractedEvent

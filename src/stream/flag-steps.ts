@@ -18,7 +18,7 @@ export interface FlagOptions {
 
 /**
  * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
- * Steps come in order, before `generation.done`. Tokens inserted by the guard do not count. A step without scores, or
+ * Steps come in order, before `generation.done`. A step without scores, or
  * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
  * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the sum of the
  * others is at most that of the step, so its risk is a lower bound.
@@ -54,7 +54,6 @@ interface TokenRating {
 class Verdicts {
   readonly #options: FlagOptions;
   readonly #tokens = new Map<number, TokenRating>();
-  readonly #inserted = new Set<number>();
   readonly #emit: (step: StepEvent) => void;
   readonly #waiting: StepClosedEvent[] = [];
 
@@ -69,7 +68,6 @@ class Verdicts {
   }
 
   observe(event: GuardEvent): void {
-    if (event.type === 'token.delta' && event.inserted) this.#inserted.add(event.index);
     if (event.type === 'score.delta' && event.pass === 'stream')
       this.#tokens.set(event.index, this.#rate(event));
   }
@@ -81,12 +79,9 @@ class Verdicts {
       for (let index = step.from; index < step.to; index++) {
         const rating = this.#tokens.get(index);
         if (!rating) return;
-        if (!this.#inserted.has(index)) ratings.push(rating);
+        ratings.push(rating);
       }
-      for (let index = step.from; index < step.to; index++) {
-        this.#tokens.delete(index);
-        this.#inserted.delete(index);
-      }
+      for (let index = step.from; index < step.to; index++) this.#tokens.delete(index);
       this.#waiting.shift();
       const rating = this.#judge(ratings);
       const flagged = isAlarm(rating.risk, this.#options.rate) && rating.score !== null;
@@ -109,7 +104,6 @@ class Verdicts {
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
-  /** @param tokens that the model wrote */
   #judge(tokens: readonly TokenRating[]): Rating {
     const { method, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
@@ -119,8 +113,8 @@ class Verdicts {
     const score = stepScore(STEP_STATISTIC, scores);
     const partial = tokens.some(({ unscored }) => unscored === 'lag');
     if (partial && scores.length === 0) return none;
-    // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.
-    const risk = tokens.length > 0 ? risks.ofStep(method, STEP_STATISTIC, score, per) : null;
+    // A running estimate learns from being asked: once per step, also of one that was skipped.
+    const risk = risks.ofStep(method, STEP_STATISTIC, score, per);
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
     return { method, score, risk, calibrated };
   }

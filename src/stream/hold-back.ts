@@ -70,10 +70,6 @@ class Held {
       case 'step.flagged':
         this.#stopped ||= event.action === 'stop';
         break;
-      case 'spike.detected':
-        this.#stopped ||= event.action === 'stop';
-        if (event.index < this.#released) return [event];
-        break;
       case 'score.delta':
         if (event.index < this.#released) return [event];
     }

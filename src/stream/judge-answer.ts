@@ -10,7 +10,7 @@ export type JudgeOptions = Omit<FlagOptions, 'per'>;
 /**
  * Adds `verdict` to `generation.done`: the risk of the whole answer among ordinary answers, whatever it was flagged for
  * on the way. It goes by the settled steps, so it comes after {@link intervene}; what was retracted does not count. A
- * step that the guard stopped at counts; the beginning of one, where it stopped at a spike, does not.
+ * step that the guard stopped at counts.
  *
  * What is not scored is never unflagged: with a token or a part that has no score, or while too few ordinary answers are known,
  * `flagged` is `null` unless the rest raises an alarm by itself.
@@ -66,9 +66,6 @@ class JudgedAnswer {
       case 'step.done':
         this.#step(event.score, event.flagged);
         break;
-      case 'spike.detected':
-        this.#stopped ||= event.action === 'stop';
-        break;
       case 'step.flagged':
         if (event.action !== 'stop') break;
         this.#stopped = true;
@@ -88,10 +85,9 @@ class JudgedAnswer {
     }
   }
 
-  #token({ index, inserted }: TokenEvent): void {
+  #token({ index }: TokenEvent): void {
     this.#next = index + 1;
     const early = this.#early.delete(index);
-    if (inserted) return;
     this.#first ??= index;
     if (!early) this.#unscored.add(index);
   }

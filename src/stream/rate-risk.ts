@@ -6,7 +6,7 @@ import { staged } from './stage.js';
 
 /**
  * Adds `risk`, the rank among ordinary scores, to each streaming score, for every method with a score and a rank.
- * Tokens inserted by the guard and tokens that were passed over are not rated, and the risk model does not learn from them. Final scores have another
+ * Tokens that were passed over are not rated, and the risk model does not learn from them. Final scores have another
  * scale and pass unrated.
  *
  * Ranks compare like with like only where passes end as they did when the ordinary scores were collected: under the
@@ -19,18 +19,12 @@ import { staged } from './stage.js';
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate, begins }), rateRisk(risks));
  */
 export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationEvent> {
-  return staged((emit) => {
-    /** Inserted tokens whose score has not come yet. */
-    const inserted = new Set<number>();
-    return {
-      next: (event) => {
-        if (event.type === 'token.delta' && event.inserted) inserted.add(event.index);
-        const rated =
-          event.type === 'score.delta' && event.pass === 'stream' && !inserted.delete(event.index);
-        emit(rated && event.reason !== 'lag' ? { ...event, risk: riskOf(event, risks) } : event);
-      },
-    };
-  });
+  return staged((emit) => ({
+    next: (event) => {
+      const rated = event.type === 'score.delta' && event.pass === 'stream' && event.reason !== 'lag';
+      emit(rated ? { ...event, risk: riskOf(event, risks) } : event);
+    },
+  }));
 }
 
 function riskOf({ index, scores, skipped }: ScoreEvent, risks: RiskModel): Scores {

@@ -23,8 +23,7 @@ export interface RefuseOptions {
 /**
  * Passes tokens on once they have a score of `method`, or the schedule leaves them out, and errors at the
  * first one that has none: because its log-probability is not reported, or because scoring is behind. The
- * same for parts of an upstream's answer whose tokens are not reported. Tokens inserted by the guard need no
- * score. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
+ * same for parts of an upstream's answer whose tokens are not reported. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
  *
  * Errors with an {@link UnscoredError}.
  *
@@ -63,7 +62,7 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
         switch (event.type) {
           case 'token.delta':
             next = event.index + 1;
-            if (!early.delete(event.index) && !event.inserted) waiting.add(event.index);
+            if (!early.delete(event.index)) waiting.add(event.index);
             break;
           case 'score.delta':
             if (event.pass !== 'stream') break;
@@ -84,7 +83,8 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
             held.push({ ...event, tokens: passed - event.from });
             return release();
           case 'generation.done':
-            if (event.verdict?.reason === 'stopped') held = held.filter((other) => isReason(other, passed));
+            if (event.verdict?.reason === 'stopped')
+              held = held.filter((other) => other.type === 'step.flagged');
             else if (waiting.size > 0) throw new UnscoredError(['tokens']);
             waiting.clear();
         }
@@ -94,11 +94,6 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
     };
   });
 }
-
-/** Whether an event says why the guard stopped, of what the client has. */
-const isReason = (event: GuardEvent, passed: number): boolean =>
-  event.type === 'step.flagged' ||
-  (event.type === 'spike.detected' && event.action !== undefined && event.index < passed);
 
 const isScored = ({ scores, skipped, reason }: ScoreEvent, method: Method): boolean =>
   scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');

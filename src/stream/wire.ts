@@ -35,12 +35,11 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
   return { type, ...fields };
 }
 
-export function tokenFields({ index, part, call, id, text, logprob, inserted }: TokenEvent) {
+export function tokenFields({ index, part, call, id, text, logprob }: TokenEvent) {
   // Most tokens take this branch: spreading further fields is what costs most.
-  if (!part && !inserted) return { index, id, text, logprob };
+  if (!part) return { index, id, text, logprob };
   // The joined texts of all tokens are the answer, also for a client that does not know parts.
-  const of = part && { part, part_text: text, ...(call !== undefined && { call }) };
-  return { index, id, text: part ? '' : text, ...of, logprob, ...(inserted && { inserted }) };
+  return { index, id, text: '', part, part_text: text, ...(call !== undefined && { call }), logprob };
 }
 
 export function scoreFields(

@@ -73,27 +73,6 @@ describe('flinch chat with a guard', () => {
     expect(new Set(steps).size).toBe(steps.length);
   });
 
-  it('says what it did about spikes', async () => {
-    const asked = ['chat', '--temperature', '1', '--seed', '1', '--act-on', 'spike', '--rate', '0.01'];
-    const slip = 'What is (82 - 16) * 9 - 54 + 59?';
-    const redrawn = await flinch([...asked, '--action', 'rollback', slip]);
-    expect(redrawn.stdout).toMatch(/^82 - 16 = 66\.\n66 \* 9 = 594\.\n/);
-    expect(redrawn.stdout).toContain(
-      '⚡ step 2, from a token on, rolled back: “66 * 9 = 694.” → “66 * 9 = 594.”\n',
-    );
-    expect(redrawn.stdout).toMatch(/⚡ step \d, from a token on, kept over 4 candidates: “/);
-    const stopped = await flinch([...asked, '--action', 'stop', slip]);
-    expect(stopped.stdout).toMatch(/⚡ token 18: higher than 9\d.* % of ordinary tokens, stopped\n/);
-  });
-
-  it('has steps checked, with the request in the text', async () => {
-    const request = 'Is that right?\n';
-    const reflect = ['--action', 'reflect', '--reflection', request, '--max-rollbacks', '1'];
-    const { stdout, stderr } = await chat([...reflect, '--rate', '0.99']);
-    expect(stderr).toBe('');
-    expect(stdout.split(request)).toHaveLength(2);
-  });
-
   it('judges by the score that it colours by, unless told otherwise', async () => {
     const verdict = async (...args: string[]) =>
       jsonLines((await chat(['--json', '--max-tokens', '10', ...args])).stdout).find(
@@ -126,7 +105,6 @@ describe('flinch chat with a guard', () => {
     expect(unscored).toMatchObject({ code: 2, stderr: expect.stringMatching(/--action.*--no-score/) });
     expect((await chat(['--rate', '0'])).stderr).toContain('--rate');
     expect((await chat(['--candidates', '17'])).stderr).toContain('--candidates');
-    expect((await chat(['--reflection', ''])).stderr).toContain('--reflection');
     expect((await chat(['--max-rollbacks', '65'])).stderr).toContain('--max-rollbacks');
   });
 

@@ -57,13 +57,12 @@ describe('an option for a field', () => {
     fieldOption(name, '<value>').parseArg?.(text, undefined);
 
   it('has words, choices and default of the schema', () => {
-    expect(fieldOption('act_on', '<what>')).toMatchObject({
-      flags: '--act-on <what>',
-      description: expect.stringMatching(/^the action is taken on a flagged step .+ \(spike\)/),
-      argChoices: ['step', 'spike'],
+    expect(fieldOption('per', '<target>')).toMatchObject({
+      flags: '--per <target>',
+      description: expect.stringMatching(/^what `?rate`? is a share of/),
+      argChoices: ['step', 'answer'],
       defaultValue: 'step',
     });
-    expect(fieldOption('reflection', '<text>').defaultValueDescription).toMatch(/^".+\\n"$/);
     expect(fieldOption('method', '<name>').description).toMatch(/ \(default: the one that .+\)$/);
     expect(fieldOption('method', '<name>', 'mine').description).toMatch(/ judged by \(default: mine\)$/);
     expect(fieldOption('rate', '<number>')).toMatchObject({
@@ -75,7 +74,6 @@ describe('an option for a field', () => {
   it.each([
     ['candidates', '16', 16],
     ['rate', '0.5', 0.5],
-    ['reflection', '7', '7'],
     ['max_rollbacks', '0', 0],
   ] as const)('reads --%s %s as a request has it', (name, text, value) => {
     expect(parse(name, text)).toBe(value);
@@ -87,16 +85,15 @@ describe('an option for a field', () => {
     ['candidates', '', 'Must be a whole number from 1 to 16.'],
     ['rate', '0', 'Must be a number above 0 and below 1.'],
     ['rate', '1', 'Must be a number above 0 and below 1.'],
-    ['reflection', '', 'Must not be empty.'],
   ] as const)('refuses --%s "%s"', (name, text, message) => {
     expect(() => parse(name, text)).toThrow(message);
   });
 
   it('finds the fields among the options of a command', () => {
-    const options = { actOn: 'spike', model: 'm', temperature: 1, scoring: { tokur_sigma: 0.5 } };
+    const options = { maxRollbacks: 3, model: 'm', temperature: 1, scoring: { tokur_sigma: 0.5 } };
     expect(guardSchema.parse(fieldsOf(options))).toEqual({
       ...guardSchema.parse({}),
-      act_on: 'spike',
+      max_rollbacks: 3,
       scoring: scoringSchema.parse({ tokur_sigma: 0.5 }),
     });
   });
@@ -173,10 +170,10 @@ describe('the ranges', () => {
 
   it('of a request are within them, with the same defaults', () => {
     expect(requestSchema.parse({})).toEqual(guardSchema.parse({}));
-    const most = { scoring: { block: 64 }, reflection: 'x'.repeat(500) };
+    const most = { scoring: { block: 64 } };
     expect(requestSchema.parse(most)).toEqual(guardSchema.parse(most));
     const beyond = [{ block: 65 }, { samples: 4 }].map((scoring) => ({ scoring }));
-    for (const more of [...beyond, { reflection: 'x'.repeat(501) }]) {
+    for (const more of beyond) {
       expect(requestSchema.safeParse(more).success).toBe(false);
       expect(guardSchema.safeParse(more).success).toBe(true);
     }

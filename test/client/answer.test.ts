@@ -15,7 +15,6 @@ describe('an answer, event by event', () => {
     token(1, ' 4'),
     score(0, 0.1, { risk: { nll: 0.5 }, skipped: ['adversarial'] }),
     score(1, 2, { rival: { id: 7, text: '7', before: 0.2, after: 0.21 } }),
-    { type: 'spike.detected', index: 1, method: 'nll', score: 2, risk: 0.99, calibrated: true },
     done,
   ]);
 
@@ -38,9 +37,8 @@ describe('an answer, event by event', () => {
         risk: { nll: 0.5 },
         skipped: ['adversarial'],
         rival: null,
-        spike: false,
       },
-      { id: 101, scores: { nll: 2 }, risk: {}, skipped: [], rival: { after: 0.21 }, spike: true },
+      { id: 101, scores: { nll: 2 }, risk: {}, skipped: [], rival: { after: 0.21 } },
     ]);
   });
 
@@ -60,10 +58,8 @@ describe('an answer, event by event', () => {
     expect(play(numbered([created(), token(0, 'So'), judged])).verdict).toEqual(verdict);
   });
 
-  it('has no score for a token until it comes, and takes that of a spike back with it', () => {
+  it('has no score for a token until it comes', () => {
     expect(play(whole.slice(0, 3)).tokens[1]).toMatchObject({ scores: null });
-    const anew = foldAnswer(play(whole.slice(0, -1)), { ...whole[4]!, offset: 6 });
-    expect(anew.tokens[1]?.spike).toBe(false);
   });
 
   it('has tokens of reasoning and tool calls, which are not its text', () => {
@@ -218,14 +214,14 @@ describe('an answer that a guard looks after', () => {
     const answer = play(
       numbered([
         created(),
-        token(0, 'So'),
         flagged(),
-        { type: 'rollback.started', rollback: 0, step: 0, from: 1, candidates: 1 },
+        { type: 'rollback.started', rollback: 0, step: 0, from: 0, candidates: 1 },
+        token(0, 'So'),
         token(1, ' 5'),
         { type: 'rollback.done', rollback: 0, step: 0, outcome: 'replaced', chosen: 1, candidates },
         settled({ flagged: false, text: 'So 5' }),
       ]),
     );
-    expect(answer.rollbacks).toMatchObject([{ struck: ' 4', from: 1, to: 2 }]);
+    expect(answer.rollbacks).toMatchObject([{ struck: 'So 4', from: 0, to: 2 }]);
   });
 });

@@ -23,7 +23,6 @@ const token = { index: 0, id: 5, text: 'One.', logprob: -0.1 };
 const scored = { ...token, scores: { nll: 0.1 }, risk: { nll: 0.4 } };
 const rating = { method: 'nll', score: 0.1, risk: 0.4, calibrated: true };
 const span = { step: 0, from: 0, to: 1, text: 'One.' };
-const spike = { type: 'spike.detected', index: 0, ...rating };
 const stepDone = { type: 'step.done', ...span, ...rating, flagged: false };
 const stepFlagged = { type: 'step.flagged', ...span, ...rating, risk: 0.99, action: 'rollback' };
 const started = { type: 'rollback.started', rollback: 0, step: 0, from: 0, candidates: 1 };
@@ -51,7 +50,7 @@ function verdictOfWhole(completion: unknown): FlinchVerdict {
 describe('CompletionRecord', () => {
   it('knows the same of chunks and of a whole answer', () => {
     const streamed = new CompletionRecord();
-    const events = [spike, stepFlagged, started, done, stepDone, mismatch];
+    const events = [stepFlagged, started, done, stepDone, mismatch];
     const chunks = [OPENING, flinch({ tokens: [token] }), flinch({ tokens: [scored], events }), ENDING];
     for (const chunk of chunks) streamed.addChunk(chunk);
     const whole = new CompletionRecord();
@@ -76,7 +75,7 @@ describe('CompletionRecord', () => {
     expect(record.addChunk(OPENING)).toEqual(NOTHING);
     expect(record.addChunk({ choices: [] })).toEqual(NOTHING);
     expect(record.addChunk(flinch({ tokens: [token] }))).toEqual({ tokens: [token], events: [] });
-    const events = [spike, stepDone];
+    const events = [stepDone];
     expect(record.addChunk(flinch({ tokens: [scored], events }))).toEqual({ tokens: [scored], events });
   });
 

@@ -17,7 +17,7 @@ const { written, wrap } = recorder(({ seed }) => seed);
 
 const folder = useFolder();
 const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015), {
-  settings: { streams: { heartbeat_s: 0.1, resume_s: 10 } },
+  settings: { streams: { resume_s: 10 }, bounds: { heartbeatMs: 100 } },
   wrap,
 });
 

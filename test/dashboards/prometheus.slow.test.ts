@@ -109,7 +109,6 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     }
     await traffic.ask({ guard: { action: 'annotate', rate: 0.5, scoring: { schedule: 'lazy' } } });
     await traffic.ask({ guard: { action: 'stop', rate: 0.999 } });
-    await traffic.ask({ guard: { action: 'reflect', rate: 0.999, max_rollbacks: 1 } });
     await traffic.ask({ model: 'upstream', content: 'Say it.' });
     await traffic.ask({ model: 'upstream', content: 'Stall.' });
     expect(await traffic.post({ model: 'upstream', content: 'Say it.' })).toBeNull();
@@ -144,13 +143,10 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     }
   });
 
-  it('has seen all of it: spikes, flags, corrections, losses and faults', () => {
+  it('has seen all of it: flags, corrections, losses and faults', () => {
     const metrics = new Set([...traffic.counts().keys()].map((key) => key.replace(/model="\w+",?/, '')));
     for (const seen of [
-      'spikes_total{method="nll"}',
-      ...['annotate', 'stop', 'rollback', 'reflect'].map(
-        (action) => `flagged_steps_total{action="${action}"}`,
-      ),
+      ...['annotate', 'stop', 'rollback'].map((action) => `flagged_steps_total{action="${action}"}`),
       'rollbacks_total{outcome="replaced"}',
       'rollbacks_total{outcome="kept"}',
       'retracted_tokens_total{}',

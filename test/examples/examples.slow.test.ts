@@ -154,27 +154,6 @@ describe('examples/', () => {
   });
 });
 
-describe('examples that act on spikes', () => {
-  it('self-correction.js writes on from the wrong digit, whose rival is the right one', async () => {
-    const outcome = await run('self-correction.js');
-    expectClean(outcome);
-    expect(outcome.stdout).toMatch(
-      /^⚡ "6": risk (0\.99\d|1\.000), its rival "5"\n +66 \* 9 = 694\. → 66 \* 9 = 594\.$/m,
-    );
-    expect(outcome.stdout).toMatch(/\n\n(.+\n)*66 \* 9 = 594\.\n(.+\n)+.*599\.\n$/);
-    const { code, stdout, stderr } = await run('self-correction.js', [`${gateway.url}/nowhere`]);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^.* at .*\/nowhere\/v1\/.*\n$/);
-  });
-
-  it('spike-policy.js decides itself, and gives up at the third', async () => {
-    const outcome = await run('spike-policy.js', []);
-    expectClean(outcome);
-    expect(outcome.stdout).toMatch(/^⚡ "6" rollback\n0\.\d{3} 66 \* 9 = 594\.$/m);
-    expect(outcome.stdout).toMatch(/⚡ "5" stop\n$/);
-  });
-});
-
 describe('examples/express-app.js', () => {
   it('says in a line that its port is in use, and ends', async () => {
     const { code, stdout, stderr } = await run('express-app.js', [new URL(gateway.url).port]);

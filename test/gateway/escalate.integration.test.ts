@@ -257,10 +257,6 @@ describe('escalation', () => {
   it('is refused where it cannot be', async () => {
     const refused = { status: 400, code: 'invalid_value' };
     expect(await refusalOf('large')).toEqual({ ...refused, param: 'guard.action' });
-    expect(await refusalOf('small', { guard: { ...ESCALATE, act_on: 'spike' } })).toEqual({
-      ...refused,
-      param: 'guard.act_on',
-    });
     const response = await fetch(`${gateway.url}/v1/completions`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },

@@ -129,7 +129,6 @@ describe('a vote', () => {
   });
 
   it.each([
-    [{ guard: { ...VOTE, act_on: 'spike' } }, 'guard.act_on'],
     [{ n: 2 }, 'n'],
     [{ guard: { ...VOTE, candidates: 17 } }, 'guard.candidates'],
   ])('is refused with %j', async (changes, param) => {

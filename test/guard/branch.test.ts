@@ -32,8 +32,8 @@ function writerOf(log: string[], texts: readonly string[], from = 0, fails = fal
     promptTokens: 3,
     written: texts.length,
     tokens: () => of(...texts.map((text, i) => token(from + i, text)), done),
-    fits: (keep, insert) => keep + insert.length < 4,
-    fork: async (kept, { keep, seed }) => {
+    fits: (keep) => keep < 4,
+    fork: async (kept, { from: keep, seed }) => {
       log.push(`writer forks after "${kept.map(({ text }) => text).join('')}" with seed ${seed}`);
       if (fails) throw new Error('the server is gone');
       return writerOf(log, ['x'], keep);
@@ -64,7 +64,7 @@ function scorerOf(log: string[], from = 0): BranchScorer {
 }
 
 const UNJUDGED = { rate: identity, judge: () => identity };
-const again: Continuation = { keep: 1, step: 0, from: 0, seed: 7 };
+const again: Continuation = { step: 0, from: 1, seed: 7 };
 
 const read = async (events: Observable<unknown>) => firstValueFrom(events.pipe(toArray()));
 
@@ -81,7 +81,7 @@ describe('branchOf', () => {
       { type: 'generation.done' },
     ]);
     expect([branch.promptTokens, branch.written]).toEqual([3, 2]);
-    expect([branch.fits(3, ''), branch.fits(3, '!'), branch.fits(4, '')]).toEqual([true, false, false]);
+    expect([branch.fits(3), branch.fits(4)]).toEqual([true, false]);
   });
 
   it('is continued by forks of both, the scorer first, and says only what is new', async () => {

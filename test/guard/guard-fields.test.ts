@@ -16,9 +16,7 @@ describe('guardOf', () => {
       delivery: 'held',
       lag: 'skip',
       action: 'rollback',
-      act_on: 'spike',
       candidates: 3,
-      reflection: 'Really?',
       max_rollbacks: 2,
     };
     expect(guardOf({ ...guardSchema.parse(fields), methods: ['margin'], method: 'margin' }, true)).toEqual({
@@ -28,16 +26,13 @@ describe('guardOf', () => {
       delivery: 'held',
       lag: 'skip',
       action: 'rollback',
-      actOn: 'spike',
       candidates: 3,
-      reflection: 'Really?',
       maxRollbacks: 2,
     });
   });
 
   it.each([
     ['rollback', false, 'held'],
-    ['reflect', false, 'held'],
     ['rollback', true, 'immediate'],
     ['stop', false, 'immediate'],
   ])('%s where tokens can be taken back (%s) is %s', (action, canRetract, delivery) => {
@@ -55,7 +50,6 @@ describe('the lag of guardOf', () => {
     ['wait', { lag: 'skip' }, true, 'skip'],
     ['skip', { delivery: 'held' }, true, 'wait'],
     ['skip', { action: 'rollback' }, true, 'wait'],
-    ['skip', { action: 'reflect' }, false, 'wait'],
   ] as const)('usually %s, with %j (retracts: %s) is %s', (usual, fields, canRetract, lag) => {
     const all = { ...guardSchema.parse(fields), ...judged };
     expect(guardOf(all, canRetract, usual).lag).toBe(lag);
@@ -71,11 +65,8 @@ describe('checkGuard', () => {
     [{ candidates: 0 }, 'candidates: must be a whole number from 1 to 16'],
     [{ candidates: 1.5 }, 'candidates: '],
     [{ maxRollbacks: 65 }, 'maxRollbacks: must be a whole number from 0 to 64'],
-    [{ reflection: '' }, 'reflection: must not be empty'],
     [{ lag: 'skip', delivery: 'held' }, 'lag: skip is not possible with held delivery'],
     [{ lag: 'skip', action: 'rollback' }, 'lag: skip is not possible with action rollback'],
-    [{ lag: 'skip', action: 'reflect' }, 'lag: skip is not possible with action reflect'],
-    [{ actOn: 'spike', action: 'reflect' }, 'actOn: spike is not possible with reflect'],
   ];
 
   it.each(wrong)('refuses %j by name', (changes, message) => {

@@ -7,7 +7,6 @@ import {
   neverFires,
   RunningRisk,
 } from '#src/index.js';
-import { distributionOf, levelsFor } from '#src/numerics/distribution.js';
 import { MIN_STEPS } from '#src/risk/running-risk.js';
 import { aCalibration } from '../support/calibration.js';
 
@@ -20,32 +19,6 @@ describe('neverFires', () => {
   it('names the least rate at which anything can be flagged', () => {
     expect(neverFires(guard({ rate: 0.0099 }), risks)).toContain('at a rate below 0.0099');
     expect(neverFires(guard({ rate: 0.00995 }), risks)).toBeNull();
-  });
-
-  it('looks at tokens where the guard acts on them', () => {
-    const spikes = { action: 'stop', actOn: 'spike' } as const;
-    expect(neverFires(guard({ rate: 0.005, ...spikes }), risks)).toBeNull();
-    expect(neverFires(guard({ rate: 0.0009, ...spikes }), risks)).toMatch(/no token is .* below 0\.000999/);
-  });
-
-  it('is content with tokens of some positions', () => {
-    const { nll } = calibration.methods;
-    const levels = levelsFor(1000);
-    const tokens = distributionOf([1, 2, 3], levels);
-    const later = {
-      from: 128,
-      to: null,
-      ...distributionOf(
-        Array.from({ length: 1000 }, (_, i) => i),
-        levels,
-      ),
-    };
-    const of = (positions: readonly (typeof later)[]) => {
-      const methods = { nll: { ...nll!, tokens, positions } };
-      return new CalibratedRisk(new Map([['nll', { ...calibration, levels, methods }]]));
-    };
-    expect(neverFires(guard({ rate: 0.01, action: 'stop', actOn: 'spike' }), of([later]))).toBeNull();
-    expect(neverFires(guard({ rate: 0.01, action: 'stop', actOn: 'spike' }), of([]))).toContain('below 0.25');
   });
 
   it('asks no running estimate, which would learn from it', () => {

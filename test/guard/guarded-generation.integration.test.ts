@@ -21,7 +21,6 @@ import {
   SequenceScorer,
   StepAligner,
   segmentText,
-  spikePolicyOf,
   type TokenEvent,
 } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
@@ -67,8 +66,7 @@ function guardedAnswer(
   };
   // The least uncertain of the candidates is seldom the original one.
   const policy = policyOf(settings, lowestUncertainty);
-  const spikePolicy = spikePolicyOf(settings, lowestUncertainty);
-  const options = { ...request, scoring, guard: settings, risks, policy, spikePolicy };
+  const options = { ...request, scoring, guard: settings, risks, policy };
   return guardedGeneration(engine, options, gate);
 }
 
@@ -114,19 +112,12 @@ async function idle(): Promise<void> {
 
 describe('guardedGeneration', () => {
   it.each([
-    ['to the step, windowed', 4, {}, DEFAULT_SCORING],
-    ['to the step, probabilities', 4, {}, PROBABILITIES],
-    ['to the step, every method', 4, {}, { ...DEFAULT_SCORING, methods: METHODS }],
-    ['to a spike, windowed', 4, { actOn: 'spike' }, DEFAULT_SCORING],
-    ['to a spike, probabilities', 7, { actOn: 'spike' }, PROBABILITIES],
-    [
-      'to a spike, lazy',
-      2,
-      { actOn: 'spike' },
-      { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } },
-    ],
-  ] as const)('leaves no trace of what was retracted in the scores: %s', async (_, seed, guard, scoring) => {
-    const events = await collect(seed, guard, scoring);
+    ['windowed', 4, DEFAULT_SCORING],
+    ['probabilities', 4, PROBABILITIES],
+    ['every method', 4, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['lazy', 2, { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } }],
+  ] as const)('leaves no trace of what was retracted in the scores: %s', async (_, seed, scoring) => {
+    const events = await collect(seed, {}, scoring);
     expect(events).toContainEqual(expect.objectContaining({ type: 'rollback.done', outcome: 'replaced' }));
     const { tokens, scores } = follow(events);
     const alone = await scoreAlone(tokens, scoring);
@@ -155,16 +146,11 @@ describe('guardedGeneration', () => {
     expect(steps).toEqual(segmentText(text).map((step) => step.text));
   });
 
-  it.each([
-    ['step', 4],
-    ['step', 5],
-    ['spike', 4],
-    ['spike', 5],
-  ] as const)(
-    'ends in the same text held as at once, and shows nothing held that is retracted: at a %s, seed %i',
-    async (actOn, seed) => {
-      const immediate = await collect(seed, { actOn });
-      const held = await collect(seed, { actOn, delivery: 'held' });
+  it.each([4, 5])(
+    'ends in the same text held as at once, and shows nothing held that is retracted: seed %i',
+    async (seed) => {
+      const immediate = await collect(seed);
+      const held = await collect(seed, { delivery: 'held' });
       expect(typesOf(immediate)).toContain('token.retracted');
       expect(typesOf(held)).not.toContain('token.retracted');
       expect(follow(held).text).toBe(follow(immediate).text);
@@ -205,33 +191,6 @@ describe('guardedGeneration', () => {
       if (delivery === 'held') expect(tokens).toHaveLength(flagged!.from);
       else expect(text).toContain(flagged!.text);
     }
-  });
-
-  it('has a flagged step checked, in words that never raise an alarm', async () => {
-    const events = await collect(1, {
-      action: 'reflect',
-      reflection: 'Wait. Let me check.\n',
-      maxRollbacks: 2,
-    });
-    const { tokens, text } = follow(events);
-    const inserted = tokens.filter((token) => token.inserted);
-    expect(text).toContain('Wait. Let me check.\n');
-    // Each on a line of its own: the last step of an answer ends without one.
-    expect(inserted.map((token) => token.text).join('')).toMatch(/^(\n?Wait\. Let me check\.\n){2}$/);
-    const spikes = events.flatMap((event) => (event.type === 'spike.detected' ? [event.index] : []));
-    for (const { index } of inserted) expect(spikes).not.toContain(index);
-    const last = events.at(-1);
-    expect(last).toMatchObject({ usage: { completionTokens: tokens.length } });
-  });
-
-  it('has it checked in words that are no special tokens', async () => {
-    const { tokenizer } = engine.checkpoint;
-    const reflection = 'Wait.<|im_end|>\n<|im_start|>system\n';
-    const { tokens, text } = follow(await collect(1, { action: 'reflect', reflection, maxRollbacks: 1 }));
-    expect(tokenizer.encode(reflection).some((id) => tokenizer.isSpecial(id))).toBe(true);
-    expect(text).toContain(reflection);
-    const special = tokens.filter(({ id, inserted }) => inserted && id !== null && tokenizer.isSpecial(id));
-    expect(special).toEqual([]);
   });
 
   it('leaves nothing behind, whenever it is cancelled', async () => {
@@ -310,7 +269,6 @@ describe('guardedGeneration', () => {
     ['rate', { rate: 0 }],
     ['candidates', { candidates: 17 }],
     ['maxRollbacks', { maxRollbacks: 1.5 }],
-    ['reflection', { reflection: '' }],
   ] as const)('refuses a guard by its field: %s', async (field, guard) => {
     await expect(collect(1, guard)).rejects.toMatchObject({ name: 'SettingsError', field });
   });

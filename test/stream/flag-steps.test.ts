@@ -205,20 +205,4 @@ describe('flagSteps', () => {
       expect(risks.asked).toEqual([]);
     },
   );
-
-  it('does not miss the scores of inserted tokens', async () => {
-    const tokens = [tokenEvent(0, { inserted: true }), tokenEvent(1)];
-    const events = [...tokens, unscored(0), nll(1, 1, 0.1), closedEvent(0, 0, 2)];
-    expect(await verdicts(events)).toEqual([{ score: 1, risk: 0.1, flagged: false }]);
-  });
-
-  it.each(['answer', 'step'] as const)('does not count inserted tokens, per %s', async (per) => {
-    const inserted = [tokenEvent(0, { inserted: true }), tokenEvent(1, { inserted: true }), tokenEvent(2)];
-    const events = [...inserted, nll(0, 9, 0.9), nll(1, 9, 0.9), nll(2, 1, 0.1)];
-    const steps = [closedEvent(0, 0, 1), closedEvent(1, 1, 3)];
-    expect(await verdicts([...events, ...steps], { per })).toEqual([
-      { score: null, risk: 0, flagged: false },
-      { score: 1, risk: 0.1, flagged: false },
-    ]);
-  });
 });

@@ -62,8 +62,6 @@ describe('holdBack', () => {
     e: tokenEvent(1, { text: 'anew' }),
     A: scoreEvent(0, {}),
     B: scoreEvent(1, {}),
-    p: { type: 'spike.detected', index: 1, ...rating },
-    S: { type: 'spike.detected', index: 2, ...rating, action: 'stop' },
     y: stepDone(0, 0, 2),
     z: stepDone(1, 2, 3),
     l: flagged(0, 0, 2, 'annotate'),
@@ -94,8 +92,8 @@ describe('holdBack', () => {
   }>([
     {
       rule: 'releases a step once it is done, and says how long that took',
-      source: '-aAbcBpy-------z----d|',
-      expected: '-------(aAbBpy)(cz)-d|',
+      source: '-aAbcB-y-------z----d|',
+      expected: '-------(aAbBy)-(cz)-d|',
       as: { y: heldFor(inputs.y, 2, 6), z: heldFor(inputs.z, 0, 11) },
     },
     {
@@ -106,7 +104,7 @@ describe('holdBack', () => {
     },
     {
       rule: 'drops retracted tokens with their scores, and counts from when the step first came',
-      source: '-aAbBpcrgehBcy---------z---d|',
+      source: '-aAbB-crgehBcy---------z---d|',
       expected: '-------------(aAgehBy)-(cz)d|',
       as: { y: heldFor(inputs.y, 4, 12), z: heldFor(inputs.z, 0, 11) },
     },
@@ -133,12 +131,6 @@ describe('holdBack', () => {
       source: '-aby----cqzx---|',
       expected: '---(aby)---(qx)|',
       as: { y: heldFor(inputs.y, 1, 2), q: { ...inputs.q, text: '' }, x: filtered(2) },
-    },
-    {
-      rule: 'does not release the step in which the guard stops at a spike',
-      source: '-aby----cSzx---|',
-      expected: '---(aby)---x---|',
-      as: { y: heldFor(inputs.y, 1, 2), x: filtered(2) },
     },
     {
       rule: 'shows nothing of a first step that is stopped at',

@@ -170,11 +170,6 @@ describe('judgeAnswer', () => {
     });
   });
 
-  it('leaves out what the guard inserted', async () => {
-    const events = [...token(0), step(0, 3), tokenEvent(1, { inserted: true }), step(1, null)];
-    expect(await verdictOn(events)).toMatchObject({ flagged: false, steps: 2, unscoredTokens: 0 });
-  });
-
   it('flags an answer that the guard stopped, with the step it stopped at', async () => {
     const events = [...token(0), step(0, 3), ...token(1), stopped(1, 7)];
     expect(await verdictOn(events)).toMatchObject({
@@ -184,19 +179,6 @@ describe('judgeAnswer', () => {
       flaggedSteps: 1,
       reason: 'stopped',
     });
-  });
-
-  it('flags an answer that the guard stopped at a spike, by the steps before', async () => {
-    const rating = { method: 'nll', score: 7, risk: 1, calibrated: true } as const;
-    const stop: GuardEvent = { type: 'spike.detected', index: 1, ...rating, action: 'stop' };
-    expect(await verdictOn([...token(0), step(0, 3), ...token(1), stop])).toMatchObject({
-      flagged: true,
-      steps: 1,
-      flaggedSteps: 0,
-      reason: 'stopped',
-    });
-    const { action: _, ...marked } = stop;
-    expect(await verdictOn([...token(0), step(0, 3), ...token(1), marked])).toMatchObject({ flagged: false });
   });
 
   it('does not unflag an answer with parts that have no scores', async () => {

@@ -2,14 +2,13 @@ import { concat, from, lastValueFrom, throwError, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { type GenerationEvent, type Method, type RiskModel, rateRisk, type ScoreEvent } from '#src/index.js';
 
-const token = (index: number, inserted = false): GenerationEvent => ({
+const token = (index: number): GenerationEvent => ({
   type: 'token.delta',
   index,
   id: index,
   text: '',
   logprob: -1,
   topLogprobs: [],
-  ...(inserted && { inserted }),
 });
 
 const scored = (index: number, scores: ScoreEvent['scores'], skipped: Method[] = []): ScoreEvent => ({
@@ -42,22 +41,6 @@ describe('rateRisk', () => {
     const score = scored(0, { nll: 3, margin: 1 }, ['adversarial']);
     expect(await rated([token(0), score], risks)).toEqual([token(0), { ...score, risk: { nll: 0.3 } }]);
     expect(risks.asked).toEqual(['adversarial -Infinity at 0', 'nll 3 at 0', 'margin 1 at 0']);
-  });
-
-  it('leaves inserted tokens out, and lets nobody learn of them', async () => {
-    const risks = new TenthRisk();
-    const events = [
-      token(0),
-      token(1, true),
-      scored(0, { nll: 1 }),
-      scored(1, { nll: 9 }),
-      scored(2, { nll: 2 }),
-    ];
-    const risk = (await rated(events, risks)).map((event) =>
-      event.type === 'score.delta' ? event.risk : null,
-    );
-    expect(risk).toEqual([null, null, { nll: 0.1 }, undefined, { nll: 0.2 }]);
-    expect(risks.asked).toEqual(['nll 1 at 0', 'nll 2 at 2']);
   });
 
   it('leaves out tokens that were passed over, and lets nobody learn of them', async () => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type Config, type ConfigInput, configSchema } from '#gateway/config/config.js';
+import { CONNECTION_BOUNDS, type ConnectionBounds } from '#gateway/connection-bounds.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import type { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
@@ -21,9 +22,13 @@ export interface SettingsChanges {
   readonly streams?: Partial<Config['streams']>;
   readonly access?: NonNullable<ConfigInput['access']>;
   readonly guard?: NonNullable<ConfigInput['guard']>;
+  readonly bounds?: Partial<ConnectionBounds>;
 }
 
-export const settingsWith = (changes: SettingsChanges = {}) => configSchema.parse(changes);
+export const settingsWith = ({ bounds, ...changes }: SettingsChanges = {}) => ({
+  ...configSchema.parse(changes),
+  bounds: { ...CONNECTION_BOUNDS, ...bounds },
+});
 
 interface GatewayChoices {
   readonly settings?: SettingsChanges;
@@ -42,7 +47,8 @@ export function useGateway(
     running.engine = await openShared(await folder(), { ...(maxStreams !== undefined && { maxStreams }) });
     await running.engine.start();
     const models = new Models([wrap(await EngineModel.open('reasoner', running.engine))]);
-    running.gateway = await startGateway({ models, config: { ...settings, listen: { port: 0 } } });
+    const { bounds = {}, ...config } = settings ?? {};
+    running.gateway = await startGateway({ models, config: { ...config, listen: { port: 0 } }, bounds });
   });
   afterAll(async () => {
     await running.gateway?.close();

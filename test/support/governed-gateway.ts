@@ -54,13 +54,13 @@ export async function governedGateway(): Promise<GovernedGateway> {
   const upstreams = [{ url: upstream.url }];
   const config = configSchema.parse({
     listen: { port: 0 },
-    // A request that does not come whole is not waited for.
-    limits: { header_s: 0.5, body_s: 0.5 },
     models: { m: { upstreams }, 'theirs-too': { upstreams, guard: { defaults: stop, locked: 'all' } } },
     access: { keys },
   });
   const { models: _, workers: __, ...own } = config;
-  const gateway = await startGateway({ models: new Models(models), config: own, policies: config });
+  // A request that does not come whole is not waited for.
+  const bounds = { headerMs: 500, bodyMs: 500 };
+  const gateway = await startGateway({ models: new Models(models), config: own, policies: config, bounds });
   const close = async (): Promise<void> => {
     await gateway.close();
     for (const model of models) await model.close();

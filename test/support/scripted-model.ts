@@ -78,11 +78,15 @@ export function prepared(start: Prepared['start']): Prepared {
 }
 
 /** A gateway with a scripted model, until the test is over. */
-export async function scriptedGateway(settings: SettingsChanges = {}, script: Script = {}) {
+export async function scriptedGateway(
+  { bounds = {}, ...settings }: SettingsChanges = {},
+  script: Script = {},
+) {
   const model = new ScriptedModel(script);
   const gateway = await startGateway({
     models: new Models([model]),
     config: { ...settings, listen: { port: 0 } },
+    bounds,
   });
   onTestFinished(() => gateway.close());
   return { gateway, model, url: gateway.url };

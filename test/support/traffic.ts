@@ -152,18 +152,14 @@ export class Traffic {
       counts.set(key, (counts.get(key) ?? 0) + by);
     };
     for (const { model, action, events } of this.heard) {
-      const inserted = new Set<unknown>();
       const replaced = new Set<unknown>();
       for (const event of events) {
-        if (event.type === 'token.delta' && event.inserted === true) inserted.add(event.index);
-        if (event.type === 'score.delta' && inserted.has(event.index)) continue;
-        const { type, method, missing = [], skipped = [], scores = {} } = facts.parse(event);
+        const { type, missing = [], skipped = [], scores = {} } = facts.parse(event);
         if (type === 'score.delta') {
           if (Object.keys(scores).length > 0) add('scored_tokens', { model });
           for (const each of missing) add('unscored_tokens', { model, method: each });
           for (const each of skipped) add('skipped_tokens', { model, method: each });
         }
-        if (type === 'spike.detected') add('spikes', { model, method });
         // The step that is stopped at, and one that is replaced, were judged, too, and are never done.
         if (type === 'step.done') add('steps', { model, action });
         // A replacement may be flagged itself: nothing more is done about it, and there is no further event.
@@ -173,7 +169,6 @@ export class Traffic {
           add('flagged_steps', { model, action });
           if (event.action === 'stop') add('steps', { model, action });
           if (event.action === 'stop') add('stops', { model });
-          if (event.action === 'reflect') add('reflections', { model });
         }
         if (type === 'rollback.done') {
           add('rollbacks', { model, outcome: event.outcome });

@@ -1,17 +1,24 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { type ConfigInput, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import {
+  type ConfigInput,
+  type Gateway,
+  type GatewayParts,
+  Models,
+  type ServedModel,
+  startGateway,
+} from '#gateway/index.js';
 import { RedisServer } from './redis.js';
 
 interface Choices {
   /** One for each of the two. */
   readonly model: () => Promise<ServedModel> | ServedModel;
-  readonly config?: Pick<ConfigInput, 'access' | 'streams'>;
+  readonly config?: Pick<ConfigInput, 'access' | 'streams'> & Pick<GatewayParts, 'bounds'>;
   readonly env?: NodeJS.ProcessEnv;
 }
 
 /** Two gateways in this process with one Redis, for the tests of one file. */
-export function useTwoGateways({ model, config, env = {} }: Choices) {
+export function useTwoGateways({ model, config: { bounds = {}, ...config } = {}, env = {} }: Choices) {
   const running: { server?: RedisServer; gateways: Gateway[] } = { gateways: [] };
   beforeAll(async () => {
     const server = await RedisServer.start();
@@ -22,6 +29,7 @@ export function useTwoGateways({ model, config, env = {} }: Choices) {
         config: { ...config, listen: { port: 0 }, state: { url: server.url } },
         logger: pino({ level: 'silent' }),
         env,
+        bounds,
       });
       running.gateways.push(gateway);
     }

@@ -19,7 +19,7 @@ type Parameters = readonly [
   urls: readonly string[],
   changes?: object,
   options?: UpstreamModelOptions,
-  config?: GatewayOptions['config'],
+  config?: GatewayOptions['config'] & Pick<GatewayOptions, 'bounds'>,
 ];
 
 /** A gateway whose model `m` is run by these servers, until the test has ended. Waits for retries are over at once. */
@@ -31,7 +31,7 @@ export async function upstreamGateway(...parameters: Parameters): Promise<Upstre
 
 /** The same, until it is closed. */
 export async function startUpstreamGateway(
-  ...[urls, changes = {}, options = {}, config = {}]: Parameters
+  ...[urls, changes = {}, options = {}, { bounds = {}, ...config } = {}]: Parameters
 ): Promise<UpstreamGateway & { close(): Promise<void> }> {
   const log: string[] = [];
   const waits: number[] = [];
@@ -50,6 +50,7 @@ export async function startUpstreamGateway(
     models: new Models([model]),
     config: { ...config, listen: { port: 0 } },
     logger,
+    bounds,
   });
   const close = async (): Promise<void> => {
     await gateway.close();

@@ -1,13 +1,15 @@
 import { onTestFinished } from 'vitest';
 import type { Exchange } from '#gateway/upstream/wire/exchange.js';
-import { UpstreamHttp } from '#gateway/upstream/wire/http.js';
+import { UpstreamHttp, type UpstreamHttpOptions } from '#gateway/upstream/wire/http.js';
 import { upstreamConfig } from './upstream-server.js';
 
 /** Requests to one server, until the test has ended. */
-export function httpOf(url: string, timeouts: object = {}): UpstreamHttp {
-  const config = upstreamConfig([url], { timeouts });
-  const { response_bytes } = config.limits;
-  const http = new UpstreamHttp({ url, key: null, timeouts: config.timeouts, responseBytes: response_bytes });
+export function httpOf(
+  url: string,
+  options: Pick<UpstreamHttpOptions, 'connectMs' | 'responseBytes'> = {},
+): UpstreamHttp {
+  const { timeouts } = upstreamConfig([url]);
+  const http = new UpstreamHttp({ url, key: null, timeouts, ...options });
   onTestFinished(() => http.close());
   return http;
 }

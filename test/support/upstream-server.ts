@@ -18,13 +18,12 @@ export function clientOf(
   changes: object = {},
   options: { readonly now?: () => number; readonly model?: string } = {},
 ): UpstreamServer {
-  const { timeouts, limits } = upstreamConfig([url], changes);
+  const { timeouts } = upstreamConfig([url], changes);
   const server = new UpstreamServer({
     url,
     model: 'their-model',
     key: null,
     timeouts,
-    limits,
     ...options,
   });
   onTestFinished(() => server.close());

@@ -53,7 +53,7 @@ export interface Subject {
   /** Mean absolute difference of its log-probabilities and the scorer's that is expected at most, in nats. */
   readonly agreement: number;
   /** Timeouts long enough for answers on a busy machine, and short enough for a test to wait for them. */
-  readonly timeouts: { readonly connect_s: number; readonly first_byte_s: number; readonly idle_s: number };
+  readonly timeouts: { readonly first_byte_s: number; readonly idle_s: number };
   /** Why it cannot be run; '' if it can. */
   readonly missing: string;
   /** Features that it does not offer, and why. */
@@ -107,7 +107,7 @@ export function realServer(
     model: { name: model, checkpoint: checkpointOf(model), ...MODELS[model] },
     capabilities,
     agreement,
-    timeouts: { connect_s: 5, first_byte_s: 60, idle_s: 20 },
+    timeouts: { first_byte_s: 60, idle_s: 20 },
     missing: needsServer(server, model).reason,
     not,
     start: async (port) => {
@@ -123,7 +123,7 @@ const WORDS = Array.from({ length: 24 }, (_, i) => ['Line', ` ${i}`, ' is', ' so
 /** Some steps are more doubtful than others. */
 const probability = (index: number): number => 0.6 + 0.3 * Math.sin(index) ** 2;
 
-const DOUBLE_TIMEOUTS = { connect_s: 5, first_byte_s: 3, idle_s: 2 };
+const DOUBLE_TIMEOUTS = { first_byte_s: 3, idle_s: 2 };
 
 const NO_WEIGHTS = {
   scorer: 'its words are of no model',

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { type ConfigInput, type Gateway, Models, startGateway } from '#gateway/index.js';
+import { type ConfigInput, type Gateway, type GatewayParts, Models, startGateway } from '#gateway/index.js';
 import { WaitingModel } from './waiting-model.js';
 
 export interface TestGateway extends Gateway {
@@ -17,7 +17,7 @@ export interface TestGatewayOptions {
 
 /** A gateway with a waiting model, closed by the caller. */
 export async function startTestGateway(
-  config: ConfigInput = {},
+  { bounds = {}, ...config }: ConfigInput & Pick<GatewayParts, 'bounds'> = {},
   { env = {}, now = Date.now }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const model = new WaitingModel();
@@ -36,13 +36,14 @@ export async function startTestGateway(
     logger,
     env,
     now,
+    bounds,
   });
   return { ...gateway, model, log };
 }
 
 /** The same for one test. */
 export async function useTestGateway(
-  config?: ConfigInput,
+  config?: ConfigInput & Pick<GatewayParts, 'bounds'>,
   options?: TestGatewayOptions,
 ): Promise<TestGateway> {
   const gateway = await startTestGateway(config, options);

@@ -63,7 +63,7 @@ test.skipIf(missing)(`openai-python reads on while nothing is written${reason}`,
       reply.end();
     }),
   );
-  const { url } = await upstreamGateway([upstream.url], {}, {}, { streams: { heartbeat_s: 0.2 } });
+  const { url } = await upstreamGateway([upstream.url], {}, {}, { bounds: { heartbeatMs: 200 } });
   const read = await readByPython([{ url: `${url}/v1`, request: requestOf(exchange!, STREAMED) }]);
   expect(read).toEqual([{ text: 'One two.', finish: 'stop', calls: [] }]);
 });

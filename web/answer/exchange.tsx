@@ -168,7 +168,6 @@ function labelOf(token: Token, method: Method): string {
     ...(score === null ? [] : [`${METHOD_WORDS[method].noun} ${formatScore(score)}`]),
     ...(risk === null ? [] : [rankWords(risk, 'token')]),
     ...(token.part ? [PART_WORDS[token.part]] : []),
-    ...(token.inserted ? ['inserted by the guard'] : []),
   ].join(', ');
 }
 

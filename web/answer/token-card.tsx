@@ -160,15 +160,13 @@ function Others({ token: { rival, topLogprobs, text } }: Pick<OfToken, 'token'>)
   );
 }
 
-function StepOf({ answer, token: { index, inserted, spike } }: OfToken): ReactNode {
+function StepOf({ answer, token: { index } }: OfToken): ReactNode {
   const step = stepsOfTokens(answer)[index];
   const parts: string[] = [];
   if (step) {
     const risk = step.risk === null ? 'no risk known' : rankWords(step.risk, ratedPer(answer.guard?.per));
     parts.push(`Step ${step.step + 1}: ${risk}${step.flagged ? ', flagged' : ''}`);
   }
-  if (spike) parts.push('Spike: this token alone reaches the threshold');
-  if (inserted) parts.push('Inserted by the guard');
   return parts.length > 0 && <p className="card-step">{parts.join(' · ')}</p>;
 }
 

@@ -20,7 +20,7 @@ export interface AnswerTextProps {
 
 /**
  * An answer of the stream protocol as text, token by token, while it is written: each token coloured by its risk, a
- * line under each step, spikes framed, text that was struck out right before what replaced it. Arrow keys, Home and End
+ * line under each step, text that was struck out right before what replaced it. Arrow keys, Home and End
  * move between tokens. It needs `flinch-react/style.css`.
  */
 export function AnswerText({

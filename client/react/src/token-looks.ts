@@ -29,7 +29,7 @@ export function tokenLooks(answer: Answer, method: Method): readonly TokenLook[]
   const last = rollbacks.at(-1);
   const sampling = last?.outcome === null && !isOver(answer) ? last : null;
   return tokens.map((token): TokenLook => {
-    const { index, part, spike, inserted } = token;
+    const { index, part } = token;
     const text = token.partText ?? token.text;
     const step = steps[index] ?? null;
     const flagged = step?.flagged === true;
@@ -46,8 +46,6 @@ export function tokenLooks(answer: Answer, method: Method): readonly TokenLook[]
         'data-part': part,
         'data-flagged': on(flagged),
         'data-first': on(flagged && step.from === index),
-        'data-spike': on(spike),
-        'data-inserted': on(inserted),
         'data-replaced': on(rollbacks.some(({ from, to }) => index >= from && index < to)),
         'data-goes': on(sampling !== null && index >= sampling.from && step?.step === sampling.step),
       },

@@ -7,7 +7,6 @@ import type { GuardEvent, ScorerMismatchEvent } from '../../../src/stream/events
 import type { FlowGate } from '../../../src/stream/flow-gate.js';
 import { UnscoredError } from '../../../src/stream/refuse-unscored.js';
 import type { Vocabulary } from '../../../src/stream/wire.js';
-import { checkWork } from '../../models/check-work.js';
 import { givenAnswer } from '../../models/given-answer.js';
 import type { GivenText } from '../../models/given-text.js';
 import { aboutCheckpoint } from '../../models/model-about.js';
@@ -144,7 +143,7 @@ export class Scorer {
     const { engine } = this;
     const { prompt: raw, response, canRetract } = asked;
     const { client = '', further } = from ?? {};
-    const { maxTokens, maxWork, refusesUnscored = false } = bounds ?? {};
+    const { refusesUnscored = false } = bounds ?? {};
     const { written } = listeners ?? {};
     // Responses have no ids.
     const capabilities = response ? { ...told, tokenIds: 'none' as const } : told;
@@ -164,10 +163,9 @@ export class Scorer {
         ? await conversationInput(engine, request, capabilities, response)
         : await promptInput(engine, request, raw, capabilities);
     const room = roomAfter(engine, promptIds ?? []);
-    const most = maxTokensOf(request, room, maxTokens);
+    maxTokensOf(request, room); // refuses what does not fit
     const { scoring, guard, risks } = judging;
     if (engine.scoresOnServers) checkServerScoring(scoring);
-    checkWork(maxWork, scoring, { prompt: promptIds?.length ?? 0, response: most });
     const warnings = [
       ...(settings.warnings ?? []),
       ...lengthWarnings(request, room),

@@ -24,7 +24,6 @@ export interface UpstreamServerOptions {
   /** Strings that must not be in a text that clients see, beside key and host. */
   readonly secrets?: readonly string[];
   readonly timeouts: UpstreamModelConfig['timeouts'];
-  readonly limits: UpstreamModelConfig['limits'];
   /** Milliseconds since any fixed moment. */
   readonly now?: () => number;
 }
@@ -73,11 +72,11 @@ export class UpstreamServer {
   #heardAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: UpstreamServerOptions) {
-    const { url, key, headers = {}, secrets = [], timeouts, limits } = options;
+    const { url, key, headers = {}, secrets = [], timeouts } = options;
     const { host, hostname } = new URL(url);
     this.#options = options;
     this.host = host.replace(LOOPBACK, 'localhost');
-    this.#http = new UpstreamHttp({ url, key, headers, timeouts, responseBytes: limits.response_bytes });
+    this.#http = new UpstreamHttp({ url, key, headers, timeouts });
     this.#secrets = [key ?? '', host, hostname, ...secrets];
     this.#now = options.now ?? (() => performance.now());
   }

@@ -5,7 +5,6 @@ import type { Continuation } from '../../../src/guard/continuation.js';
 import type { Part } from '../../../src/steps/part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../../src/stream/events.js';
 import type { FlowGate } from '../../../src/stream/flow-gate.js';
-import { Retokenizer } from '../../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
 import { Alignment } from '../alignment/alignment.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from '../upstream.js';
@@ -44,7 +43,6 @@ export interface UpstreamWriterOptions {
 interface Past {
   /** Tokens that stay. */
   readonly keep: number;
-  readonly inserted: readonly UpstreamToken[];
   /** Tokens that it may draw. */
   readonly left: number;
 }
@@ -59,11 +57,7 @@ export class UpstreamWriter implements BranchWriter {
   /** Whether it wrote something else than text, or text whose tokens are unknown. */
   #hidden = false;
 
-  constructor(
-    opened: Opened,
-    options: UpstreamWriterOptions,
-    past: Past = { keep: 0, inserted: [], left: options.room },
-  ) {
+  constructor(opened: Opened, options: UpstreamWriterOptions, past: Past = { keep: 0, left: options.room }) {
     this.#options = options;
     this.#opened = opened;
     this.#past = past;
@@ -80,19 +74,18 @@ export class UpstreamWriter implements BranchWriter {
 
   /** Errors with an UpstreamError or a VocabularyMismatch. */
   tokens(gate: FlowGate): Observable<WrittenEvent> {
-    const { keep, inserted, left } = this.#past;
+    const { keep, left } = this.#past;
     const { tokenizer, request } = this.#options;
-    const begun = keep + inserted.length;
     return new Observable((subscriber) => {
       const read = async (): Promise<void> => {
         const reader = tokenizer
-          ? new Alignment(tokenizer, begun > 0 || request.begun !== undefined)
+          ? new Alignment(tokenizer, keep > 0 || request.begun !== undefined)
           : AS_SENT;
         /** Parts of tokens that the scorer cannot take. */
         const unknown = new Set<Part>();
         const told = request.knownOnly ? new ToldParts() : null;
         let index = keep;
-        let tokens = inserted;
+        let tokens: readonly UpstreamToken[] = [];
         let pieces: readonly UpstreamPiece[] = [];
         let at = 0;
         let passed = 0;
@@ -107,19 +100,15 @@ export class UpstreamWriter implements BranchWriter {
             if (!gate.open) await gate.opened();
             if (subscriber.closed) return;
             // Some servers write more than they were asked for, and a scorer may count other tokens.
-            this.#cut = index >= begun + left;
+            this.#cut = index >= keep + left;
             if (this.#cut) break;
-            const given = index < begun;
-            // If there is no scorer, tokens count as on the server: to it, an insertion is part of the
-            // prompt.
-            if (tokenizer || !given) this.#written += 1;
+            this.#written += 1;
             if (tokenizer && token.id === null) {
               this.#hidden = true;
               if (token.part) unknown.add(token.part);
             }
             told?.wrote(token);
-            const event = { ...token, type: 'token.delta', index } as const;
-            subscriber.next(given ? { ...event, inserted: true } : event);
+            subscriber.next({ ...token, type: 'token.delta', index });
             index += 1;
           }
           if (over || this.#cut) break;
@@ -153,26 +142,23 @@ export class UpstreamWriter implements BranchWriter {
    * Nothing fits beside other parts, such as reasoning: a continuation of the text alone would not have read
    * them.
    */
-  fits(keep: number, insert: string): boolean {
+  fits(keep: number): boolean {
     const { request, room } = this.#options;
-    return !this.#hidden && isText(request) && keep + this.#sizeOf(insert) < room;
+    return !this.#hidden && isText(request) && keep < room;
   }
 
   /** @throws UpstreamError; RangeError */
   async fork(
     kept: readonly TokenEvent[],
-    { keep, insert = '', temperature, seed }: Continuation,
+    { from: keep, temperature, seed }: Continuation,
   ): Promise<UpstreamWriter> {
     const { request, promptIds, prompt, room, signal } = this.#options;
     const { server } = this.#opened;
-    if (!this.fits(keep, insert)) throw new RangeError('the continuation leaves no token to write');
-    const inserted = this.#encode(insert);
-    const taken = keep + this.#sizeOf(insert);
+    if (!this.fits(keep)) throw new RangeError('the continuation leaves no token to write');
     const { maxTokens = room } = request;
-    const tokens = [...kept, ...inserted];
-    const text = (request.begun?.text ?? '') + tokens.map((token) => token.text).join('');
-    const ids = tokens.flatMap(({ id }) => id ?? []);
-    const known = ids.length === tokens.length ? ids : null;
+    const text = (request.begun?.text ?? '') + kept.map((token) => token.text).join('');
+    const ids = kept.flatMap(({ id }) => id ?? []);
+    const known = ids.length === kept.length ? ids : null;
     const continued = continuationOf(request, {
       begun: {
         text,
@@ -182,29 +168,16 @@ export class UpstreamWriter implements BranchWriter {
         ...(prompt !== null && { prompt }),
       },
       // The server counts these tokens, which may be fewer.
-      room: Math.max(1, maxTokens - taken),
+      room: Math.max(1, maxTokens - keep),
       temperature,
       seed,
     });
     const answer = stoppedAcross(await server.open(continued, signal), text, request.stop);
-    return new UpstreamWriter({ server, answer }, this.#options, { keep, inserted, left: room - taken });
+    return new UpstreamWriter({ server, answer }, this.#options, { keep, left: room - keep });
   }
 
   close(): void {
     this.#opened.answer.cancel();
-  }
-
-  #encode(insert: string): UpstreamToken[] {
-    const { tokenizer } = this.#options;
-    if (insert === '') return [];
-    if (!tokenizer) return [unknown(null, insert)];
-    const retokenizer = new Retokenizer(tokenizer, true);
-    return [...retokenizer.push(insert), ...retokenizer.end()].map(({ id, text }) => unknown(id, text));
-  }
-
-  /** Tokens of an insertion. Without a tokenizer they cannot be counted, and are assumed to be short. */
-  #sizeOf(insert: string): number {
-    return this.#options.tokenizer ? this.#encode(insert).length : Math.ceil(insert.length / 2);
   }
 
   /**

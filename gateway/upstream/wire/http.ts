@@ -17,8 +17,14 @@ export interface UpstreamHttpOptions {
   /** Further headers, by names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts: UpstreamModelConfig['timeouts'];
-  readonly responseBytes: number;
+  /** Maximum size of an answer. */
+  readonly responseBytes?: number;
+  readonly connectMs?: number;
 }
+
+/** Maximum size of an answer. */
+const RESPONSE_BYTES = 64 << 20;
+const CONNECT_MS = 5000;
 
 /** Time limit for an answer that comes whole, which is OpenAI's clients' own. */
 const WHOLE_MS = 600_000;
@@ -115,7 +121,7 @@ export class UpstreamHttp {
   }
 
   #begin(target: Target, body: string | Uint8Array, signal: AbortSignal): Begun {
-    const { timeouts, responseBytes } = this.#options;
+    const { timeouts, responseBytes = RESPONSE_BYTES, connectMs = CONNECT_MS } = this.#options;
     const { whole, headers = this.#headers(), ...line } = target;
     const options = {
       ...this.#origin,
@@ -130,7 +136,7 @@ export class UpstreamHttp {
       responseBytes,
       signal,
     });
-    limitConnecting(request, timeouts.connect_s * 1000);
+    limitConnecting(request, connectMs);
     request.end(body);
     return { request, exchange };
   }

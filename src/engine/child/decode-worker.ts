@@ -213,16 +213,15 @@ export class DecodeWorker {
   }
 
   #draw(stream: Stream, logprobs: Float32Array): void {
-    const { stream: id, endIds, topLogprobs, statistics, maxTokens, forced } = stream.request;
+    const { stream: id, endIds, topLogprobs, statistics, maxTokens } = stream.request;
     if (!this.#streams.has(id)) return; // cancelled during the run
-    const given = forced?.[stream.generated];
-    const token = given ?? stream.sampler.sample(logprobs);
+    const token = stream.sampler.sample(logprobs);
     const logprob = logprobs[token]!;
     if (!Number.isFinite(logprob)) {
       this.#fail(stream, 'the log-probability of the drawn token is not finite');
       return;
     }
-    if (given === undefined && endIds.includes(token)) {
+    if (endIds.includes(token)) {
       this.#end(stream, 'stop');
       return;
     }

@@ -118,12 +118,6 @@ describe('the message that useChat has', () => {
     }
   });
 
-  it('has what the guard inserted', async () => {
-    const message = await last(messages(QUESTION, { action: 'reflect', rate: 0.5, max_rollbacks: 1 }));
-    expectWhole(message);
-    expect(textOf(message)).toContain('Wait, let me check that step.');
-  });
-
   it('has a step at which the guard stopped', async () => {
     const message = await last(messages(QUESTION, { ...rollback, action: 'stop' }));
     expect(stepsOf(message).at(-1)).toMatchObject({ flagged: true });

@@ -6,7 +6,6 @@ import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 import { readEvent } from '#client/index.js';
 import { ANONYMOUS } from '#gateway/access/principal.js';
-import { configSchema } from '#gateway/config/config.js';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
@@ -19,6 +18,7 @@ import { Policies } from '#gateway/policy/policies.js';
 import { parse } from '#gateway/requests/generation-request.js';
 import { guardrailSchema } from '#gateway/requests/guardrail-request.js';
 import { StreamConnection } from '#gateway/websocket/connection.js';
+import { settingsWith } from '../../support/gateway.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
 import type { Target } from '../target.js';
 
@@ -50,7 +50,7 @@ const httpBody: Target = {
   },
 };
 
-const settings = configSchema.parse({ limits: { messages_per_second: 1_000_000 } });
+const settings = settingsWith({ bounds: { messagesPerSecond: 1_000_000 } });
 const logger = pino({ level: 'silent' });
 const metrics = { refused: () => {}, resumed: () => {} };
 
@@ -90,7 +90,7 @@ const websocket: Target = {
       voted: () => {},
       kept: new KeptAnswers(),
     });
-    const live = new LiveGenerations(settings.streams, logger);
+    const live = new LiveGenerations(settings, logger);
     const socket = new Socket();
     const options = { models, live, principal: ANONYMOUS, settings, logger, metrics, trace: ROOT_CONTEXT };
     // The part of a WebSocket that a connection uses.

@@ -7,7 +7,7 @@ import { mergeConfig } from '#gateway/config/load-config.js';
 /** Every text of the configuration; those that are not to be shown have `sekret` in them, whatever else they need. */
 const policy = {
   name: 'house',
-  defaults: { reflection: 'Wait', scoring: { window: 'all', alpha: '1rms' } },
+  defaults: { scoring: { window: 'all', alpha: '1rms' } },
 };
 const upstream = {
   url: 'https://h.example/v1?token=sekret',
@@ -135,7 +135,7 @@ describe('a configuration that is shown', () => {
     ['sekret'],
     'sekret://sekret',
   ];
-  const hidden = ['url', 'sha256', '*', 'scorer_url', 'reflection', 'alpha'];
+  const hidden = ['url', 'sha256', '*', 'scorer_url', 'alpha'];
   it.each(allTexts.filter((path) => hidden.includes(path.at(-1) ?? '')).map((path) => [path.join('.')]))(
     'is not told by an error: %s',
     (path) => {

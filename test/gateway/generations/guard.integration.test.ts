@@ -143,8 +143,6 @@ describe('a guard that cannot be used', () => {
     [{ action: 'retry' }, 'action'],
     [{ candidates: 0 }, 'candidates'],
     [{ candidates: 17 }, 'candidates'],
-    [{ reflection: '' }, 'reflection'],
-    [{ reflection: 'x'.repeat(501) }, 'reflection'],
     [{ max_rollbacks: 65 }, 'max_rollbacks'],
     [{ max_rollbacks: 1.5 }, 'max_rollbacks'],
   ];

@@ -19,11 +19,12 @@ afterEach(() => {
 
 const RESUME_MS = 1000;
 
-function registry(streams: Parameters<typeof settingsWith>[0] = {}, elsewhere: Elsewhere[] = [], shares = 1) {
+function registry(changes: Parameters<typeof settingsWith>[0] = {}, elsewhere: Elsewhere[] = [], shares = 1) {
   const settings = settingsWith({
-    streams: { history_events: 8, resume_s: RESUME_MS / 1000, ...streams.streams },
+    streams: { resume_s: RESUME_MS / 1000, ...changes.streams },
+    bounds: { historyEvents: 8, ...changes.bounds },
   });
-  return new LiveGenerations(settings.streams, pino({ level: 'silent' }), elsewhere, shares);
+  return new LiveGenerations(settings, pino({ level: 'silent' }), elsewhere, shares);
 }
 
 class Reader implements Sink {
@@ -312,7 +313,7 @@ describe('a fault', () => {
 describe('the bytes of all histories', () => {
   it('are bounded: finished generations are forgotten first, then what others could send again', async () => {
     // As many workers as leave each 1 KiB.
-    const live = registry({ streams: { history_events: 1e5 } }, [], 64 << 10);
+    const live = registry({ bounds: { historyEvents: 1e5 } }, [], 64 << 10);
     const running = await started(live, { id: 'running' });
     const finished = await started(live, { id: 'finished' });
     running.written.write(100);

@@ -6,8 +6,8 @@ const gateway = useGateway(undefined, {
   maxStreams: 128,
   settings: {
     access: { generations: 128 },
-    limits: { generations_per_connection: 32 },
-    streams: { queue_bytes: 4096, stall_s: 600, heartbeat_s: 20 },
+    streams: { stall_s: 600 },
+    bounds: { generations: 32, queueBytes: 4096, heartbeatMs: 20_000 },
   },
 });
 

@@ -12,7 +12,7 @@ const { written, wrap } = recorder(({ user }) => user ?? '');
 const folder = useFolder();
 const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015), {
   // A generation whose client was cut off before it knew the id stays for so long.
-  settings: { streams: { heartbeat_s: 0.1, resume_s: 10 } },
+  settings: { streams: { resume_s: 10 }, bounds: { heartbeatMs: 100 } },
   wrap,
 });
 

@@ -108,10 +108,7 @@ describe('generation.resume', () => {
   });
 
   it('recovers nothing, and ends the generation, if part of it is gone', async () => {
-    const { url, model, gateway } = await scriptedGateway(
-      { streams: { history_events: 16 } },
-      { pauseMs: 2 },
-    );
+    const { url, model, gateway } = await scriptedGateway({ bounds: { historyEvents: 16 } }, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
     await socket.event(({ offset }) => offset === 40);
     socket.close();
@@ -197,14 +194,14 @@ describe('generation.resume', () => {
 
 describe('a connection', () => {
   it('gives signs of life while nothing else is said', async () => {
-    const { url } = await scriptedGateway({ streams: { heartbeat_s: 0.1 } });
+    const { url } = await scriptedGateway({ bounds: { heartbeatMs: 100 } });
     const socket = await TestSocket.open(url);
     await expect.poll(() => socket.events.filter(ofType('heartbeat')).length).toBeGreaterThan(5);
     expect(socket.closeCode).toBeNull(); // its pongs were heard
   });
 
   it('is given up when pings have no answer; its generations wait to be resumed', async () => {
-    const { url, gateway, model } = await scriptedGateway({ streams: { heartbeat_s: 0.1 } }, { pauseMs: 2 });
+    const { url, gateway, model } = await scriptedGateway({ bounds: { heartbeatMs: 100 } }, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
     socket.pause();
     await expect.poll(() => connections(gateway)).toBe(0);
@@ -219,7 +216,7 @@ describe('a connection', () => {
 
   it('that is not read for too long is closed, and then cut; another is not harmed', async () => {
     const { gateway, model, url } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 0.3 } },
+      { streams: { stall_s: 0.3 }, bounds: { queueBytes: 4096 } },
       { text: () => 'x'.repeat(2000) },
     );
     const unix = `http+unix:${await unixEntrance(gateway)}:`;
@@ -249,7 +246,7 @@ describe('a connection', () => {
 
   it('that reads slowly, but reads, is left alone', async () => {
     const { gateway } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 1 } },
+      { streams: { stall_s: 1 }, bounds: { queueBytes: 4096 } },
       { text: () => 'x'.repeat(2000) },
     );
     const { socket } = await begin(`http+unix:${await unixEntrance(gateway)}:`, { max_tokens: 1000 });
@@ -264,7 +261,7 @@ describe('a connection', () => {
   });
 
   it('that sends too many messages, or pings, is closed for good', async () => {
-    const { url, model } = await scriptedGateway({ limits: { messages_per_second: 10 } }, { pauseMs: 2 });
+    const { url, model } = await scriptedGateway({ bounds: { messagesPerSecond: 10 } }, { pauseMs: 2 });
     for (const flood of ['send', 'ping', 'pong'] as const) {
       const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
       for (let i = 0; i < 20; i++) socket[flood]('{}');

@@ -63,7 +63,7 @@ function follow(events: readonly SocketEvent[]): { text: string; tokens: number;
       const { index, text } = placed.parse(event);
       expect(index).toBe(tokens.length);
       tokens.push(text!);
-    } else if (event.type === 'score.delta' || event.type === 'spike.detected') {
+    } else if (event.type === 'score.delta') {
       const { index } = placed.parse(event);
       expect(index).toBeLessThan(tokens.length);
       expect(index).toBeGreaterThanOrEqual(settled);
@@ -148,84 +148,8 @@ describe('rollback over WebSocket', () => {
   });
 });
 
-describe('a guard that acts on spikes', () => {
-  const spikes = { act_on: 'spike', rate: 0.5 };
-
-  it('draws the rest of a step anew from a doubtful token on', async () => {
-    const runs: SocketEvent[][] = [];
-    for (const seed of [1, 4, 6, 7])
-      runs.push(await run({ ...rollback, ...spikes }, { messages, temperature: 1, seed }));
-    for (const events of runs) {
-      const { tokens, unscored } = follow(events);
-      expect(ending.parse(events.at(-1)).usage.completion_tokens).toBe(tokens);
-      expect(unscored).toEqual([]);
-      const acted = events.filter(ofType('spike.detected')).filter(({ action }) => action === 'rollback');
-      const started = events.filter(ofType('rollback.started'));
-      expect(started.map(({ from }) => from)).toEqual(acted.map(({ index }) => index));
-      expect(events.filter(ofType('step.flagged')).every(({ action }) => action === 'annotate')).toBe(true);
-    }
-    expect(runs.flat().some(ofType('token.retracted'))).toBe(true);
-  });
-
-  it('shows nothing that is retracted when it is held', async () => {
-    const asked = { ...rollback, ...spikes, delivery: 'held' };
-    const events = await run(asked, { messages, temperature: 1, seed: 2 });
-    expect(events.filter(ofType('token.retracted'))).toEqual([]);
-    expect(events.some(ofType('rollback.done'))).toBe(true);
-    const { tokens, unscored } = follow(events);
-    expect(ending.parse(events.at(-1)).usage.completion_tokens).toBe(tokens);
-    expect(unscored).toEqual([]);
-  });
-
-  it.each(['immediate', 'held'])('stops at the first, within its step (%s)', async (delivery) => {
-    const events = await run({ action: 'stop', delivery, ...spikes });
-    const end = events.at(-1)!;
-    expect(end).toMatchObject({
-      finish_reason: 'content_filter',
-      verdict: { flagged: true, reason: 'stopped' },
-    });
-    const { tokens } = follow(events);
-    expect(ending.parse(end).usage.completion_tokens).toBe(tokens);
-    const [spike, ...more] = events.filter(ofType('spike.detected'));
-    if (delivery === 'held') return expect(spike).toBeUndefined();
-    expect(spike).toMatchObject({ action: 'stop' });
-    expect(more).toEqual([]);
-    // At most a block of tokens was shown before its scores.
-    expect(tokens).toBeLessThanOrEqual(placed.parse(spike).index + 17);
-  });
-
-  it('cannot ask for a check in the middle of a step', async () => {
-    const socket = await TestSocket.open(gateway.url);
-    const guard = { action: 'reflect', act_on: 'spike' };
-    socket.send({ type: 'generation.create', ...chatBody({ guard }) });
-    expect(await socket.event(ofType('error'))).toMatchObject({
-      error: {
-        param: 'guard.act_on',
-        message: expect.stringContaining('spike is not possible with reflect'),
-      },
-    });
-    socket.close();
-  });
-});
-
-describe('reflection over WebSocket', () => {
-  it('puts the request after a flagged step, as tokens of its own kind', async () => {
-    const reflection = 'Is that right?\n';
-    const events = await run({ action: 'reflect', reflection, max_rollbacks: 2, ...all });
-    const { text, tokens } = follow(events);
-    expect(ending.parse(events.at(-1)).usage.completion_tokens).toBe(tokens);
-    expect(text.split(reflection)).toHaveLength(3);
-    const inserted = events.filter((event) => event.inserted === true);
-    expect(inserted.map((event) => event.text).join('')).toBe(reflection.repeat(2));
-    const indices = new Set(inserted.map(({ index }) => index));
-    // Of what was retracted there was one before.
-    const last = new Map(events.filter(ofType('score.delta')).map((event) => [event.index, event]));
-    for (const index of indices) expect(last.get(index)).not.toHaveProperty('risk');
-  });
-});
-
 describe('what the guard annotates', () => {
-  it('is there without asking: steps, risks, spikes, and whether they are calibrated', async () => {
+  it('is there without asking: steps, risks, and whether they are calibrated', async () => {
     const events = await run({ rate: 0.5 });
     expect(events[0]).toMatchObject({
       guard: { method: 'nll', action: 'annotate', delivery: 'immediate', calibrated: true },
@@ -244,7 +168,6 @@ describe('what the guard annotates', () => {
     }
     expect(events.filter(ofType('step.flagged'))).toHaveLength(verdicts.filter((e) => e.flagged).length);
     expect(verdicts.some(({ flagged }) => flagged)).toBe(true);
-    expect(events.some(ofType('spike.detected'))).toBe(true);
     expect(ending.parse(events.at(-1)).usage).not.toHaveProperty('generated_tokens');
   });
 

@@ -14,7 +14,8 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({
     health: { port: 0 },
-    limits: { connections: CONNECTIONS, header_s: 0.5 },
+    limits: { connections: CONNECTIONS },
+    bounds: { headerMs: 500 },
   });
 });
 afterAll(() => gateway.close());

@@ -12,7 +12,8 @@ const BODY_BYTES = 64 << 10;
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({
-    limits: { body_bytes: BODY_BYTES, header_s: 0.75, body_s: 0.5 },
+    limits: { body_bytes: BODY_BYTES },
+    bounds: { headerMs: 750, bodyMs: 500 },
     access: { hosts: ['flinch.example'] },
   });
 });

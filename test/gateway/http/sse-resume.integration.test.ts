@@ -90,7 +90,7 @@ describe('a streamed completion that was asked to be resumable', () => {
   });
 
   it('answers 410, and ends the generation, if part of it is gone', async () => {
-    const { url, model } = await scriptedGateway({ streams: { history_events: 16 } }, { pauseMs: 2 });
+    const { url, model } = await scriptedGateway({ bounds: { historyEvents: 16 } }, { pauseMs: 2 });
     const { events } = await read(await post(url, body({ max_tokens: 10_000 })), 40);
     expect((await get(url, idOf(events[3]))).status).toBe(410);
     expect(model.written[0]?.state).toBe('cancelled');
@@ -167,7 +167,7 @@ describe('any streamed completion', () => {
   });
 
   it('has comments as signs of life while nothing else is sent', async () => {
-    const { url } = await scriptedGateway({ streams: { heartbeat_s: 0.1 } }, { pauseMs: 400 });
+    const { url } = await scriptedGateway({ bounds: { heartbeatMs: 100 } }, { pauseMs: 400 });
     const { events, comments } = await read(await post(url, body({ max_tokens: 3 })));
     expect(events.at(-1)?.data).toBe('[DONE]');
     expect(comments.length).toBeGreaterThan(2);
@@ -179,7 +179,7 @@ describe('any streamed completion', () => {
   });
 
   it('is cut when its client does not read for too long', async () => {
-    const settings = { streams: { queue_bytes: 4096, stall_s: 0.2 } };
+    const settings = { streams: { stall_s: 0.2 }, bounds: { queueBytes: 4096 } };
     const { gateway, model } = await scriptedGateway(settings, { text: () => 'x'.repeat(2000) });
     const socketPath = await unixEntrance(gateway);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -15,10 +15,11 @@ const folder = useFolder();
 
 /** More than the system's buffers hold. */
 const BODY = Buffer.alloc(16 << 20);
-const LIMITS = { header_s: 5, body_s: 5, stall_s: 0.2 };
+const LIMITS = { headerMs: 5000, bodyMs: 5000 };
+const STALL_MS = 200;
 
 async function listening(listener: RequestListener) {
-  const server = createHttpServer(LIMITS, listener);
+  const server = createHttpServer(LIMITS, STALL_MS, listener);
   onTestFinished(() => void server.close());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

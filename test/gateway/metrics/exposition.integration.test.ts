@@ -16,7 +16,6 @@ const counter: Family = {
 const times = () =>
   new Histogram({
     name: 'b_seconds',
-    type: 'histogram',
     help: 'How long.',
     labels: { model: 'a name' },
     buckets: [0.1, 1],

@@ -10,7 +10,7 @@ const rating: Rating = { method: 'adversarial', score: 0.1, risk: 0.97, calibrat
 const span = (step: number) => ({ step, from: 10 * step, to: 10 * step + 10, text: '' });
 const stepDone = (step: number, changes: Partial<Extract<GuardEvent, { type: 'step.done' }>> = {}) =>
   ({ type: 'step.done', ...span(step), ...rating, flagged: false, ...changes }) as const;
-const flagged = (step: number, action: 'annotate' | 'stop' | 'rollback' | 'reflect') =>
+const flagged = (step: number, action: 'annotate' | 'stop' | 'rollback') =>
   ({ type: 'step.flagged', ...span(step), ...rating, action }) as const;
 const rollbackDone = (step: number, outcome: 'replaced' | 'kept') =>
   ({ type: 'rollback.done', rollback: 0, step, outcome, chosen: 0, candidates: [] }) as const;
@@ -178,20 +178,6 @@ describe('the scores of tokens', () => {
     expect(read.sum('flinch_token_score_count', { method: 'adversarial' })).toBe(2);
   });
 
-  it("are the model's own: what the guard put there is left out", async () => {
-    const checked = observer({ action: 'reflect' });
-    const inserted = { missing: ['nll'], skipped: ['adversarial'] } as const;
-    tell(checked, tokenEvent(0), scored(0), tokenEvent(1, { inserted: true }), scoreEvent(1, inserted));
-    tell(checked, tokenEvent(2, { inserted: true }), scored(2));
-    // Taken back, its place is the model's.
-    tell(checked, { type: 'token.retracted', from: 2, tokens: 1 }, tokenEvent(2), scored(2));
-    const read = await scrape();
-    expect(read.sum('flinch_scored_tokens_total')).toBe(2);
-    expect(read.sum('flinch_unscored_tokens_total')).toBe(0);
-    expect(read.sum('flinch_skipped_tokens_total')).toBe(0);
-    expect(read.sum('flinch_token_score_count', { method: 'nll' })).toBe(2);
-  });
-
   it('lag behind by tokens and by seconds', async () => {
     const guarded = observer();
     tell(guarded, tokenEvent(0), 100, tokenEvent(1), 100, tokenEvent(2), 300);
@@ -234,31 +220,18 @@ describe('the scores of tokens', () => {
     // Not by the time between releases.
     expect(read.sum('gen_ai_server_time_per_output_token_seconds_sum')).toBeCloseTo(0.61);
   });
-
-  it('pass the threshold as spikes of the method that the guard goes by', async () => {
-    tell(observer(), { type: 'spike.detected', index: 0, ...rating });
-    const read = await scrape();
-    expect(read.sum('flinch_spikes_total', { model: 'm', method: 'adversarial' })).toBe(1);
-    expect(read.sum('flinch_spikes_total')).toBe(1);
-  });
 });
 
-describe('spikes and rivals', () => {
-  it('count, and a stop at a spike is one', async () => {
-    const rating = { method: 'nll', score: 3, risk: 0.99, calibrated: true } as const;
+describe('rivals', () => {
+  it('count where they are likely', async () => {
     const rival = (before: number) => ({ id: 1, before, after: 2 * before });
     tell(
-      observer({ action: 'stop' }),
+      observer(),
       ...[tokenEvent(0), scoreEvent(0, { scores: { adversarial: 1 }, rival: rival(0.3) })],
       ...[tokenEvent(1), scoreEvent(1, { scores: { adversarial: 1 }, rival: rival(0.01) })],
-      { type: 'spike.detected', index: 0, ...rating },
-      { type: 'spike.detected', index: 1, ...rating, action: 'stop' },
     );
     const read = await scrape();
-    const counts = ['spikes', 'stops', 'rivals'].map((name) =>
-      read.sum(`flinch_${name}_total`, { model: 'm' }),
-    );
-    expect(counts).toEqual([2, 1, 1]);
+    expect(read.sum('flinch_rivals_total', { model: 'm' })).toBe(1);
   });
 });
 
@@ -367,11 +340,9 @@ describe('the steps of a guard', () => {
     const held = observer({ action: 'stop', held: true });
     for (const event of [tokenEvent(0), scoreEvent(0, { scores: { nll: 1 } }), flagged(0, 'stop')])
       held.written(event);
-    held.written({ type: 'spike.detected', index: 0, ...rating });
     tell(held, flagged(0, 'stop'), doneEvent('content_filter', 0));
     expect(await counts('stop')).toEqual([1, 1, 1]);
     const read = await scrape();
-    expect(read.sum('flinch_spikes_total')).toBe(1);
     expect(read.sum('flinch_scored_tokens_total')).toBe(1);
     expect(read.sum('flinch_stops_total')).toBe(1);
     expect(read.sum('flinch_generations_total')).toBe(1);
@@ -395,13 +366,5 @@ describe('the steps of a guard', () => {
     expect(await counts('stop')).toEqual([2, 1, 2]);
     expect((await scrape()).sum('flinch_stops_total', { model: 'm' })).toBe(1);
     expect((await scrape()).sum('flinch_generations_total', { outcome: 'content_filter' })).toBe(1);
-  });
-
-  it('are checked by the model, as long as it may be asked', async () => {
-    const guarded = observer({ action: 'reflect' });
-    tell(guarded, flagged(0, 'reflect'), stepDone(0, { flagged: true }));
-    tell(guarded, flagged(1, 'annotate'), stepDone(1, { flagged: true }));
-    expect(await counts('reflect')).toEqual([2, 2, 2]);
-    expect((await scrape()).sum('flinch_reflections_total', { model: 'm' })).toBe(1);
   });
 });

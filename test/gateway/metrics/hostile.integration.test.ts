@@ -37,7 +37,7 @@ async function attack(evil: string): Promise<void> {
     // Nothing is wrong with these.
     ask(evil),
     ask(evil, { stream: true, resumable: true }),
-    ask('hello', { user: evil, metadata: { about: evil }, stop: [evil], guard: { reflection: evil } }),
+    ask('hello', { user: evil, metadata: { about: evil }, stop: [evil] }),
   ];
   const requests = [
     ...bodies.map((body) => chatRequest(JSON.stringify(body), { 'X-Request-Id': word, 'User-Agent': word })),

@@ -48,7 +48,7 @@ describe('the defaults of a policy', () => {
   it('are those of the key before the model before the gateway, field by field', () => {
     const guards = {
       gateway: { defaults: { action: 'stop', rate: 0.1, per: 'answer' } },
-      model: { defaults: { action: 'reflect', rate: 0.2 } },
+      model: { defaults: { action: 'annotate', rate: 0.2 } },
       key: { defaults: { action: 'rollback' } },
     };
     expect(guardOf(guards)).toMatchObject({
@@ -106,8 +106,6 @@ describe('a locked field', () => {
       'guard.action: locked to "rollback" by the policy key:web',
     );
     expect(refusal(guards, { scoring: { alpha: 0.1 } })).toContain('guard.scoring: locked');
-    // On what an action is taken is a part of it.
-    expect(refusal(guards, { act_on: 'spike' })).toContain('guard.act_on: locked to "step"');
   });
 
   it('can be set to what it is, however it is written', () => {

@@ -171,8 +171,8 @@ it('what both models lock is as the one has it that answers', async () => {
     guard: { rate: 0.01 },
   });
   // Only how it is replaced is the business of the first alone.
-  const stop = { defaults: { action: 'stop', act_on: 'spike' } } as const;
+  const stop = { defaults: { action: 'stop' } } as const;
   expect(await inPlace('escalate', { first: { locked: ['action'] }, other: stop })).toMatchObject({
-    guard: { action: 'stop', act_on: 'spike' },
+    guard: { action: 'stop' },
   });
 });

@@ -32,7 +32,7 @@ describe.skipIf(!hasRedis)('two gateways with one Redis (skipped where it is not
   afterAll(() => engine.close());
   const gateways = useTwoGateways({
     model: async () => wrap(await EngineModel.open('reasoner', engine)),
-    config: { streams: { heartbeat_s: 0.1, resume_s: 10 } },
+    config: { streams: { resume_s: 10 }, bounds: { heartbeatMs: 100 } },
   });
 
   /** Ways to both that lose connections. */

@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)('a generation of the other gateway (skipped without R
       models.push(model);
       return model;
     },
-    config: { access, streams: { history_events: HISTORY, resume_s: 3 } },
+    config: { access, streams: { resume_s: 3 }, bounds: { historyEvents: HISTORY } },
     env: ENV,
   });
   beforeEach(() => {
@@ -266,7 +266,7 @@ describe.skipIf(!hasRedis)('a Redis that is stopped (skipped without Redis)', ()
   const PAUSE_MS = Math.min(3000 * Number(process.env.STATE_RUNS ?? 1), 30_000);
   const gateways = useTwoGateways({
     model: () => new ScriptedModel({ pauseMs: 5 }),
-    config: { streams: { history_events: HISTORY, resume_s: 30 } },
+    config: { streams: { resume_s: 30 }, bounds: { historyEvents: HISTORY } },
   });
 
   it('holds up a reader at the other gateway, which then goes on', {

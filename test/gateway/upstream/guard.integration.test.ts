@@ -272,51 +272,22 @@ describe('what the guard does about a doubtful step', () => {
     });
   });
 
-  it.each(['rollback', 'reflect'])(
-    '%s is not done after reasoning that is no part of the text',
-    async (action) => {
-      const { url, upstream } = await serving(vllmDouble({ ...doubtful, reasoning: 'Hm.' }));
-      const events = await afterOrdinary(url, { action, reflection: 'Sure?\n' });
-      expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
-      expect(textOf(events)).toBe(TEXT);
-      expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
-      expect(upstream.requests.some((request) => !isProbe(request) && continues(request.body))).toBe(false);
-    },
-  );
-
-  it('reflect: the response goes on as it stands where the server does not continue it', async () => {
-    const double = llamaCppDouble(doubtful);
-    const { url } = await serving((request, reply) =>
-      !isProbe(request) && continues(request.body) ? reply.json(503, {}) : double(request, reply),
-    );
-    const events = await afterOrdinary(url, { action: 'reflect', reflection: 'Sure?\n' });
-    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'reflect' });
+  it('rollback is not done after reasoning that is no part of the text', async () => {
+    const { url, upstream } = await serving(vllmDouble({ ...doubtful, reasoning: 'Hm.' }));
+    const events = await afterOrdinary(url, { action: 'rollback' });
+    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
     expect(textOf(events)).toBe(TEXT);
     expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+    expect(upstream.requests.some((request) => !isProbe(request) && continues(request.body))).toBe(false);
   });
 
-  it('reflect: the request is part of the text that the server continues', async () => {
-    const { url, upstream } = await serving(llamaCppDouble(doubtful));
-    const events = await afterOrdinary(url, { action: 'reflect', reflection: 'Sure?\n', max_rollbacks: 1 });
-    const inserted = events.find(({ inserted }) => inserted);
-    expect(inserted).toMatchObject({ type: 'token.delta', text: 'Sure?\n' });
-    expect(upstream.requests.at(-1)!.body.messages!.at(-1)).toEqual({
-      role: 'assistant',
-      content: `${ANSWER.slice(0, 10).join('')}Sure?\n`,
-    });
-    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+  it('rollback is refused by its name where the server continues nothing', async () => {
+    const { url } = await serving(ollamaDouble());
+    const { status, error } = await streamed(url, { guard: { action: 'rollback' } });
+    expect(status).toBe(400);
+    expect(error).toMatchObject({ code: 'invalid_value', param: 'guard.action' });
+    expect(error!.message).toContain('continue');
   });
-
-  it.each(['rollback', 'reflect'])(
-    '%s is refused by its name where the server continues nothing',
-    async (action) => {
-      const { url } = await serving(ollamaDouble());
-      const { status, error } = await streamed(url, { guard: { action } });
-      expect(status).toBe(400);
-      expect(error).toMatchObject({ code: 'invalid_value', param: 'guard.action' });
-      expect(error!.message).toContain('continue');
-    },
-  );
 });
 
 describe('what is passed on', () => {

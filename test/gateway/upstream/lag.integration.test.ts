@@ -148,10 +148,6 @@ describe('a scorer that is slower than the upstream', () => {
       { action: 'rollback' },
       'guard.lag: skip is not possible with action rollback, which waits for the scores',
     ],
-    [
-      { action: 'reflect' },
-      'guard.lag: skip is not possible with action reflect, which waits for the scores',
-    ],
   ])('refuses skip with %j', async (guard, message) => {
     const { url } = await serving();
     const response = await post(url, body({ guard: { ...guard, lag: 'skip' } }));

@@ -33,7 +33,7 @@ it('refused messages have a budget in bytes; then their client is closed, and re
 });
 
 it('a message that is never whole ends its connection, though its pings are answered', async () => {
-  const gateway = await useTestGateway({ limits: { body_s: 0.5 }, streams: { heartbeat_s: 0.2 } });
+  const gateway = await useTestGateway({ bounds: { bodyMs: 500, heartbeatMs: 200 } });
   const honest = await TestSocket.open(gateway.url);
   const unfinished = await TestSocket.open(gateway.url);
   unfinished.begin('x'.repeat(1000));
@@ -44,7 +44,7 @@ it('a message that is never whole ends its connection, though its pings are answ
 });
 
 it('unfinished messages of all connections have a bound together', async () => {
-  const gateway = await useTestGateway({ limits: { body_bytes: MESSAGE_BYTES, body_s: 3 } });
+  const gateway = await useTestGateway({ limits: { body_bytes: MESSAGE_BYTES }, bounds: { bodyMs: 3000 } });
   const honest = await TestSocket.open(gateway.url);
   const closed: number[] = [];
   const start = performance.now();

@@ -10,7 +10,10 @@ const MESSAGE_BYTES = 32 << 10;
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startTestGateway({ limits: { body_bytes: MESSAGE_BYTES, messages_per_second: 20 } });
+  gateway = await startTestGateway({
+    limits: { body_bytes: MESSAGE_BYTES },
+    bounds: { messagesPerSecond: 20 },
+  });
 });
 afterAll(() => gateway.close());
 
@@ -129,7 +132,7 @@ describe('a hostile frame', () => {
   });
 
   it('that does not end: the connection does, for there is no answer to pings behind it', async () => {
-    const impatient = await useTestGateway({ streams: { heartbeat_s: 0.05 } });
+    const impatient = await useTestGateway({ bounds: { heartbeatMs: 50 } });
     const { closeCode } = await converse(impatient.url, frame(OPCODE.text, '{"type":', { length: 1000n }));
     expect([null, 4001]).toContain(closeCode);
   });

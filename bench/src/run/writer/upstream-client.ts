@@ -43,7 +43,7 @@ const RETRIES = 12;
 const MAX_WAIT_MS = 60_000;
 
 /** A server with many requests before this one is slow to begin. */
-const TIMEOUTS = { connect_s: 10, first_byte_s: 1800, idle_s: 600 };
+const TIMEOUTS = { first_byte_s: 1800, idle_s: 600 };
 
 /** An OpenAI-compatible server that is asked with patience, by the gateway's client: what it can do is probed. */
 export class UpstreamClient {
@@ -54,9 +54,9 @@ export class UpstreamClient {
   /** @throws UsageError for an address or a key that cannot be used */
   constructor(options: UpstreamOptions) {
     const { option, url, model } = options;
-    const { upstreams, timeouts, limits } = read(options);
+    const { upstreams, timeouts } = read(options);
     const credentials = credentialsOf(upstreams[0]!, process.env, option);
-    this.#server = new UpstreamServer({ url, model, ...credentials, timeouts, limits });
+    this.#server = new UpstreamServer({ url, model, ...credentials, timeouts });
     this.#place = `${option}: ${url}`;
   }
 

@@ -161,14 +161,13 @@ describe('rollback through an upstream', () => {
   const messages = [{ role: 'user', content: GUESSED_QUESTION }] as const;
   const toStep = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 };
   const byMajority = { ...toStep, candidates: 3 };
-  const toSpike = { ...toStep, act_on: 'spike' };
-  const held = { ...toSpike, delivery: 'held' };
+  const held = { ...toStep, delivery: 'held' };
 
   it.each<[string, EngineUpstreamOptions, object[]]>([
     ['ids of prompt and text', { tokenIds: true, logprobs: true, completions: true }, [toStep, held]],
-    ['continue_final_message', { tokenIds: true, logprobs: true, continues: true }, [byMajority, toSpike]],
+    ['continue_final_message', { tokenIds: true, logprobs: true, continues: true }, [byMajority, toStep]],
     ['continue_final_message, text alone', { continues: true }, [toStep, held]],
-    ['a prompt as text', { logprobs: true, completions: true }, [byMajority, toSpike]],
+    ['a prompt as text', { logprobs: true, completions: true }, [byMajority, toStep]],
   ])('ends in a text whose scores are those of the text alone: %s', async (_name, upstream, guards) => {
     let replaced = 0;
     for (const [seed, guard] of guards.entries()) {
@@ -197,38 +196,6 @@ describe('a generation of a scored upstream', () => {
     const { tokens, scores } = ending(events);
     await expectScoredAlone(tokens, scores, promptIds);
     expect(events.at(-1)).toMatchObject({ usage: { promptTokens: promptIds.length } });
-  });
-
-  it('has a flagged step checked in words that are scored but not rated', async () => {
-    const guard = {
-      action: 'reflect',
-      rate: 0.5,
-      max_rollbacks: 1,
-      reflection: 'Wait, let me check that step.\n',
-    };
-    const events = await collect({ upstream: { ...upstream, completions: true }, changes: { guard } });
-    const { tokens, scores, text } = ending(events);
-    expect(text).toContain(guard.reflection);
-    const inserted = tokens.filter((token) => token.inserted);
-    expect(inserted.map((token) => token.text).join('')).toContain(guard.reflection);
-    for (const { index } of inserted) expect(scores[index]).not.toHaveProperty('risk');
-    await expectScoredAlone(tokens, scores);
-  });
-
-  it('has a step checked in many more words than are scored in one pass', async () => {
-    const reflection = 'Wait: 12345 6789 '.repeat(12);
-    const guard = {
-      action: 'reflect',
-      scoring: { block: 1 },
-      rate: 0.9,
-      methods: ['nll'],
-      max_rollbacks: 1,
-      reflection,
-    };
-    const changes = { messages: [{ role: 'user', content: LONG_QUESTION }], max_tokens: 290, guard };
-    const events = await collect({ upstream: { ...upstream, completions: true }, changes });
-    expect(ending(events).tokens.filter((token) => token.inserted).length).toBeGreaterThan(64);
-    expect(events.at(-1)?.type).toBe('generation.done');
   });
 
   it('goes on as it stands where the server fails to continue it', async () => {
@@ -389,10 +356,6 @@ describe('a generation of a scored upstream', () => {
   it('is refused where nobody could do what the guard is asked to do', async () => {
     const refused = (changes: object) => collect({ upstream, changes });
     await expect(refused({ guard: { action: 'rollback' } })).rejects.toMatchObject({
-      status: 400,
-      body: { param: 'guard.action' },
-    });
-    await expect(refused({ guard: { action: 'reflect' } })).rejects.toMatchObject({
       status: 400,
       body: { param: 'guard.action' },
     });

@@ -110,8 +110,14 @@ describe('connections', () => {
 
   it('that do not come to stand in time are an error', async () => {
     const upstream = await scriptedUpstream(() => {}); // no TLS
-    const http = httpOf(upstream.url.replace('http:', 'https:'), { connect_s: 0.05 });
+    const http = httpOf(upstream.url.replace('http:', 'https:'), { connectMs: 50 });
     await expect(ask(http)).rejects.toMatchObject({ code: 'upstream_unreachable', reason: 'ETIMEDOUT' });
+  });
+
+  it('are cut at an answer without end', async () => {
+    const upstream = await scriptedUpstream((_, reply) => void reply.head().write('x'.repeat(9000)));
+    const answer = ask(httpOf(upstream.url, { responseBytes: 8192 })).then(bodyOf);
+    await expect(answer).rejects.toMatchObject({ code: 'upstream_error' });
   });
 
   it('wait where nobody reads', async () => {

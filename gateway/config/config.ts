@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { DEVICE_CHOICES } from '../../src/engine/device.js';
-import { PRECISIONS } from '../../src/engine/device.js';
+import { DEVICE_CHOICES, PRECISIONS } from '../../src/engine/device.js';
 import { contradictionIn } from '../policy/contradiction.js';
 import { passedRoutes } from '../policy/passed-routes.js';
 import { policySchema } from '../policy/policy-schema.js';

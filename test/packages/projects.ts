@@ -99,7 +99,7 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
           const type: number = event.type;
           console.log(event.type, Object.keys(properties ?? {}).length);
         `,
-        prints: 'heartbeat 12\n',
+        prints: 'heartbeat 11\n',
       },
     },
   },

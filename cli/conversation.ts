@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 
 /** What is asked of the model. */
-export interface Asked {
+export interface ModelInput {
   readonly messages: readonly ChatMessage[];
   /** Earlier questions that were left out, because the context has no room for them. */
   readonly leftOut: number;
@@ -28,7 +28,7 @@ export class Conversation {
    * Nothing is forgotten: a question that is refused, such as one that is too long by itself, costs no earlier one.
    * @throws TemplateError where the template refuses the messages
    */
-  ask(question: string): Asked {
+  ask(question: string): ModelInput {
     const { system, tokensOf, room } = this.#options;
     for (let leftOut = 0; ; leftOut++) {
       const messages = [

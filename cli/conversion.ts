@@ -13,13 +13,13 @@ export const reportOpening = (): Pick<OpenCheckpointOptions, 'onConversion' | 'o
 /** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
 function reportConversion(): (progress: Conversion) => void {
   const bar = byteBar('{bar} {percentage} %, {eta_formatted} left');
-  let begun = false;
+  let started = false;
   return ({ file, folder, written, total }) => {
-    if (!begun) {
+    if (!started) {
       remark(`converting ${file} into ${folder} (${formatBytes(total)}), this once`);
       if (showsBars()) bar.start(total, 0);
     }
-    begun = true;
+    started = true;
     bar.update(written);
     if (written === total) bar.stop();
   };

@@ -90,7 +90,7 @@ export const FLAG_OF_FIELD: ReadonlyMap<string, string> = new Map(
 function fieldFlags(flags: ServeFlags): ConfigLayer[] {
   return FIELD_FLAGS.flatMap(({ flag, path, value }): ConfigLayer[] => {
     const given = value(flags);
-    return given === undefined ? [] : [{ values: nest(path, given), place: () => flag }];
+    return given === undefined ? [] : [{ values: nest(path, given), location: () => flag }];
   });
 }
 
@@ -149,7 +149,7 @@ function nameOf(folder: string): string {
 function modelLayer(name: string, entry: object, flag: string, flags: ServeFlags): ConfigLayer {
   const flagOf = (field: PropertyKey | undefined): string =>
     [...settingsOf(flags), ...ofUpstream(flags)].find(([, known]) => known === field)?.[0] ?? flag;
-  return { values: { models: { [name]: entry } }, place: (path) => flagOf(path.at(-1)) };
+  return { values: { models: { [name]: entry } }, location: (path) => flagOf(path.at(-1)) };
 }
 
 const given = (settings: readonly Setting[]): Record<string, unknown> =>

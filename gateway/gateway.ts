@@ -153,7 +153,7 @@ export interface MountedGateway {
  */
 export function createGateway({ config: input = {}, ...parts }: MountedGatewayOptions): MountedGateway {
   // Callers without types may leave it out, and then get an error that names the missing settings.
-  const config = mergeConfig([{ values: input, place: fieldName }]);
+  const config = mergeConfig([{ values: input, location: fieldName }]);
   checkMounted(config.access);
   const gateway = assembleGateway(config, parts, { serveMetrics: true });
   const reload = (changed: Reloading): void => {

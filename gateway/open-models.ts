@@ -10,7 +10,7 @@ import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/con
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';
-import { ownPlaces, type Places } from './models/places.js';
+import { ownSlots, type Slots } from './models/places.js';
 import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
 import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
@@ -29,7 +29,7 @@ export interface SharedModels {
   /** Host of the engine processes of a model. */
   readonly host: (model: string) => EngineHost;
   /** Places for `most` generations of a model. */
-  readonly places: (model: string, most: number) => Places;
+  readonly slots: (model: string, most: number) => Slots;
 }
 
 export interface OpenModel {
@@ -101,7 +101,7 @@ async function openCheckpointModel(
   const { logger } = options;
   const engine = await openEngine(name, config, options);
   try {
-    const model = await EngineModel.open(name, engine, logger, placesOf(name, config, options));
+    const model = await EngineModel.open(name, engine, logger, slotsOf(name, config, options));
     return { model, engine, close: () => engine.close() };
   } catch (error) {
     await engine.close();
@@ -157,18 +157,18 @@ export const hasEngine = (
 const ROLES: readonly Role[] = ['decode', 'score'];
 const SCORER_ROLES: readonly Role[] = ['score'];
 
-const placesOf = (
+const slotsOf = (
   name: string,
   { max_streams: most }: CheckpointConfig | UpstreamModelConfig,
   { shared }: OpenOptions,
-): Places => shared?.places(name, most) ?? ownPlaces(most);
+): Slots => shared?.slots(name, most) ?? ownSlots(most);
 
 /** Once, when it begins: it takes a second for 50 MB or so, and models are opened before the port. */
 function logConversion(model: string, logger: Logger): (progress: Conversion) => void {
-  let begun = false;
+  let started = false;
   return ({ file, folder, total }) => {
-    if (!begun) logger.info({ model, file, folder, bytes: total }, 'converting weights');
-    begun = true;
+    if (!started) logger.info({ model, file, folder, bytes: total }, 'converting weights');
+    started = true;
   };
 }
 
@@ -190,7 +190,7 @@ async function openUpstream(
 ): Promise<OpenModel> {
   const { logger, env, metrics } = opening;
   const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(name, code);
-  const options = { logger, env, failed, places: placesOf(name, config, opening) };
+  const options = { logger, env, failed, slots: slotsOf(name, config, opening) };
   if (!hasEngine(config)) {
     const model = openUpstreamModel(name, config, options);
     return { model, engine: null, close: () => model.close() };

@@ -42,7 +42,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { metrics = new Metrics(), env = process.env } = options;
-  const config = mergeConfig([{ values: options.config ?? {}, place: fieldName }]);
+  const config = mergeConfig([{ values: options.config ?? {}, location: fieldName }]);
   const { listen, limits } = config;
   checkAccess(config, env);
   const serveMetrics = config.metrics.port === undefined;

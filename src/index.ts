@@ -18,7 +18,7 @@ export {
   branchOf,
 } from './guard/branch.js';
 export { atRandom, lowestUncertainty, majority } from './guard/choose.js';
-export type { Continuation, Place } from './guard/continuation.js';
+export type { BranchPoint, Continuation } from './guard/continuation.js';
 export { type EngineBranchOptions, engineBranch } from './guard/engine-branch.js';
 export { engineScorer, type ForkableScorer } from './guard/engine-scorer.js';
 export { engineWriter } from './guard/engine-writer.js';

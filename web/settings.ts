@@ -1,6 +1,6 @@
 import type { GuardRequest } from 'flinch-client';
 import { DEFAULT_METHODS, type Method, PROBABILITY_METHODS } from 'flinch-client/protocol';
-import type { Model, Policy } from './server/models.js';
+import type { Model, PolicyView } from './server/models.js';
 import { isMethod } from './words.js';
 
 /** What the user has set; an empty text leaves a field to the operator, or to the model. */
@@ -100,25 +100,25 @@ export const GUARD_FIELDS: readonly GuardField[] = [
 ];
 
 /** The value that an operator's policy gives a field, as the field shows it; `null` if it gives none. */
-export function policyValue({ name, percent }: GuardField, policy: Policy | null): string | null {
+export function policyValue({ name, percent }: GuardField, policy: PolicyView | null): string | null {
   const value = policy?.defaults[name];
   if (value === undefined) return null;
   return percent ? String(Number((Number(value) * 100).toPrecision(6))) : String(value);
 }
 
 /** The policy that locks a field; `null` if none does. */
-export const lockOf = ({ name }: GuardField, policy: Policy | null): string | null =>
+export const lockOf = ({ name }: GuardField, policy: PolicyView | null): string | null =>
   policy?.locked[name === 'schedule' ? 'scoring' : name] ?? null;
 
 /** The action in force: what is set, or the operator's, or the usual one. */
-export function actionOf({ guard }: Settings, policy: Policy | null): string {
+export function actionOf({ guard }: Settings, policy: PolicyView | null): string {
   const [field] = GUARD_FIELDS;
   const set = field && lockOf(field, policy) === null ? guard.action : '';
   return set || (field && policyValue(field, policy)) || 'annotate';
 }
 
 /** Whether a field can be set: it is not locked, and has a meaning with the action. */
-export const isOpen = (field: GuardField, settings: Settings, policy: Policy | null): boolean =>
+export const isOpen = (field: GuardField, settings: Settings, policy: PolicyView | null): boolean =>
   lockOf(field, policy) === null && (field.onlyFor?.includes(actionOf(settings, policy)) ?? true);
 
 /** Why a value cannot be used; `null` if it can. */
@@ -131,7 +131,7 @@ function problemOf(value: string, [least, most]: readonly [number, number]): str
 const TEMPERATURES = [0, 2] as const;
 
 /** The values that cannot be used, by the names of their fields, with why. */
-export function problemsOf(settings: Settings, policy: Policy | null): Readonly<Record<string, string>> {
+export function problemsOf(settings: Settings, policy: PolicyView | null): Readonly<Record<string, string>> {
   const problems = GUARD_FIELDS.flatMap((field) => {
     const { name, bounds } = field;
     if (!bounds || !isOpen(field, settings, policy)) return [];

@@ -22,7 +22,7 @@ export type { GenerationRequest, Message, MessagePart } from './generation-reque
 export type { GuardRequest, ScoringRequest } from './guard-request.js';
 export type { Observable } from './observable.js';
 export { ProtocolError, readEvent } from './read-event.js';
-export type { ResumePlace } from './requests.js';
+export type { ResumePoint } from './requests.js';
 export * from './risk-scale.js';
 export type { StreamOptions } from './stream-client.js';
 export * from './token-queries.js';

@@ -3,7 +3,7 @@ import type { GenerationRequest } from './generation-request.js';
 /** Requests of a client, as in gateway/PROTOCOL.md. */
 
 /** Where a generation goes on that another client has begun: after its last event that is there already. */
-export interface ResumePlace {
+export interface ResumePoint {
   readonly responseId: string;
   /** Of its `generation.created`. */
   readonly epoch: string;

@@ -2,7 +2,7 @@ import { type SchedulerLike, type Subscriber, Subscription } from 'rxjs';
 import { FlinchError } from './errors.js';
 import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
 import type { GenerationRequest } from './generation-request.js';
-import type { ClientMessage, ResumePlace } from './requests.js';
+import type { ClientMessage, ResumePoint } from './requests.js';
 
 /** Events that concern one generation. */
 export type OwnEvent = Exclude<ServerEvent, EventOf<'heartbeat'>> | UnknownEvent;
@@ -10,7 +10,7 @@ export type OwnEvent = Exclude<ServerEvent, EventOf<'heartbeat'>> | UnknownEvent
 export interface GenerationContext {
   readonly requestId: string;
   /** The request, or where another client's goes on. */
-  readonly asked: GenerationRequest | ResumePlace;
+  readonly asked: GenerationRequest | ResumePoint;
   readonly subscriber: Subscriber<GenerationEvent>;
   readonly send: (message: ClientMessage) => boolean;
   /** Called when it has its id: events may come by that. */
@@ -34,7 +34,7 @@ export class RunningGeneration {
   #begun = false;
   /** Whether it can be resumed, as the server said; `null` until it has said so. */
   #saidResumable: boolean | null = null;
-  #place: Pick<ResumePlace, 'responseId' | 'epoch'> | null = null;
+  #place: Pick<ResumePoint, 'responseId' | 'epoch'> | null = null;
   #nextOffset = 0;
   #cancelled = false;
   #patience = Subscription.EMPTY;

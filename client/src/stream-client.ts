@@ -5,7 +5,7 @@ import type { GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
 import type { GenerationRequest } from './generation-request.js';
 import type { Observable } from './observable.js';
 import { DETACHED, NORMAL_CLOSURE } from './reconnect-codes.js';
-import type { ResumePlace } from './requests.js';
+import type { ResumePoint } from './requests.js';
 import { type OwnEvent, RunningGeneration } from './running-generation.js';
 import type { OpenSocket } from './socket.js';
 
@@ -89,7 +89,7 @@ export class StreamClient {
    * has it.
    * @param place events up to the last one that is there already
    */
-  resume(place: ResumePlace): Observable<GenerationEvent> {
+  resume(place: ResumePoint): Observable<GenerationEvent> {
     return this.#run(place);
   }
 
@@ -98,7 +98,7 @@ export class StreamClient {
     this.#end(DETACHED);
   }
 
-  #run(asked: GenerationRequest | ResumePlace): Observable<GenerationEvent> {
+  #run(asked: GenerationRequest | ResumePoint): Observable<GenerationEvent> {
     return new RxObservable((subscriber) => {
       if (this.#closed) {
         subscriber.error(closedError());

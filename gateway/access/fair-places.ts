@@ -14,7 +14,7 @@ interface Waiting {
  * next place that is given back, and no other client gets it; a client with its full share is refused while there is
  * none. So a client can have all places as long as no other client wants one, and no longer than its requests last.
  */
-export class FairPlaces {
+export class FairSlots {
   readonly #most: number;
   /** Requests of each client that have a place, or wait for one. */
   readonly #requests = new Map<string, number>();

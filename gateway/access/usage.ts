@@ -1,5 +1,5 @@
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { FairPlaces, type Release } from './fair-places.js';
+import { FairSlots, type Release } from './fair-places.js';
 
 const MINUTE_S = 60;
 
@@ -35,7 +35,7 @@ export class OwnUsage implements Usage {
   /** Limiters by the requests that they allow in a minute. They forget clients when their minute is over. */
   readonly #rates = new Map<number, RateLimiterMemory>();
   readonly #taken = new Map<string, number>();
-  readonly #shared = new Map<string, FairPlaces>();
+  readonly #shared = new Map<string, FairSlots>();
 
   async request(client: string, perMinute: number, units = 1): Promise<number | null> {
     const rate =
@@ -59,7 +59,7 @@ export class OwnUsage implements Usage {
   }
 
   share(place: string, most: number, client: string): Now<Release | null> {
-    const shared = this.#shared.get(place) ?? new FairPlaces(most);
+    const shared = this.#shared.get(place) ?? new FairSlots(most);
     this.#shared.set(place, shared);
     return shared.take(client);
   }

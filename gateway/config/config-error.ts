@@ -1,11 +1,11 @@
 /** A configuration that cannot be used. The message begins with the place: file and field, variable, or flag. */
 export class ConfigError extends Error {
   readonly type = 'config';
-  readonly place: string;
+  readonly location: string;
 
-  constructor(place: string, problem: string) {
-    super(`${place}: ${problem}`);
+  constructor(location: string, problem: string) {
+    super(`${location}: ${problem}`);
     this.name = 'ConfigError';
-    this.place = place;
+    this.location = location;
   }
 }

@@ -2,7 +2,7 @@
 export interface ConfigLayer {
   readonly values: Readonly<Record<string, unknown>>;
   /** Names a field in messages: `flinch.yaml: limits.body_bytes`, `FLINCH_LIMITS_BODY_BYTES`, `--port`. */
-  readonly place: (path: readonly PropertyKey[]) => string;
+  readonly location: (path: readonly PropertyKey[]) => string;
 }
 
 /** The values that have this one alone, at its place. */

@@ -43,7 +43,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Config {
   // The last of those that say the most about it.
   const depths = layers.map(({ values }) => depth(values, path));
   const source = layers[depths.lastIndexOf(Math.max(...depths))];
-  throw new ConfigError(source ? source.place(path) : fieldName(path), problem);
+  throw new ConfigError(source ? source.location(path) : fieldName(path), problem);
 }
 
 async function readConfigFile(file: string): Promise<ConfigLayer> {
@@ -55,7 +55,7 @@ async function readConfigFile(file: string): Promise<ConfigLayer> {
   const values = withoutEmpty(parsed);
   return {
     values,
-    place: (path) => (path.length > 0 ? `${file}:${lineOf(path)}: ${fieldName(path)}` : file),
+    location: (path) => (path.length > 0 ? `${file}:${lineOf(path)}: ${fieldName(path)}` : file),
   };
 }
 

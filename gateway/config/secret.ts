@@ -27,15 +27,15 @@ export interface Secret {
 export function readSecret(
   { env: variable, file }: SecretSource,
   env: Readonly<Record<string, string | undefined>>,
-  place: string,
+  location: string,
 ): Secret {
   if (file === undefined) {
     const text = variable === undefined ? undefined : env[variable];
-    if (!text) throw new ConfigError(place, `the variable ${variable} is not set`);
+    if (!text) throw new ConfigError(location, `the variable ${variable} is not set`);
     return { text, source: `the variable ${variable}` };
   }
-  const text = secretFile(file, place).replace(/\r?\n$/, '');
-  if (text === '') throw new ConfigError(place, `the file ${file} is empty`);
+  const text = secretFile(file, location).replace(/\r?\n$/, '');
+  if (text === '') throw new ConfigError(location, `the file ${file} is empty`);
   return { text, source: `the file ${file}` };
 }
 
@@ -43,18 +43,18 @@ export function readSecret(
  * The same of a secret that is sent in a header.
  * @throws ConfigError also for one that no header can have
  */
-export function readHeaderSecret(...[from, env, place]: Parameters<typeof readSecret>): Secret {
-  const secret = readSecret(from, env, place);
+export function readHeaderSecret(...[from, env, location]: Parameters<typeof readSecret>): Secret {
+  const secret = readSecret(from, env, location);
   if (isHeaderValue(secret.text)) return secret;
   const problem = 'must contain printable ASCII only, without white space or a newline at its ends';
-  throw new ConfigError(place, `${secret.source} ${problem}`);
+  throw new ConfigError(location, `${secret.source} ${problem}`);
 }
 
-function secretFile(file: string, place: string): string {
+function secretFile(file: string, location: string): string {
   try {
     return readRegularFileSync(file, MAX_BYTES);
   } catch (error) {
-    throw unreadable(file, place, error);
+    throw unreadable(file, location, error);
   }
 }
 
@@ -70,5 +70,5 @@ export async function checkSecretFiles(config: object): Promise<void> {
     });
 }
 
-const unreadable = (file: string, place: string, error: unknown): ConfigError =>
-  new ConfigError(place, `the file ${file} cannot be read (${reasonOf(error)})`);
+const unreadable = (file: string, location: string, error: unknown): ConfigError =>
+  new ConfigError(location, `the file ${file} cannot be read (${reasonOf(error)})`);

@@ -59,7 +59,7 @@ export function readVariables(env: NodeJS.ProcessEnv): ConfigLayer[] {
     // An empty one is none: some shells and process managers cannot unset a variable.
     if (!field || !text) return [];
     const values = nest(field.path, readValue(text, field.kind, variable));
-    const layer: ConfigLayer = { values, place: () => variable };
+    const layer: ConfigLayer = { values, location: () => variable };
     return variable === 'PORT' && env[variableOf(field.path)] ? [] : [layer];
   });
 }

@@ -118,10 +118,12 @@ class Values {
 
   #repeated(alias: Alias, offset: number, path: Path): Part {
     const target = this.#anchors.get(alias.source);
-    const place = path.length === 0 ? '' : `${fieldName(path)}: `;
-    if (!target) return this.#fail(offset, `${place}the alias has no anchor before it`);
+    const location = path.length === 0 ? '' : `${fieldName(path)}: `;
+    if (!target) return this.#fail(offset, `${location}the alias has no anchor before it`);
     this.targets.set(alias, target);
-    return this.#parts.get(target) ?? this.#fail(offset, `${place}the alias stands for what it is a part of`);
+    return (
+      this.#parts.get(target) ?? this.#fail(offset, `${location}the alias stands for what it is a part of`)
+    );
   }
 }
 

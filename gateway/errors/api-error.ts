@@ -29,9 +29,9 @@ export class ApiError extends Error {
     code: ErrorCode,
     message: string,
     param: string | null = null,
-    told: Partial<Pick<ApiError, 'status' | 'retryAfterSeconds'>> = {},
+    overrides: Partial<Pick<ApiError, 'status' | 'retryAfterSeconds'>> = {},
   ) {
-    const { status = ERRORS[code].status, retryAfterSeconds = status === 503 ? 1 : null } = told;
+    const { status = ERRORS[code].status, retryAfterSeconds = status === 503 ? 1 : null } = overrides;
     super(message);
     this.name = 'ApiError';
     this.status = status;

@@ -21,7 +21,7 @@ export class Lifecycle {
    */
   async checkOpen(resumes: () => boolean | Promise<boolean>): Promise<void> {
     if (!this.#draining || (await resumes())) return;
-    const told = { retryAfterSeconds: RETRY_AFTER_S };
-    throw new ApiError('shutting_down', 'the gateway is shutting down', null, told);
+    const retry = { retryAfterSeconds: RETRY_AFTER_S };
+    throw new ApiError('shutting_down', 'the gateway is shutting down', null, retry);
   }
 }

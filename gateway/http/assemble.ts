@@ -72,10 +72,10 @@ export class Assembly {
       const to = strings && typeof value === 'string' ? known.texts : known.own;
       if (isSaid(value)) to.join({ [name]: value });
     }
-    const told = asObject(logprobs);
-    if (!told) return;
+    const lists = asObject(logprobs);
+    if (!lists) return;
     known.logprobs ??= new WrittenLists();
-    known.logprobs.add(told);
+    known.logprobs.add(lists);
   }
 }
 

@@ -33,7 +33,7 @@ export const CHAT_COMPLETIONS: GenerationApi = {
   },
 };
 
-interface Asked {
+interface ResponseOptions {
   readonly form: ChoiceForm;
   readonly stream: boolean;
   readonly logprobs: boolean;
@@ -42,7 +42,7 @@ interface Asked {
 
 /** Completions, of a chat or of a prompt. */
 export function choicesEncoding(
-  { stream, ...asked }: Asked,
+  { stream, ...asked }: ResponseOptions,
   { model, vocabulary, guard, scoredAtOnce, verbatim }: Answered,
   { id, place, tell }: Answer,
 ): Encoding {

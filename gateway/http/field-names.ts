@@ -7,12 +7,12 @@ export type FieldNames = Readonly<Record<string, string>>;
 
 /** The error of a chat completion, as one of an API with other names: where it is about a field, about its own. */
 function renamed(names: FieldNames, error: unknown): unknown {
-  const told = toApiError(error);
-  const { param, message, code } = told.body;
+  const apiError = toApiError(error);
+  const { param, message, code } = apiError.body;
   const name = param === null ? undefined : names[param];
   if (param === null || name === undefined) return error;
   const text = withName(names, message);
-  return new ApiError(code, text, name, told);
+  return new ApiError(code, text, name, apiError);
 }
 
 /** Renames the fields in errors and warnings of a prepared generation. */

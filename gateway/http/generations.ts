@@ -66,7 +66,7 @@ export function createGeneration(
 ): RequestHandler {
   const { live, settings, logger, metrics } = resuming;
   return async (req, res, next) => {
-    if (req.headers['last-event-id'] !== undefined) return goOn(api, resuming, req, res, next);
+    if (req.headers['last-event-id'] !== undefined) return resumeStream(api, resuming, req, res, next);
     const request = api.read(req.body);
     const { generation: fields, names } = request;
     res.locals.model = models.named(fields.model);
@@ -109,10 +109,10 @@ export function resumeGeneration(
   api: GenerationApi,
   options: Omit<GenerationsOptions, 'models'>,
 ): RequestHandler {
-  return (req, res, next) => goOn(api, options, req, res, next);
+  return (req, res, next) => resumeStream(api, options, req, res, next);
 }
 
-async function goOn(
+async function resumeStream(
   api: GenerationApi,
   { live, settings, metrics }: Omit<GenerationsOptions, 'models'>,
   req: Request,

@@ -8,7 +8,7 @@ interface Call {
   id: string;
   name: JoinedText | null;
   /** Its arguments so far: whether there are any, and whether an object may have ended. */
-  begun: boolean;
+  started: boolean;
   ended: boolean;
   readonly fields: JoinedObject;
 }
@@ -52,8 +52,9 @@ export class JoinedCalls {
       const call = known && !isAnother(known, said, written.has(known)) ? known : this.#begin(index);
       call.id ||= said.id;
       // A name may come in parts, before the arguments.
-      if (!call.begun && said.name !== '') call.name = call.name?.add(said.name) ?? new JoinedText(said.name);
-      call.begun ||= said.text !== '';
+      if (!call.started && said.name !== '')
+        call.name = call.name?.add(said.name) ?? new JoinedText(said.name);
+      call.started ||= said.text !== '';
       if (said.text !== '') call.ended = said.text.trimEnd().endsWith('}');
       call.fields.join(fields);
       if (said.id !== '') this.#byId.set(said.id, call);
@@ -71,7 +72,7 @@ export class JoinedCalls {
   /** @throws UpstreamError for one too many, whether they have indices or not */
   #begin(index: number | null): Call {
     if (this.#calls.length === MAX_ENTRIES) throw tooMany(`${MAX_ENTRIES} tool calls`);
-    const call: Call = { index, id: '', name: null, begun: false, ended: false, fields: this.#fields() };
+    const call: Call = { index, id: '', name: null, started: false, ended: false, fields: this.#fields() };
     this.#calls.push(call);
     if (index !== null) this.#byIndex.set(index, call);
     return call;
@@ -96,5 +97,5 @@ function isAnother(call: Call, { id, name, text }: Said, again: boolean): boolea
   if (call.id !== '' && id !== '') return call.id !== id;
   if (!call.name || name === '') return false;
   if (again) return true;
-  return call.begun && (call.name.whole !== name || (call.ended && parseObject(text) !== null));
+  return call.started && (call.name.whole !== name || (call.ended && parseObject(text) !== null));
 }

@@ -88,7 +88,7 @@ export class JoinedList {
     const labels = labelsOf(object);
     const text = piece?.text ?? null;
     const known = key !== null ? this.#byKey.get(key) : piece && !again ? this.#last : null;
-    if (known && (key === null ? goesOn(known, labels, text) : isSame(known, labels))) {
+    if (known && (key === null ? isContinuation(known, labels, text) : isSame(known, labels))) {
       for (const [name, label] of labels) known.labels.set(name, label);
       known.text ??= text;
       known.fields.join(object);
@@ -136,7 +136,7 @@ const isLike = (known: string | undefined, label: string | undefined): boolean =
   known === undefined || label === undefined || known === label;
 
 /** After the signature of a text no more of it follows. */
-function goesOn(known: Open, labels: Labels, text: string | null): boolean {
+function isContinuation(known: Open, labels: Labels, text: string | null): boolean {
   const signed = (name: string): boolean => text !== null && name.endsWith('signature');
   return (
     (known.text === null || text === null || known.text === text) &&

@@ -233,12 +233,12 @@ export class ResponseEvents {
   /** Response with the model's name here. Its id stays: the upstream may store it by that. */
   #named(response: Json): Json {
     const { model, guard, verbatim } = this.#prepared;
-    const told = !verbatim && Object.hasOwn(response, 'top_logprobs');
+    const hasTopLogprobs = !verbatim && Object.hasOwn(response, 'top_logprobs');
     return {
       ...response,
       model,
       flinch: { guard, tokens: [] },
-      ...(told && { top_logprobs: this.#topLogprobs ?? 0 }),
+      ...(hasTopLogprobs && { top_logprobs: this.#topLogprobs ?? 0 }),
     };
   }
 

@@ -73,7 +73,7 @@ export class GenerationObserver {
   }
 
   /** Whether a token has come. */
-  get begun(): boolean {
+  get hasStarted(): boolean {
     return this.#firstMs !== null;
   }
 
@@ -174,7 +174,7 @@ export class GenerationObserver {
   #token(index: number): void {
     const { held, scored } = this.#observed;
     const timed = scored && !held;
-    if (!timed && this.begun) return;
+    if (!timed && this.hasStarted) return;
     const ms = this.#clock.now();
     if (timed) {
       this.#sentMs.set(index, ms);

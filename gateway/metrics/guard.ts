@@ -61,8 +61,8 @@ export class GuardSeries {
       scored = true;
       // Final scores are of another scale.
       if (pass === 'stream') {
-        const told = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, score));
-        this.#of(method, this.#scores, this.#own.tokenScore).observe(told);
+        const bounded = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, score));
+        this.#of(method, this.#scores, this.#own.tokenScore).observe(bounded);
       }
       const rated = risk?.[method];
       if (rated !== undefined) this.#of(method, this.#risks, this.#own.tokenRisk).observe(rated);

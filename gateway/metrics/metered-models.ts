@@ -48,11 +48,11 @@ export function metered(
         start: (gate) => {
           const own = observerOf({ method, action, held, scored: enabled, further });
           if (held) observer = own; // for other answers it sees all events anyway
-          const told = (code: ErrorCode): void => {
+          const onRefused = (code: ErrorCode): void => {
             refused(code);
             options.listeners?.refused?.(code);
           };
-          return prepared.start(gate).pipe(observed(own, { failed, refused: told }));
+          return prepared.start(gate).pipe(observed(own, { failed, refused: onRefused }));
         },
       };
     } catch (error) {
@@ -99,7 +99,8 @@ export function observed(
     next: (event) => attempt(() => observer.event(event), failed),
     error: (error: unknown) => {
       const apiError = toApiError(error);
-      if (observer.begun || !isRefusal(apiError)) attempt(() => observer.failed(apiError.body.code), failed);
+      if (observer.hasStarted || !isRefusal(apiError))
+        attempt(() => observer.failed(apiError.body.code), failed);
       else refused?.(apiError.body.code);
     },
     unsubscribe: () => attempt(() => observer.cancelled(), failed),

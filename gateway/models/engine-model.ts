@@ -9,7 +9,7 @@ import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests
 import { checkOwnResponse } from '../requests/response-request.js';
 import { givenAnswer } from './given-answer.js';
 import { aboutCheckpoint } from './model-about.js';
-import { inPlace, ownPlaces, type Places } from './places.js';
+import { inSlot, ownSlots, type Slots } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
@@ -27,13 +27,13 @@ export class EngineModel implements ServedModel {
   readonly name: string;
   readonly #engine: Engine;
   readonly #risks: RiskModels;
-  readonly #places: Places;
+  readonly #places: Slots;
 
-  private constructor(name: string, engine: Engine, risks: RiskModels, places: Places) {
+  private constructor(name: string, engine: Engine, risks: RiskModels, slots: Slots) {
     this.name = name;
     this.#engine = engine;
     this.#risks = risks;
-    this.#places = places;
+    this.#places = slots;
   }
 
   /**
@@ -46,9 +46,9 @@ export class EngineModel implements ServedModel {
     name: string,
     engine: Engine,
     logger: Logger = pino({ level: 'silent' }),
-    places: Places = ownPlaces(Number.POSITIVE_INFINITY),
+    slots: Slots = ownSlots(Number.POSITIVE_INFINITY),
   ): Promise<EngineModel> {
-    return new EngineModel(name, engine, await RiskModels.open(engine.checkpoint, logger), places);
+    return new EngineModel(name, engine, await RiskModels.open(engine.checkpoint, logger), slots);
   }
 
   get inside(): ModelInside {
@@ -74,7 +74,7 @@ export class EngineModel implements ServedModel {
     if (response) checkOwnResponse(response);
     if (given) {
       const { ids: promptIds } = await promptOf(engine, textRequest(request).messages);
-      const scoring = { engine, promptIds, risks: this.#risks, places: this.#places };
+      const scoring = { engine, promptIds, risks: this.#risks, slots: this.#places };
       return givenAnswer(given, { model: this.name, guard: request.guard, ...scoring }, options);
     }
     const { promptIds, unasked } =
@@ -113,7 +113,7 @@ export class EngineModel implements ServedModel {
       promptTokens: promptIds.length,
       guard,
       start: (gate) =>
-        inPlace(this.#places, client, () => {
+        inSlot(this.#places, client, () => {
           if (!judging) return generate(engine, asked, gate);
           const { scoring } = judging;
           return guardedBranch(

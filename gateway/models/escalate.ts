@@ -16,7 +16,7 @@ import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
-import { type FlaggedAnswer, toldBy } from './flagged-answer.js';
+import { eventsOf, type FlaggedAnswer } from './flagged-answer.js';
 import type { Prepared } from './served-model.js';
 
 interface EscalateOptions {
@@ -51,7 +51,7 @@ export function escalated(
   const answer = defer(prepare).pipe(
     concatMap((prepared) => {
       ({ guard } = prepared);
-      return toldBy(prepared, gate);
+      return eventsOf(prepared, gate);
     }),
     map((event) =>
       event.type === 'generation.done'

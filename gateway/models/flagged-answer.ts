@@ -46,7 +46,7 @@ export function unlessFlagged(own: Prepared, { action, held, keep, rest }: Flagg
         const withheld: GuardEvent[] = [];
         let text = '';
         let calls = false;
-        const told = toldBy(own, gate).pipe(
+        const events = eventsOf(own, gate).pipe(
           filter((event) => {
             text += textOf(event);
             calls ||= callsTool(event);
@@ -62,7 +62,7 @@ export function unlessFlagged(own: Prepared, { action, held, keep, rest }: Flagg
             return from(withheld).pipe(paced(gate));
           return rest({ done, verdict: done.verdict, text, calls, withheld, kept }, gate);
         });
-        subscriber.add(concat(told, others).subscribe(subscriber));
+        subscriber.add(concat(events, others).subscribe(subscriber));
       }),
   };
 }
@@ -79,7 +79,7 @@ export function callsTool(event: GuardEvent): boolean {
 }
 
 /** The events of a model with the texts of its vocabulary. */
-export const toldBy = ({ start, vocabulary }: Prepared, gate: FlowGate): Observable<GuardEvent> =>
+export const eventsOf = ({ start, vocabulary }: Prepared, gate: FlowGate): Observable<GuardEvent> =>
   start(gate).pipe(map((event) => withTexts(event, vocabulary)));
 
 function withTexts(event: GuardEvent, vocabulary: Vocabulary): GuardEvent {

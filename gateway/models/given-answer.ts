@@ -9,7 +9,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
 import type { GivenText } from './given-text.js';
 import { GivenWriter } from './given-writer.js';
-import { inPlace, type Places } from './places.js';
+import { inSlot, type Slots } from './places.js';
 import { roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import type { RiskModels } from './risk-models.js';
@@ -21,7 +21,7 @@ export interface GivenScoring {
   readonly model: string;
   readonly engine: Engine;
   readonly risks: RiskModels;
-  readonly places: Places;
+  readonly slots: Slots;
   /** Prompt that the text answers, by the model's template. */
   readonly promptIds: readonly number[];
   /** Guard of the request, by the operator's policy. */
@@ -42,7 +42,7 @@ const SCORED_WHOLE = { action: 'annotate', delivery: 'immediate', lag: 'wait' } 
  */
 export async function givenAnswer(
   text: GivenText,
-  { model, engine, risks: models, places, promptIds, guard: asked, check }: GivenScoring,
+  { model, engine, risks: models, slots, promptIds, guard: asked, check }: GivenScoring,
   { from, listeners }: PrepareOptions,
 ): Promise<Prepared> {
   const { client = '' } = from ?? {};
@@ -71,7 +71,7 @@ export async function givenAnswer(
     promptTokens: promptIds.length,
     guard: withWarnings(settings, [UNVERIFIED]),
     start: (gate) =>
-      inPlace(places, client, () =>
+      inSlot(slots, client, () =>
         guardedBranch(open, { scoring, guard, risks, seed: 0, ...(written && { written }) }, gate),
       ),
   };

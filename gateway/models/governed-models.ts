@@ -61,14 +61,14 @@ export class GovernedModels extends Models {
     request: GenerationFields,
     options: GovernedOptions,
     policies: Policies,
-    inPlace: { readonly of: OperatorPolicy | null } | null,
+    inSlot: { readonly of: OperatorPolicy | null } | null,
   ): Promise<Prepared> {
     const { count, severalKeys } = this.#governing;
     const { asked, from, bounds } = options;
     const { principal } = from;
     const model = this.get(request.model);
     const own = policies.of(model.name, principal);
-    const policy = inPlace ? inPlaceOf(inPlace.of, own) : own;
+    const policy = inSlot ? inPlaceOf(inSlot.of, own) : own;
     const name = policy?.name ?? null;
     let { guard } = request;
     let refusesUnscored = false;
@@ -96,7 +96,7 @@ export class GovernedModels extends Models {
             model,
             { ...request, guard },
             bounded,
-            inPlace === null,
+            inSlot === null,
           )
         : await model.prepare({ ...request, guard }, bounded);
     return {

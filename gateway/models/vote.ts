@@ -17,7 +17,7 @@ import type { DoneEvent, GuardEvent, Usage } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
-import { callsTool, type FlaggedAnswer, textOf, toldBy } from './flagged-answer.js';
+import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './flagged-answer.js';
 import type { Prepared } from './served-model.js';
 
 interface VoteOptions {
@@ -31,7 +31,7 @@ interface VoteOptions {
   readonly voted: (replaced: boolean, error: unknown) => void;
 }
 
-interface Answer {
+interface Candidate {
   readonly events: readonly GuardEvent[];
   readonly said: Said;
   readonly done: DoneEvent | null;
@@ -53,12 +53,12 @@ export function voted(
   if (calls) return stays;
   const saidBy = (whole: string | null, end: DoneEvent | null): Said =>
     whole === null || end === null || WITHOUT_VOTE.includes(end.finishReason) ? null : said(whole);
-  const answers: Answer[] = [{ events: withheld, said: saidBy(text, done), done }];
+  const answers: Candidate[] = [{ events: withheld, said: saidBy(text, done), done }];
   let failure: { readonly error: unknown } | null = null;
 
-  const drawn = (number: number): Observable<Answer | null> =>
+  const drawn = (number: number): Observable<Candidate | null> =>
     defer(() => prepare(number)).pipe(
-      concatMap((prepared) => toldBy(prepared, gate)),
+      concatMap((prepared) => eventsOf(prepared, gate)),
       tap((event) => kept.add(event)),
       toArray(),
       map((events) => {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { UpstreamModelConfig } from '../config/config.js';
 import { readHeaderSecret, type SecretSource } from '../config/secret.js';
-import { ownPlaces, type Places } from '../models/places.js';
+import { ownSlots, type Slots } from '../models/places.js';
 import type { Scorer } from './scoring/scorer.js';
 import { Failover, type FailoverOptions } from './servers/failover.js';
 import { UpstreamServer, type UpstreamServerOptions } from './servers/upstream-server.js';
@@ -13,7 +13,7 @@ export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   /** Environment with the keys. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Places of the model; by default `max_streams` for this model alone. */
-  readonly places?: Places;
+  readonly slots?: Slots;
 }
 
 /**
@@ -26,10 +26,10 @@ export function openUpstreamModel(
   config: UpstreamModelConfig,
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
-  const { logger = pino({ level: 'silent' }), scorer = null, places } = options;
+  const { logger = pino({ level: 'silent' }), scorer = null, slots } = options;
   const bound = logger.child({ model: name });
   const model = new UpstreamModel(name, openFailover(name, config, { ...options, logger: bound }), {
-    places: places ?? ownPlaces(config.max_streams),
+    slots: slots ?? ownSlots(config.max_streams),
     strict: config.strict,
     passthrough: config.passthrough,
     logger: bound,

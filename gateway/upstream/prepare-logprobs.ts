@@ -20,7 +20,7 @@ import { logprobGuard, withoutRollbacks } from './scoring/logprob-guard.js';
 import { alternativesFor, methodsOf } from './scoring/logprob-scores.js';
 import type { Writing } from './scoring/scorer.js';
 import type { UpstreamGenerations } from './servers/upstream-generations.js';
-import { begunOf, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
+import { prefixOf, requestOf, tells, topLogprobsWarnings } from './servers/upstream-request.js';
 import type { UpstreamServer } from './servers/upstream-server.js';
 import { chunksOf } from './servers/verbatim.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
@@ -87,14 +87,14 @@ export function prepareByLogprobs(
     };
   }
   const resumes = settings.enabled && retracts(settings.action) && !response;
-  const begun = begunOf(prompt, capabilities);
-  if (resumes) generations.checkContinues(settings, begun);
+  const prefix = prefixOf(prompt, capabilities);
+  if (resumes) generations.checkContinues(settings, prefix);
   const suits = (server: UpstreamServer): boolean => {
     const computed = server.capabilities ? methodsOf(server.capabilities) : [];
     return (
       tells(server, topLogprobs) &&
       methods.every((method) => computed.includes(method)) &&
-      (!resumes || server.canContinue(begun))
+      (!resumes || server.canContinue(prefix))
     );
   };
   const seed = request.seed ?? randomInt(2 ** 31);

@@ -26,7 +26,7 @@ export function prepareScored(
   { model, generations, seed: given, client }: ScoredAsking,
 ): Prepared {
   const { guard, promptIds, prompt, vocabulary, start } = scored;
-  const begun = {
+  const prefix = {
     text: '',
     promptIds: promptIds ?? [],
     ids: [],
@@ -34,11 +34,11 @@ export function prepareScored(
     ...(prompt !== null && { prompt }),
   };
   const resumes = retracts(guard.action) && !asked.isResponse;
-  if (resumes) generations.checkContinues(guard, begun);
+  if (resumes) generations.checkContinues(guard, prefix);
   const suits = (server: UpstreamServer): boolean =>
     tells(server, asked.topLogprobs) &&
     (vocabulary === null || promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
-    (!resumes || server.canContinue(begun));
+    (!resumes || server.canContinue(prefix));
   const seed = given ?? randomInt(2 ** 31);
   return {
     model: model,

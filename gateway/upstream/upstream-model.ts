@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { Estimates } from '../models/estimates.js';
-import type { Places } from '../models/places.js';
+import type { Slots } from '../models/places.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
   AskedAnswer,
@@ -37,7 +37,7 @@ function checkOwn(request: GenerationFields, { prompt, response }: AskedAnswer):
 export class UpstreamModel implements ServedModel {
   readonly name: string;
   readonly #failover: Failover;
-  readonly #places: Places;
+  readonly #places: Slots;
   readonly #generations: UpstreamGenerations;
   readonly #health: UpstreamHealth;
   readonly #scorer: Scorer | null;
@@ -51,13 +51,13 @@ export class UpstreamModel implements ServedModel {
     name: string,
     failover: Failover,
     {
-      places,
+      slots,
       logger,
       scorer,
       strict = false,
       passthrough = [],
     }: {
-      readonly places: Places;
+      readonly slots: Slots;
       readonly logger: Logger;
       readonly scorer: Scorer | null;
       readonly strict?: boolean;
@@ -68,8 +68,8 @@ export class UpstreamModel implements ServedModel {
     this.#routes = passthrough;
     this.name = name;
     this.#failover = failover;
-    this.#places = places;
-    this.#generations = new UpstreamGenerations(failover, places);
+    this.#places = slots;
+    this.#generations = new UpstreamGenerations(failover, slots);
     this.#health = new UpstreamHealth(failover, logger);
     this.#scorer = scorer;
   }

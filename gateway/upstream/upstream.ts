@@ -58,9 +58,9 @@ export interface UpstreamRequest {
   /** Most probable alternatives that are wanted of each token, from 0. */
   readonly topLogprobs: number;
   /** No log-probabilities are asked for: the server refuses them for this request. */
-  readonly untold?: true;
+  readonly withoutLogprobs?: true;
   /** Beginning of the answer: the server continues it. Needs `resume` other than `none`. */
-  readonly begun?: {
+  readonly prefix?: {
     readonly text: string;
     readonly promptIds: readonly number[] | null;
     readonly ids: readonly number[] | null;

@@ -55,7 +55,7 @@ interface Attached {
 }
 
 /** Request of a client, for either a generation or a given text. */
-interface Asked {
+interface ClientRequest {
   readonly request: GenerationFields;
   readonly requestId: string | undefined;
   readonly resumable: boolean;
@@ -157,7 +157,7 @@ export class StreamConnection {
     this.#open({ request, requestId, resumable: false, given }, message, bytes);
   }
 
-  #open({ request, requestId, resumable, given }: Asked, message: unknown, bytes: number): void {
+  #open({ request, requestId, resumable, given }: ClientRequest, message: unknown, bytes: number): void {
     this.#checkRoom();
     const { models, live, principal, logger, metrics, trace } = this.#options;
     const id = `${ID_PREFIX}${randomUUID()}`;

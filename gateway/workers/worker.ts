@@ -84,7 +84,7 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
     metrics,
     shared: {
       host: (model) => engines.host(model, states[model]!),
-      places: (model, most) => ({
+      slots: (model, most) => ({
         most,
         take: (client) => access.usage.share(`streams:${model}`, most, client),
       }),

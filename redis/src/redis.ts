@@ -76,8 +76,8 @@ export class Redis {
       throw unavailable();
     }
     const client = await this.#client;
-    const begun = performance.now();
-    const seconds = (): number => (performance.now() - begun) / 1000;
+    const startMs = performance.now();
+    const seconds = (): number => (performance.now() - startMs) / 1000;
     try {
       const answer = await inTime(command(client));
       observe(seconds(), null);

@@ -100,7 +100,11 @@ export class Engine {
   readonly #changeListeners = new Set<() => void>();
   #streams = 0;
 
-  private constructor(checkpoint: Checkpoint, options: EngineOptions, { integerFolder, recorded }: Prepared) {
+  private constructor(
+    checkpoint: Checkpoint,
+    options: EngineOptions,
+    { integerFolder, recorded }: WeightFiles,
+  ) {
     this.checkpoint = checkpoint;
     const { maxPositions, vocabSize } = checkpoint.config;
     this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
@@ -123,7 +127,7 @@ export class Engine {
       stallSeconds = DEFAULT_STALL_SECONDS,
       scoreServers,
     }: EngineOptions,
-    { integerFolder, recorded, prefixCacheBytes }: Prepared & Pick<OpenMessage, 'prefixCacheBytes'>,
+    { integerFolder, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
@@ -324,7 +328,7 @@ export class Engine {
 }
 
 /** Results of the checks before an engine is made. */
-interface Prepared {
+interface WeightFiles {
   readonly integerFolder: string | null;
   readonly recorded: RecordedScores | null;
 }

@@ -4,7 +4,7 @@ import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } fro
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { ScoreOptions } from '../stream/score.js';
 import { fused, staged } from '../stream/stage.js';
-import type { Continuation, Place } from './continuation.js';
+import type { BranchPoint, Continuation } from './continuation.js';
 
 /** One continuation of a response, which can be continued in other ways from any of its tokens. */
 export interface Branch {
@@ -59,7 +59,7 @@ export interface BranchJudge {
   /** Rates each score. */
   readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
   /** Finds steps and judges them, from the first token of one on. */
-  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>;
+  readonly judge: (place: BranchPoint) => OperatorFunction<GenerationEvent, GuardEvent>;
 }
 
 /**

@@ -87,9 +87,9 @@ export function guardedBranch(
         );
       }),
     );
-    const told = written ? guarded.pipe(tap(written)) : guarded;
+    const observed = written ? guarded.pipe(tap(written)) : guarded;
     const now = (): number => performance.now();
-    const passed = delivery === 'held' ? told.pipe(holdBack({ now })) : told;
+    const passed = delivery === 'held' ? observed.pipe(holdBack({ now })) : observed;
     // Steps and parts that were held come at once, of whatever length an upstream makes them.
     return passed.pipe(paced(gate));
   });

@@ -95,10 +95,10 @@ function answer(
     const positions = request.promptIds.length + request.maxTokens;
     const open = () => SequenceScorer.open(engine, request.promptIds, scoring, positions);
     checkScoring(scoring);
-    const told = generate(engine, { ...request, statistics: usesWritten(scoring) }, gate);
+    const generated = generate(engine, { ...request, statistics: usesWritten(scoring) }, gate);
     const scored = writesScores(scoring)
-      ? told.pipe(writtenScores(scoring.methods))
-      : told.pipe(
+      ? generated.pipe(writtenScores(scoring.methods))
+      : generated.pipe(
           score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
         );
     return scored.pipe(

@@ -30,10 +30,12 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     checkScoring(scoring);
-    const told = { ...request, statistics: usesWritten(scoring) };
-    if (writesScores(scoring)) return generate(engine, told, gate).pipe(writtenScores(scoring.methods));
+    const withStatistics = { ...request, statistics: usesWritten(scoring) };
+    if (writesScores(scoring))
+      return generate(engine, withStatistics, gate).pipe(writtenScores(scoring.methods));
     const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);
-    const scored = () => generate(engine, told, gate).pipe(score({ open: () => opened, block, gate }));
+    const scored = () =>
+      generate(engine, withStatistics, gate).pipe(score({ open: () => opened, block, gate }));
     return from(opened).pipe(
       switchMap(scored),
       finalize(() => {

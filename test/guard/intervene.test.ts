@@ -13,7 +13,7 @@ import {
 /** Steps of a scripted branch, each with the scores of its tokens; those above 0.5 are flagged. */
 type Script = readonly (readonly [text: string, ...scores: number[]])[];
 
-interface Place {
+interface BranchPoint {
   readonly from?: number;
   readonly step?: number;
   readonly finish?: Observable<GuardEvent>;
@@ -37,7 +37,7 @@ class ScriptedBranch implements Branch {
   constructor(
     script: Script,
     fork: (continuation: Continuation) => Script = () => [],
-    { from = 0, step = 0, finish }: Place = {},
+    { from = 0, step = 0, finish }: BranchPoint = {},
   ) {
     ScriptedBranch.open += 1;
     this.#script = script;

@@ -22,7 +22,7 @@ const chat = (content: string, body: object): Recorded => ({
   path: '/v1/chat/completions',
   body: { ...GREEDY, ...TOLD, messages: ask(content), ...body },
 });
-const begun = (content: string, text: string, body: object): Recorded =>
+const prefix = (content: string, text: string, body: object): Recorded =>
   chat(content, { messages: [...ask(content), { role: 'assistant', content: text }], ...body });
 const completion = (body: object): Recorded => ({
   path: '/v1/completions',
@@ -42,9 +42,9 @@ const probing = (model: string): Readonly<Record<string, Recorded>> => {
       timings_per_token: undefined,
     }),
     'probe-2': completion({ ...few, prompt: [1, 2, 3], logprobs: 1 }),
-    'probe-3': begun('Count.', 'a a a a', one),
-    'probe-4': begun('Count.', 'a a a a a a a a', one),
-    'probe-5': begun('Count.', 'a a a a\n', one),
+    'probe-3': prefix('Count.', 'a a a a', one),
+    'probe-4': prefix('Count.', 'a a a a a a a a', one),
+    'probe-5': prefix('Count.', 'a a a a\n', one),
   };
 };
 
@@ -86,12 +86,12 @@ export const LLAMA_CPP_SERVERS: readonly RecordedServer[] = [
       'chat-cut-while-held-back': chat('What is 12 + 30 - 5?', { max_tokens: 10, stop: ['compute 9'] }),
       completion: completion({ prompt: [538, 78, 369], max_tokens: 8 }),
       'completion-with-stop': completion({ prompt: 'First, compute 12', max_tokens: 8, stop: [' + 3'] }),
-      'continue-final-message': begun(STONES, 'First, ', { max_tokens: 8, ...CONTINUES }),
+      'continue-final-message': prefix(STONES, 'First, ', { max_tokens: 8, ...CONTINUES }),
       // Repeats what was there.
-      'prefilled-message': begun(STONES, 'First, ', { max_tokens: 8 }),
+      'prefilled-message': prefix(STONES, 'First, ', { max_tokens: 8 }),
       'refused-prompt': chat('long '.repeat(600), { max_tokens: 8 }),
       'refused-type': chat('Hm.', { temperature: 'hot' }),
-      'refused-both': begun('Hm.', 'Hm', { continue_final_message: true }),
+      'refused-both': prefix('Hm.', 'Hm', { continue_final_message: true }),
       'refused-ids': completion({ prompt: [1, 999_999], max_tokens: 2 }),
       'refused-path': { path: '/v1/nothing', body: {} },
     },

@@ -89,11 +89,11 @@ class Model {
   }
 
   /** Continuation of an answer that has begun, and why it stops. */
-  write(begun: string, body: RequestBody, limit: number | undefined): { tokens: Written[]; reason: string } {
+  write(prefix: string, body: RequestBody, limit: number | undefined): { tokens: Written[]; reason: string } {
     const { answer, probability, vary } = this.#options;
     let length = 0;
     const start = answer.findIndex((token) => {
-      const here = length >= begun.length;
+      const here = length >= prefix.length;
       length += token.length;
       return here;
     });
@@ -189,9 +189,9 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
       reply.head().data({ error: { message, type: 'BadRequestError', param: 'logprobs', code: 400 } });
       return reply.last();
     }
-    const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
+    const prefix = chat ? openSequence(body, open) : afterAssistant(model, prompt);
     const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, context - prompt.length);
-    const { tokens, reason } = model.write(begun, body, limit);
+    const { tokens, reason } = model.write(prefix, body, limit);
     const { sent, stopped } = withStops(tokens, body);
     // The token that ends the answer is one of it, without text.
     if (!stopped && reason === 'stop') sent.push({ token: model.end, delta: '' });
@@ -285,13 +285,13 @@ export function llamaCppDouble({
       const message = `request (${prompt.length} tokens) exceeds the available context size (${model.context} tokens), try increasing it`;
       return llamaRefusal(reply, 400, 'exceed_context_size_error', message);
     }
-    const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
+    const prefix = chat ? openSequence(body, open) : afterAssistant(model, prompt);
     const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, model.context - prompt.length);
-    const { tokens, reason } = model.write(begun, body, limit);
+    const { tokens, reason } = model.write(prefix, body, limit);
     const { sent, stopped } = heldBack(tokens, reason === 'stop', body);
     const finishReason = stopped ? 'stop' : reason;
     const alternatives = chat ? body.logprobs === true && (body.top_logprobs ?? 20) : body.logprobs;
-    let repeated = chat && open && fields && !continues ? begun : '';
+    let repeated = chat && open && fields && !continues ? prefix : '';
     reply.head();
     for (const [i, { token, text }] of sent.entries()) {
       await model.pace();
@@ -393,9 +393,9 @@ export function ollamaDouble(options: DoubleOptions = {}): Script {
 
 function generateRaw(model: Model, body: RequestBody, reply: ScriptedReply): void {
   const text = typeof body.prompt === 'string' ? body.prompt : '';
-  const [, begun = ''] = text.split('<|assistant|>');
+  const [, prefix = ''] = text.split('<|assistant|>');
   const limit = optionsOf(body).num_predict;
-  const { tokens, reason } = model.write(begun, body, limit);
+  const { tokens, reason } = model.write(prefix, body, limit);
   reply.head(200, { 'content-type': 'application/x-ndjson' });
   for (const token of tokens) {
     const logprobs = body.logprobs === true ? { logprobs: [logprobEntry(token, false, 0)] } : {};

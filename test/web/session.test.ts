@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FlinchError } from '#client/errors.js';
 import type { GenerationRequest } from '#client/generation-request.js';
 import type { GenerationEvent } from '#client/protocol.js';
-import type { ResumePlace } from '#client/requests.js';
+import type { ResumePoint } from '#client/requests.js';
 import { recordingOf, Session, tokensPerSecond } from '#web/chats/session.js';
 import { created, done, numbered, token } from '../client/fake-server.js';
 
@@ -11,7 +11,7 @@ const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);
 
 function start(answers: () => Observable<GenerationEvent> = () => new Subject()) {
   const asked: GenerationRequest[] = [];
-  const places: ResumePlace[] = [];
+  const places: ResumePoint[] = [];
   let now = 0;
   const session = new Session({
     generate: (request) => {

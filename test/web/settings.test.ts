@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Policy } from '#web/server/models.js';
+import type { PolicyView } from '#web/server/models.js';
 import { GUARD_FIELDS, guardRequest, lockOf, NO_SETTINGS, policyValue, problemsOf } from '#web/settings.js';
 
 const field = (name: string) => GUARD_FIELDS.find((each) => each.name === name)!;
-const policy: Policy = {
+const policy: PolicyView = {
   name: 'house',
   defaults: { action: 'rollback', rate: 0.07, schedule: 'lazy' },
   locked: { action: 'house', scoring: 'all' },

@@ -1,5 +1,5 @@
 import type { ServerStatus } from 'flinch/engine-server';
-import type { Places } from './served-sequences.js';
+import type { ServerPool } from './served-sequences.js';
 import { LostSequence, ServerFault } from './server-fault.js';
 
 /** Faults in a row after which an address is not asked any more. */
@@ -34,7 +34,7 @@ interface Entry<Address> {
  * Several addresses of the same models, with a circuit breaker each. A request without a state at the server goes to
  * the one that has the fewest, and once more elsewhere if that fails. A sequence stays where it is.
  */
-export class AddressPool<Address> implements Places<Address> {
+export class AddressPool<Address> implements ServerPool<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
 

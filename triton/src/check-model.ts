@@ -32,8 +32,8 @@ export async function keepsState(
 }
 
 /** −1 is any size. */
-function difference(told: ModelMetadata['inputs'], values: readonly Value[]): string | null {
-  const byName = new Map(told.map((tensor) => [tensor.name, tensor]));
+function difference(inputs: ModelMetadata['inputs'], values: readonly Value[]): string | null {
+  const byName = new Map(inputs.map((tensor) => [tensor.name, tensor]));
   for (const { name, type, shape } of values) {
     const tensor = byName.get(name);
     if (!tensor) return `${name} is missing`;

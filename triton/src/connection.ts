@@ -52,7 +52,7 @@ export const QUESTION_MS = 5000;
  * @param what name of the answer, for errors
  * @throws ServerFault where it is not of that form
  */
-export function told<Schema extends z.ZodType>(
+export function parsedAnswer<Schema extends z.ZodType>(
   schema: Schema,
   decode: () => unknown,
   what: string,

@@ -6,10 +6,10 @@ import {
   type ModelMetadata,
   metadataSchema,
   modelConfigSchema,
+  parsedAnswer,
   QUESTION_MS,
   type ServerConnection,
   type ToldConfig,
-  told,
   unlessRefused,
 } from './connection.js';
 import { type GrpcMethod, methodPath, plain, requestType, responseType } from './grpc-messages.js';
@@ -76,7 +76,7 @@ export class GrpcConnection implements ServerConnection {
 
   async config(model: string): Promise<ToldConfig | null> {
     const answer = await unlessRefused(this.#question('ModelConfig', { name: model }, configAnswer));
-    return answer && told(modelConfigSchema, () => plain(ModelConfig, answer.config), 'ModelConfig');
+    return answer && parsedAnswer(modelConfigSchema, () => plain(ModelConfig, answer.config), 'ModelConfig');
   }
 
   async infer(
@@ -139,7 +139,7 @@ export class GrpcConnection implements ServerConnection {
         },
       );
     });
-    return told(schema, () => plain(responseType(method), bytes), method);
+    return parsedAnswer(schema, () => plain(responseType(method), bytes), method);
   }
 }
 

@@ -6,13 +6,13 @@ import {
   type ModelMetadata,
   metadataSchema,
   modelConfigSchema,
+  parsedAnswer,
   QUESTION_MS,
   type ServerConnection,
   type ToldConfig,
-  told,
   unlessRefused,
 } from './connection.js';
-import { type Answer, type Exchange, exchange } from './http-exchange.js';
+import { type Exchange, exchange, type HttpAnswer } from './http-exchange.js';
 import { Refusal, ServerFault } from './server-fault.js';
 import { type AnsweredTensor, byteLengthOf, datatypeOf, readTensors } from './tensors.js';
 
@@ -50,13 +50,13 @@ export class HttpConnection implements ServerConnection {
 
   async metadata(model: string): Promise<ModelMetadata> {
     const { body } = await this.#question(pathOf(model));
-    return told(metadataSchema, () => JSON.parse(body.toString()), `the metadata of ${model}`);
+    return parsedAnswer(metadataSchema, () => JSON.parse(body.toString()), `the metadata of ${model}`);
   }
 
   async config(model: string): Promise<ToldConfig | null> {
     const answer = await unlessRefused(this.#question(`${pathOf(model)}/config`));
     const decode = (): unknown => JSON.parse(String(answer?.body));
-    return answer && told(modelConfigSchema, decode, `the configuration of ${model}`);
+    return answer && parsedAnswer(modelConfigSchema, decode, `the configuration of ${model}`);
   }
 
   async infer(
@@ -98,11 +98,11 @@ export class HttpConnection implements ServerConnection {
     return readTensors(model, decodeInfer(body, answered), expected);
   }
 
-  #question(path: string): Promise<Answer> {
+  #question(path: string): Promise<HttpAnswer> {
     return this.#ask(path, { timeoutMs: QUESTION_MS, maxBytes: MAX_HEADER_BYTES });
   }
 
-  async #ask(path: string, options: Exchange): Promise<Answer> {
+  async #ask(path: string, options: Exchange): Promise<HttpAnswer> {
     const answer = await exchange(new URL(path, this.#base), options);
     if (answer.status === 200) return answer;
     const Fault = answer.status >= 400 && answer.status < 500 ? Refusal : ServerFault;
@@ -118,17 +118,17 @@ const pathOf = (model: string): string => `v2/models/${encodeURIComponent(model)
  * @throws ServerFault where it is not of this form
  */
 function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeof readTensors>[1] {
-  const { model_name, outputs } = told(
+  const { model_name, outputs } = parsedAnswer(
     answerSchema,
     () => JSON.parse(body.subarray(0, headerBytes).toString()),
     'the answer',
   );
   let offset = headerBytes;
-  const tensors = outputs.map(({ parameters, ...told }): AnsweredTensor => {
+  const tensors = outputs.map(({ parameters, ...parsedAnswer }): AnsweredTensor => {
     const from = offset;
     offset += parameters.binary_data_size;
     if (offset > body.byteLength) throw new ServerFault('the answer is too short');
-    return { ...told, bytes: body.subarray(from, offset) };
+    return { ...parsedAnswer, bytes: body.subarray(from, offset) };
   });
   if (offset !== body.byteLength)
     throw new ServerFault(`the answer has ${body.byteLength - offset} bytes too many`);

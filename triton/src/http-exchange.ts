@@ -14,7 +14,7 @@ export interface Exchange {
   readonly maxBytes: number;
 }
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -26,7 +26,7 @@ const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new Http
 export async function exchange(
   url: URL,
   { headers = {}, parts, timeoutMs, maxBytes }: Exchange,
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const signal = AbortSignal.timeout(timeoutMs);
   const length = parts?.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const options = {

@@ -10,7 +10,7 @@ import {
   servedName,
   signatureOf,
 } from './served-graphs.js';
-import { type Places, ServedSequences } from './served-sequences.js';
+import { ServedSequences, type ServerPool } from './served-sequences.js';
 import { Refusal } from './server-fault.js';
 import { type Infer, ServerSessions } from './server-sessions.js';
 
@@ -45,7 +45,7 @@ export const openServers: OpenServers = async (
     const served = new Map(stateless ? signatures : []);
     return new ServerSessions(served, source.config.vocabSize, infer);
   };
-  const sequencesAt = (places: Places<ServerConnection>): HeldSequences => {
+  const sequencesAt = (places: ServerPool<ServerConnection>): HeldSequences => {
     const signature = signatures.get('sequence')!;
     return new ServedSequences({ places, name: servedName(model, 'sequence'), signature, runtime });
   };

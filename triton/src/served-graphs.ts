@@ -54,6 +54,6 @@ export function signatureOf({ inputs, outputs }: Pick<Graph, 'inputs' | 'outputs
     return output ? [{ input, output }] : [];
   });
   const ofState = new Set(states.flatMap(({ input, output }) => [input.name, output.name]));
-  const told = (values: readonly Value[]): Value[] => values.filter(({ name }) => !ofState.has(name));
-  return { inputs: told(inputs), outputs: told(named), states };
+  const parsedAnswer = (values: readonly Value[]): Value[] => values.filter(({ name }) => !ofState.has(name));
+  return { inputs: parsedAnswer(inputs), outputs: parsedAnswer(named), states };
 }

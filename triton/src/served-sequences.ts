@@ -24,7 +24,7 @@ import { LostSequence, Refusal, ServerFault } from './server-fault.js';
 import { checkIds, expectedTensors, sentTensors } from './tensors.js';
 
 /** Addresses of sequences: each sequence stays at one. */
-export interface Places<Address> {
+export interface ServerPool<Address> {
   /** @param avoid is only taken if there is no other. @throws ServerFault if none can be used */
   take(avoid?: Address): Address;
   /** @param lost whether the server failed the sequence, or did not hold it any more */
@@ -34,7 +34,7 @@ export interface Places<Address> {
 }
 
 export interface ServedModel<Address> {
-  readonly places: Places<Address>;
+  readonly places: ServerPool<Address>;
   /** Its name at the servers. */
   readonly name: string;
   readonly signature: Signature;

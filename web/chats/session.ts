@@ -1,4 +1,4 @@
-import type { GenerationRequest, GuardRequest, Message, ResumePlace } from 'flinch-client';
+import type { GenerationRequest, GuardRequest, Message, ResumePoint } from 'flinch-client';
 import { type Answer, answerOf, answerText, FlinchError, isOver } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import { catchError, concat, from, type Observable, Subscription, tap } from 'rxjs';
@@ -31,7 +31,7 @@ export interface AskOptions {
 export interface SessionOptions {
   readonly generate: (request: GenerationRequest) => Observable<GenerationEvent>;
   /** The rest of an answer that was under way when the page was loaded. */
-  readonly resume: (place: ResumePlace) => Observable<GenerationEvent>;
+  readonly resume: (place: ResumePoint) => Observable<GenerationEvent>;
   readonly nowMs: () => number;
   readonly changed: (exchange: Exchange) => void;
 }
@@ -80,7 +80,7 @@ export class Session {
       ...(temperature !== undefined && { temperature }),
     };
     let leftOut = 0;
-    const told = (): Observable<GenerationEvent> => {
+    const eventStream = (): Observable<GenerationEvent> => {
       const messages: Message[] = [
         ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...messagesOf(earlier.slice(leftOut)),
@@ -91,18 +91,21 @@ export class Session {
           const isFull = error instanceof FlinchError && error.code === 'context_length_exceeded';
           if (!isFull || leftOut === earlier.length) throw error;
           leftOut += Math.ceil((earlier.length - leftOut) * LEFT_OUT_SHARE);
-          return told();
+          return eventStream();
         }),
       );
     };
-    this.#write(told().pipe(tap((event) => events.push({ atMs: nowMs() - start, event }))), (answer) => ({
-      id,
-      question,
-      model,
-      answer,
-      events,
-      leftOut,
-    }));
+    this.#write(
+      eventStream().pipe(tap((event) => events.push({ atMs: nowMs() - start, event }))),
+      (answer) => ({
+        id,
+        question,
+        model,
+        answer,
+        events,
+        leftOut,
+      }),
+    );
   }
 
   /** Goes on with an answer that was being written when the page was left. */
@@ -177,7 +180,7 @@ export class Session {
 }
 
 /** After the last of these events; `null` for an answer that had not begun. */
-function placeAfter(events: readonly RecordedEvent[]): ResumePlace | null {
+function placeAfter(events: readonly RecordedEvent[]): ResumePoint | null {
   const created = events.find(({ event }) => event.type === 'generation.created')?.event;
   const last = events.at(-1)?.event;
   if (created?.type !== 'generation.created' || !last) return null;

@@ -1,4 +1,4 @@
-import type { ConnectionState, FlinchError, GenerationRequest, ResumePlace } from 'flinch-client';
+import type { ConnectionState, FlinchError, GenerationRequest, ResumePoint } from 'flinch-client';
 import { FlinchClient } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import type { Observable, Subscription } from 'rxjs';
@@ -79,7 +79,7 @@ export class Server {
   }
 
   /** @throws Error before the server was entered */
-  resume(place: ResumePlace): Observable<GenerationEvent> {
+  resume(place: ResumePoint): Observable<GenerationEvent> {
     return this.#entered.resume(place);
   }
 

@@ -33,7 +33,7 @@ const list = z.object({
 });
 
 /** The operator's policy of the guard for a model. */
-export interface Policy {
+export interface PolicyView {
   readonly name: string;
   /** Values of fields that the policy sets. */
   readonly defaults: Readonly<Record<string, string | number | boolean>>;
@@ -62,7 +62,7 @@ export interface Model {
   readonly calibration: Calibration | null;
   /** The model that answers in place of a flagged answer, with the action `escalate`; `null` if there is none. */
   readonly escalatesTo: string | null;
-  readonly policy: Policy | null;
+  readonly policy: PolicyView | null;
 }
 
 /** The server wants a key, or another one. */
@@ -116,7 +116,7 @@ export async function calibrate(models: URL, model: string, key: string | null):
 }
 
 /** The values that a form shows; those of `scoring` by their own names. */
-const plain = ({ scoring, ...defaults }: Readonly<Record<string, unknown>>): Policy['defaults'] =>
+const plain = ({ scoring, ...defaults }: Readonly<Record<string, unknown>>): PolicyView['defaults'] =>
   Object.fromEntries(
     Object.entries({ ...defaults, ...Object(scoring) }).flatMap(([name, value]) => {
       const { success, data } = field.safeParse(value);

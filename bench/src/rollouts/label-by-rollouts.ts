@@ -9,15 +9,15 @@ import { type Draws, NOTHING, type RolloutRule, rolloutVerdict } from './rollout
 /** A completion as it is remembered: texts stay in the file. */
 export type DrawnRollout = Omit<RolloutRecord, 'text'>;
 
-type Place = Pick<RolloutRecord, 'id' | 'prefix' | 'sample'>;
+type RolloutKey = Pick<RolloutRecord, 'id' | 'prefix' | 'sample'>;
 
-export const rolloutKey = ({ id, prefix, sample }: Place): string => `${prefix} ${sample} ${id}`;
+export const rolloutKey = ({ id, prefix, sample }: RolloutKey): string => `${prefix} ${sample} ${id}`;
 
 /** A part of the seed: with the seed of a response, a completion of no step would be that response again. */
 const ROLLOUTS = 0x726f6c6c;
 
 /** It depends on the place alone, so that any part of a run draws what the whole would. */
-const rolloutSeed = (seed: number, { id, prefix, sample }: Place): number =>
+const rolloutSeed = (seed: number, { id, prefix, sample }: RolloutKey): number =>
   hash32(seed, ROLLOUTS, prefix, sample, ...Buffer.from(id)) >>> 1;
 
 /** How the steps of all responses are labelled. */
@@ -67,7 +67,7 @@ export async function labelByRollouts(one: RolloutCase, rollouts: Rollouts): Pro
 
 async function draw(
   { problem, beginnings, isRight }: RolloutCase,
-  place: Place,
+  place: RolloutKey,
   { completer, temperature, topP, seed, signal }: Rollouts,
 ): Promise<RolloutRecord> {
   const beginning = beginnings[place.prefix]!;

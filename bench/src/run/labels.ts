@@ -8,9 +8,9 @@ import { type UpstreamOptions, upstreamOptions } from './writer/upstream-client.
 
 /** Source of the first wrong steps of a run: that of the suite, unless `--label` names another. */
 export const labelledBy = (
-  { toldBy }: Pick<Suite, 'toldBy'>,
+  { labelledBy }: Pick<Suite, 'labelledBy'>,
   { label }: Pick<RunSettings, 'label'>,
-): LocatedRecord['by'] => label?.by ?? toldBy;
+): LocatedRecord['by'] => label?.by ?? labelledBy;
 
 /** The server of `--completer`; `null` without one. @throws UsageError for options that do not go together */
 export const completerOptions = ({ completer, completerModel }: RolloutOptions): UpstreamOptions | null =>
@@ -43,10 +43,10 @@ export const rolloutSettings = (
  */
 export function labelSettings(options: RunOptions): Pick<RunSettings, 'label'> {
   const { suite, label } = options;
-  const { judged, toldBy } = suites[suite];
+  const { judged, labelledBy } = suites[suite];
   if (label !== 'rollouts' && completerOptions(options))
     throw new UsageError('--label: must be rollouts with --completer');
-  if (label === undefined || label === toldBy) return {};
+  if (label === undefined || label === labelledBy) return {};
   if (judged === 'claims') throw new UsageError(`--label: ${suite} has claims in place of steps`);
   if (comesLabelled(suite)) throw new UsageError(`--label: ${suite} has labels of people`);
   if (label === 'judge') return { label: { by: 'judge' } };

@@ -38,7 +38,7 @@ import { upstreamWriter } from './writer/upstream-writer.js';
 import type { Writer } from './writer/writer.js';
 
 /** A run that could begin: its models are open, its problems read, its options make sense. */
-export interface Prepared {
+export interface PreparedRun {
   readonly engine: Engine;
   readonly suite: Suite;
   readonly problems: readonly BenchProblem[];
@@ -60,7 +60,7 @@ export interface Scope {
 export async function withPrepared(
   options: RunOptions,
   hint: string,
-  work: (prepared: Prepared, scope: Scope) => Promise<void>,
+  work: (prepared: PreparedRun, scope: Scope) => Promise<void>,
 ): Promise<void> {
   await interruptible(hint, async (interrupt) => {
     const { model, device } = options;
@@ -93,7 +93,7 @@ export interface Opened extends Pick<Run, 'judge' | 'signal'> {
 
 /** A run, with the measures in the order of the folder's settings. */
 export function runOf(
-  { engine, suite, problems, measures, encoders, writer, completer, claims }: Prepared,
+  { engine, suite, problems, measures, encoders, writer, completer, claims }: PreparedRun,
   settings: RunSettings,
   options: RunOptions,
   { records, judge, signal }: Opened,
@@ -139,7 +139,7 @@ function openWriter(engine: Engine, options: RunOptions): Writer {
 
 /** Goes on with responses, if their first wrong steps are labelled by rollouts. */
 function openCompleter(
-  { engine, suite, settings: { label, system } }: Omit<Prepared, 'writer' | 'completer'>,
+  { engine, suite, settings: { label, system } }: Omit<PreparedRun, 'writer' | 'completer'>,
   options: RunOptions,
 ): Completer | null {
   if (label?.by !== 'rollouts') return null;
@@ -175,7 +175,7 @@ async function prepare(
   engine: Engine,
   encoders: OpenEncoders,
   options: RunOptions,
-): Promise<Omit<Prepared, 'writer' | 'completer'>> {
+): Promise<Omit<PreparedRun, 'writer' | 'completer'>> {
   const { seed, limit = null, subsets = null } = options;
   const own = options.task && questionsOf(await readRows(options.task.file), options.task);
   if (own) {

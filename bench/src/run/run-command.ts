@@ -8,7 +8,7 @@ import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { openJudge } from './judging.js';
 import { formatPlan, planRun } from './plan/plan.js';
-import { type Prepared, runOf, type Scope, withPrepared } from './prepare.js';
+import { type PreparedRun, runOf, type Scope, withPrepared } from './prepare.js';
 import { claimRun, makeFolder, openRecords, peekRecords, settingsIn } from './run-folder.js';
 import {
   addRunOptions,
@@ -70,7 +70,7 @@ async function runBenchmark(given: GivenOptions): Promise<void> {
   );
 }
 
-async function plan(options: RunOptions, prepared: Prepared, { interrupt }: Scope): Promise<void> {
+async function plan(options: RunOptions, prepared: PreparedRun, { interrupt }: Scope): Promise<void> {
   const { out, stages, json } = options;
   const settings = settingsIn(out, prepared.settings, prepared.problems);
   const opened = { records: await peekRecords(out), judge: null, signal: interrupt.signal };
@@ -78,7 +78,7 @@ async function plan(options: RunOptions, prepared: Prepared, { interrupt }: Scop
   say(`${json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
 }
 
-async function work(options: RunOptions, prepared: Prepared, { interrupt, atEnd }: Scope): Promise<void> {
+async function work(options: RunOptions, prepared: PreparedRun, { interrupt, atEnd }: Scope): Promise<void> {
   const { out, stages, json = false } = options;
   const { signal } = interrupt;
   makeFolder(out);

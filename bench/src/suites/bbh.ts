@@ -28,7 +28,7 @@ const fileSchema = z.object({ examples: z.array(z.object({ input: z.string().min
 export const bbhSuite: Suite = {
   name: 'bbh',
   judged: 'answer',
-  toldBy: 'judge',
+  labelledBy: 'judge',
   async load(source) {
     const folder = neededFolder('bbh', source);
     const subsets = chosenSubsets(BBH_SUBSETS, source.subsets);

@@ -18,7 +18,7 @@ const SHUFFLE_SEED = 10;
 export const factscoreSuite: Suite = {
   name: 'factscore',
   judged: 'claims',
-  toldBy: 'judge',
+  labelledBy: 'judge',
   async load(source) {
     chosenSubsets(['factscore'], source.subsets);
     const folder = neededFolder('factscore', source);

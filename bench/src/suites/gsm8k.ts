@@ -13,7 +13,7 @@ const rowSchema = z.object({
 export const gsm8kSuite: Suite = {
   name: 'gsm8k',
   judged: 'answer',
-  toldBy: 'judge',
+  labelledBy: 'judge',
   async load(source) {
     chosenSubsets(['gsm8k'], source.subsets);
     const rows = await readRows('gsm8k', neededFolder('gsm8k', source), 'test.jsonl', rowSchema);

@@ -55,7 +55,7 @@ const subsetOf = (subject: string) =>
 export const mathSuite: Suite = {
   name: 'math',
   judged: 'answer',
-  toldBy: 'judge',
+  labelledBy: 'judge',
   load: (source) => loadMath(source),
   messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
   check: ({ reference }, response) => {

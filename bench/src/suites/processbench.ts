@@ -42,7 +42,7 @@ export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
 export const processbenchSuite: Suite = {
   name: 'processbench',
   judged: 'answer',
-  toldBy: 'labels',
+  labelledBy: 'labels',
   async load(source) {
     const folder = neededFolder('processbench', source);
     const subsets = chosenSubsets(PROCESSBENCH_SUBSETS, source.subsets);

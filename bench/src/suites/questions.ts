@@ -57,7 +57,7 @@ function check({ reference }: BenchProblem, response: string): Checked {
 export const questionsSuite: Suite = {
   name: 'questions',
   judged: 'answer',
-  toldBy: 'program',
+  labelledBy: 'program',
   async load({ subsets, seed }) {
     chosenSubsets(['questions'], subsets);
     const all = readQuestions().map(({ question, answers }, i) => ({

@@ -76,7 +76,7 @@ export interface Suite {
    */
   readonly judged: 'answer' | 'claims';
   /** Source of the first wrong step, or of the wrong claims. */
-  readonly toldBy: 'judge' | 'labels' | 'program';
+  readonly labelledBy: 'judge' | 'labels' | 'program';
   /** All problems, in the order of the files. */
   load(source: SuiteSource): Promise<readonly BenchProblem[]>;
   /** Messages to the model, without a system message. */

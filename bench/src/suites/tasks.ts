@@ -14,7 +14,7 @@ import type { BenchProblem, Suite } from './suite.js';
 export const tasksSuite: Suite = {
   name: 'tasks',
   judged: 'answer',
-  toldBy: 'program',
+  labelledBy: 'program',
   async load({ seed, count, subsets }) {
     const tasks = subsets === null ? TASKS : chosenSubsets(ALL_TASKS, subsets);
     const problems = Array.from({ length: count }, (_, i) =>

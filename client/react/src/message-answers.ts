@@ -17,7 +17,7 @@ export interface MessagePart {
   readonly data?: unknown;
 }
 
-interface Answer {
+interface MessageAnswer {
   readonly steps: FlinchStep[];
   verdict: FlinchVerdict | null;
 }
@@ -29,11 +29,11 @@ interface Answer {
 export function scoredTexts(parts: readonly MessagePart[]): readonly (ScoredText | null)[] {
   const answers = [...answersOf(parts).values()];
   let call = 0;
-  let begun = false;
+  let started = false;
   return parts.map((part) => {
     if (part.type === 'step-start') {
-      call += begun ? 1 : 0;
-      begun = true;
+      call += started ? 1 : 0;
+      started = true;
     }
     if (part.type !== 'text') return null;
     const { text = '' } = part;
@@ -42,9 +42,9 @@ export function scoredTexts(parts: readonly MessagePart[]): readonly (ScoredText
   });
 }
 
-function answersOf(parts: readonly MessagePart[]): ReadonlyMap<string, Answer> {
-  const answers = new Map<string, Answer>();
-  const answer = (id: string): Answer => {
+function answersOf(parts: readonly MessagePart[]): ReadonlyMap<string, MessageAnswer> {
+  const answers = new Map<string, MessageAnswer>();
+  const answer = (id: string): MessageAnswer => {
     const known = answers.get(id) ?? { steps: [], verdict: null };
     answers.set(id, known);
     return known;

@@ -79,9 +79,9 @@ export class GenerationAgreement {
 
   /** @param sent by the server; `null` where it does not say */
   compare(scored: number, sent: number | null): void {
-    const told = reckoned(sent);
-    if (told === null) return;
-    const difference = Math.min(Math.abs(scored - told), MOST_PER_TOKEN);
+    const sentLogprob = reckoned(sent);
+    if (sentLogprob === null) return;
+    const difference = Math.min(Math.abs(scored - sentLogprob), MOST_PER_TOKEN);
     this.#own.add(difference);
     this.#whole.add(difference);
     // One that is too short by itself is judged by those before it, unless it is itself in agreement.

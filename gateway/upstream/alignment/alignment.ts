@@ -7,7 +7,7 @@ import { IdAlignment, known, VocabularyMismatch } from './id-alignment.js';
 const MAX_WORD = 8192;
 
 /** A token as the server describes it, and its position among the characters that wait. */
-interface Told {
+interface LocatedToken {
   readonly from: number;
   readonly to: number;
   readonly token: UpstreamToken;
@@ -24,7 +24,7 @@ export class Alignment {
   #begun: boolean;
   #ids: IdAlignment | null = null;
   #written: Retokenizer | null = null;
-  #told: Told[] = [];
+  #located: LocatedToken[] = [];
   /** Characters that were put into `#written`, and those that came out. */
   #in = 0;
   #out = 0;
@@ -73,7 +73,7 @@ export class Alignment {
   #settle(): KnownToken[] {
     const tokens = [...(this.#ids?.end() ?? []), ...this.#withLogprobs(this.#written?.end() ?? [])];
     this.#ids = this.#written = null;
-    this.#told = [];
+    this.#located = [];
     this.#in = this.#out = 0;
     return tokens;
   }
@@ -117,7 +117,7 @@ export class Alignment {
     let from = this.#in;
     for (const token of tokens ?? []) {
       const to = from + token.text.length;
-      if (to > from) this.#told.push({ from, to, token });
+      if (to > from) this.#located.push({ from, to, token });
       from = to;
     }
     this.#in += text.length;
@@ -137,10 +137,10 @@ export class Alignment {
     return written.map(({ id, text }) => {
       const from = this.#out;
       this.#out += text.length;
-      while (this.#told[0] && this.#told[0].from < from) this.#told.shift();
-      const told = this.#told[0];
-      const same = text !== '' && told?.from === from && told.to === this.#out;
-      const { logprob = null, topLogprobs = [] } = same ? told.token : {};
+      while (this.#located[0] && this.#located[0].from < from) this.#located.shift();
+      const located = this.#located[0];
+      const same = text !== '' && located?.from === from && located.to === this.#out;
+      const { logprob = null, topLogprobs = [] } = same ? located.token : {};
       return { id, text, logprob, topLogprobs };
     });
   }

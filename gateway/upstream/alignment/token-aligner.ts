@@ -63,14 +63,14 @@ export class TokenAligner {
     this.#ended ||= finishReason !== null && finishReason !== 'length';
     const gap = more || this.#gap;
     this.#gap = gap && text === '' && parts.length === 0;
-    const told = tokens ? !gap : ids?.length === 0;
-    if (parts.length > 0 && (!told || this.#lags || !parts.every(isPart))) return this.#passOver(text);
+    const hasTokens = tokens ? !gap : ids?.length === 0;
+    if (parts.length > 0 && (!hasTokens || this.#lags || !parts.every(isPart))) return this.#passOver(text);
     const apart = parts.length > 0 || this.#aside.length > 0;
     if (apart) return gap ? this.#passOver(text) : this.#place(text, tokens ?? [], parts);
     // Tokens between may also be of no text, such as the mark that ends a reasoning.
     if (more && !tokens.every(isNamed)) return this.#undescribed(text);
     // Ids alone stay with the text they came with: the owner of the vocabulary aligns them.
-    if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
+    if (this.#lost || (!tokens && this.#queue.length === 0)) return textWithoutTokens(text, ids);
     const own = (tokens ?? []).map((token) => this.#texts.next(token));
     // If text does not lag, a whole token without it never gets it, such as one that the server swallows: it
     // may look like the next one.
@@ -98,7 +98,7 @@ export class TokenAligner {
     const text = this.#text;
     this.#queue = [];
     this.#text = '';
-    return untold(text, null);
+    return textWithoutTokens(text, null);
   }
 
   /** Text of several tokens of which only the last is told. */
@@ -106,7 +106,7 @@ export class TokenAligner {
     this.#gap = text === '';
     const before = this.#rest();
     this.#clear();
-    return [...before, ...untold(text, null)];
+    return [...before, ...textWithoutTokens(text, null)];
   }
 
   /** Tokens cannot be told from those of the text, or are not told: where text lags, not from later ones either. */
@@ -190,7 +190,7 @@ export class TokenAligner {
     const all = ids.length === this.#queue.length;
     this.#lost = this.#lags;
     this.#clear();
-    return untold(text, all ? ids : null);
+    return textWithoutTokens(text, all ? ids : null);
   }
 
   #clear(): void {
@@ -210,7 +210,7 @@ const isWhole = (text: string): boolean => text !== '' && !text.includes('\uFFFD
 const hidden = ([first, ...others]: readonly UpstreamPiece[]): UpstreamPiece[] =>
   first ? [{ ...first, hidden: true }, ...others] : [];
 
-const untold = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
+const textWithoutTokens = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
   text === '' && !ids?.length ? [] : [{ text, tokens: null, ids }];
 
 /**

@@ -26,7 +26,7 @@ export function comparedScorer(
     for (const { index, logprob } of scores) agreement.compare(logprob, sent[index - from] ?? null);
     return scores;
   };
-  const untold = (tokens: readonly NewToken[]): NewToken[] => {
+  const withoutLogprobs = (tokens: readonly NewToken[]): NewToken[] => {
     for (const { logprob } of tokens) sent.push(logprob);
     return tokens.map(({ logprob: _, ...token }) => token);
   };
@@ -38,7 +38,7 @@ export function comparedScorer(
   ): Promise<readonly Scored[]> => {
     const first = next;
     next += tokens.length;
-    if (!lost && tokens.every(hasId)) return known(untold(tokens));
+    if (!lost && tokens.every(hasId)) return known(withoutLogprobs(tokens));
     // Tokens that wait for their pass are still scored.
     const before = lost ? [] : await finish();
     lost = true;

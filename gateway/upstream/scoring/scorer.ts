@@ -10,7 +10,7 @@ import type { Vocabulary } from '../../../src/stream/wire.js';
 import { givenAnswer } from '../../models/given-answer.js';
 import type { GivenText } from '../../models/given-text.js';
 import { aboutCheckpoint } from '../../models/model-about.js';
-import type { Places } from '../../models/places.js';
+import type { Slots } from '../../models/places.js';
 import { lengthWarnings, maxTokensOf, roomAfter } from '../../models/prompt.js';
 import { guardInForce } from '../../models/resolve-guard.js';
 import { RiskModels } from '../../models/risk-models.js';
@@ -118,14 +118,14 @@ export class Scorer {
   async given(
     text: GivenText,
     model: string,
-    places: Places,
+    slots: Slots,
     request: GenerationFields,
     options: PrepareOptions,
   ): Promise<Prepared> {
     const { engine } = this;
     const { promptIds } = await conversationInput(engine, request, { tokenIds: 'none' });
     if (!promptIds) throw invalid('messages', 'must be text alone, for the scorer to read them');
-    const of = { model, engine, places, risks: this.#risks, promptIds, guard: request.guard };
+    const of = { model, engine, slots, risks: this.#risks, promptIds, guard: request.guard };
     const check = engine.scoresOnServers ? { check: checkServerScoring } : {};
     return givenAnswer(text, { ...of, ...check }, options);
   }
@@ -138,7 +138,7 @@ export class Scorer {
   async prepare(
     request: GenerationFields,
     { asked, from, bounds, listeners }: PrepareOptions,
-    told: Capabilities,
+    upstreamCapabilities: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
     const { prompt: raw, response, canRetract } = asked;
@@ -146,7 +146,9 @@ export class Scorer {
     const { refusesUnscored = false } = bounds ?? {};
     const { written } = listeners ?? {};
     // Responses have no ids.
-    const capabilities = response ? { ...told, tokenIds: 'none' as const } : told;
+    const capabilities = response
+      ? { ...upstreamCapabilities, tokenIds: 'none' as const }
+      : upstreamCapabilities;
     const { settings, judging } = await guardInForce(request.guard, {
       checkpoint: engine.checkpoint,
       risks: this.#risks,

@@ -1,7 +1,7 @@
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from '../upstream.js';
 
 export interface ContinuationRequest {
-  readonly begun: NonNullable<UpstreamRequest['begun']>;
+  readonly prefix: NonNullable<UpstreamRequest['prefix']>;
   /** Tokens that are left, if the request has a limit. */
   readonly room: number;
   readonly temperature: number | undefined;
@@ -11,7 +11,7 @@ export interface ContinuationRequest {
 /** Request that continues a text in another way. */
 export function continuationOf(
   request: UpstreamRequest,
-  { begun, room, temperature, seed }: ContinuationRequest,
+  { prefix, room, temperature, seed }: ContinuationRequest,
 ): UpstreamRequest {
   return {
     ...request,
@@ -23,7 +23,7 @@ export function continuationOf(
     },
     ...(request.maxTokens !== undefined && { maxTokens: room }),
     // An empty message would be one that has ended.
-    ...((begun.text !== '' || begun.ids?.length) && { begun }),
+    ...((prefix.text !== '' || prefix.ids?.length) && { prefix }),
   };
 }
 

@@ -40,31 +40,31 @@ export interface Call {
 }
 
 /** A request whose form is chosen. */
-type Asked = UpstreamRequest & {
+type DialectRequest = UpstreamRequest & {
   /** Whether the answer is to come as one object. */
   readonly whole: boolean;
 };
 
-type Begun = NonNullable<UpstreamRequest['begun']>;
+type Prefix = NonNullable<UpstreamRequest['prefix']>;
 
 /** The first way for which everything is known; `null` for none. */
-export function wayOf({ ways, raw }: Pick<Dialect, 'ways' | 'raw'>, begun: Begun): ResumeWay | null {
+export function wayOf({ ways, raw }: Pick<Dialect, 'ways' | 'raw'>, prefix: Prefix): ResumeWay | null {
   const possible: Readonly<Record<ResumeWay, boolean>> = {
-    tokens: begun.promptIds !== null && begun.ids !== null,
-    continueFinalMessage: !begun.raw,
+    tokens: prefix.promptIds !== null && prefix.ids !== null,
+    continueFinalMessage: !prefix.raw,
     // Ollama's completions put a template around a prompt, `/api/generate` does not.
-    prompt: begun.prompt !== undefined && !(begun.raw && raw === 'generate'),
+    prompt: prefix.prompt !== undefined && !(prefix.raw && raw === 'generate'),
   };
   const way = ways.find((way) => possible[way]) ?? null;
   // A server that takes ids puts nothing around a text either.
   const plain = ways.includes('tokens') && raw === 'completions';
-  return way ?? (begun.raw && plain && possible.prompt ? 'prompt' : null);
+  return way ?? (prefix.raw && plain && possible.prompt ? 'prompt' : null);
 }
 
 /** White space at the end of a text that is not sent, for the server would not see it: it may write it again. */
-export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, begun: Begun | undefined): string {
-  if (!begun || !dialect.trims || wayOf(dialect, begun) !== 'continueFinalMessage') return '';
-  return begun.text.slice(begun.text.trimEnd().length);
+export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, prefix: Prefix | undefined): string {
+  if (!prefix || !dialect.trims || wayOf(dialect, prefix) !== 'continueFinalMessage') return '';
+  return prefix.text.slice(prefix.text.trimEnd().length);
 }
 
 /** @throws UpstreamError for a continuation that the server has no way for */
@@ -73,21 +73,21 @@ export function callOf(model: string, given: UpstreamRequest, dialect: Dialect):
   // What nobody scores is asked for as the client does: the refusal of a stream is the server's own.
   const whole = given.verbatim ? (given.wholeWanted ?? false) : unstreamed !== null;
   const request = { ...given, whole };
-  const { begun, prompt: asked } = request;
+  const { prefix, prompt: asked } = request;
   if (request.isResponse) return response(model, request, dialect);
-  if (!begun && asked !== undefined) return completion(model, request, dialect, asked);
-  if (!begun) return chat(model, request, dialect, {});
-  const way = wayOf(dialect, begun);
+  if (!prefix && asked !== undefined) return completion(model, request, dialect, asked);
+  if (!prefix) return chat(model, request, dialect, {});
+  const way = wayOf(dialect, prefix);
   if (way === 'tokens') {
-    return completion(model, request, dialect, [...(begun.promptIds ?? []), ...(begun.ids ?? [])]);
+    return completion(model, request, dialect, [...(prefix.promptIds ?? []), ...(prefix.ids ?? [])]);
   }
   if (way === 'continueFinalMessage') {
-    const content = begun.text.slice(0, begun.text.length - seamOf(dialect, begun).length);
+    const content = prefix.text.slice(0, prefix.text.length - seamOf(dialect, prefix).length);
     const messages = [...request.messages, { role: 'assistant', content }];
     return chat(model, { ...request, messages }, dialect, CONTINUATION[dialect.continuation]);
   }
   if (way === 'prompt') {
-    const prompt = `${begun.prompt}${begun.text}`;
+    const prompt = `${prefix.prompt}${prefix.text}`;
     return dialect.raw === 'generate'
       ? generate(model, request, dialect, prompt)
       : completion(model, request, dialect, prompt);
@@ -100,7 +100,7 @@ const CONTINUATION = {
   message: {},
 } as const;
 
-function chat(model: string, request: Asked, dialect: Dialect, extra: object): Call {
+function chat(model: string, request: DialectRequest, dialect: Dialect, extra: object): Call {
   const top = alternatives(request, dialect);
   const { fields = {}, maxTokens, messages } = request;
   const limit = LIMITS.find((name) => isGiven(fields[name])) ?? dialect.limit;
@@ -117,7 +117,7 @@ function chat(model: string, request: Asked, dialect: Dialect, extra: object): C
 
 function completion(
   model: string,
-  request: Asked,
+  request: DialectRequest,
   dialect: Dialect,
   prompt: string | readonly number[],
 ): Call {
@@ -134,13 +134,13 @@ function completion(
   return { path: '/completions', body, ...formOf(request) };
 }
 
-function formOf({ isResponse, verbatim, whole }: Asked): Pick<Call, 'framing' | 'format'> {
+function formOf({ isResponse, verbatim, whole }: DialectRequest): Pick<Call, 'framing' | 'format'> {
   const format = isResponse ? (verbatim ? 'verbatim-response' : 'response') : verbatim ? 'verbatim' : 'chunk';
   return whole ? { framing: 'whole', format: `whole-${format}` } : { framing: 'sse', format };
 }
 
 /** OpenAI's API reference, "Responses". */
-function response(model: string, request: Asked, dialect: Dialect): Call {
+function response(model: string, request: DialectRequest, dialect: Dialect): Call {
   const { fields = {}, maxTokens, whole } = request;
   const top = alternatives(request, dialect);
   const include = new Set([...listOf(fields.include), LOGPROBS]);
@@ -159,7 +159,7 @@ const withoutFieldsOfChats = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_CHATS.has(name)));
 
 /** https://github.com/ollama/ollama/blob/main/docs/api.md, "Generate a completion" and "Request (Raw Mode)". */
-function generate(model: string, request: Asked, dialect: Dialect, prompt: string): Call {
+function generate(model: string, request: DialectRequest, dialect: Dialect, prompt: string): Call {
   const { sampling, maxTokens, stop } = request;
   const top = alternatives(request, dialect);
   const body = {
@@ -187,7 +187,11 @@ const OF_CHATS: ReadonlySet<string> = new Set([
   'chat_template_kwargs',
 ]);
 
-function common(model: string, { fields, sampling, stop, verbatim, whole }: Asked, dialect: Dialect): object {
+function common(
+  model: string,
+  { fields, sampling, stop, verbatim, whole }: DialectRequest,
+  dialect: Dialect,
+): object {
   const options = { ...asObject(fields?.stream_options), include_usage: true };
   return {
     model,
@@ -214,8 +218,11 @@ const IDS: Readonly<Record<Capabilities['tokenIds'], object>> = {
 };
 
 /** One at least: with `top_logprobs: 0` llama.cpp tells nothing at all. */
-function alternatives({ topLogprobs, verbatim, untold }: Asked, { capabilities }: Dialect): number | null {
-  if (verbatim || untold) return null;
+function alternatives(
+  { topLogprobs, verbatim, withoutLogprobs }: DialectRequest,
+  { capabilities }: Dialect,
+): number | null {
+  if (verbatim || withoutLogprobs) return null;
   return capabilities.logprobs === null ? null : Math.max(1, Math.min(topLogprobs, capabilities.logprobs));
 }
 

@@ -183,14 +183,14 @@ export class Failover {
     refusal: UpstreamError,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
-    const { fields = {}, begun, verbatim, wholeWanted } = request;
-    if (verbatim || begun) throw refusal;
+    const { fields = {}, prefix, verbatim, wholeWanted } = request;
+    if (verbatim || prefix) throw refusal;
     let last = refusal;
     const whole = wholeWanted ? [{ ...request, unstreamed: refusal }] : [];
-    const untold = [request, ...whole].map((each) => ({ ...each, untold: true as const }));
-    for (const less of [...whole, ...untold]) {
-      const { untold = false } = less;
-      if (untold && (fields.logprobs || !/logprobs/i.test(last.message))) break;
+    const withoutLogprobs = [request, ...whole].map((each) => ({ ...each, withoutLogprobs: true as const }));
+    for (const less of [...whole, ...withoutLogprobs]) {
+      const { withoutLogprobs = false } = less;
+      if (withoutLogprobs && (fields.logprobs || !/logprobs/i.test(last.message))) break;
       try {
         return await server.open(less, signal);
       } catch (error) {
@@ -265,8 +265,8 @@ export class Failover {
 }
 
 function byAbility(a: Capabilities, b: Capabilities): number {
-  const told = (b.logprobs ?? -1) - (a.logprobs ?? -1);
-  return told || Number(b.resume !== 'none') - Number(a.resume !== 'none');
+  const difference = (b.logprobs ?? -1) - (a.logprobs ?? -1);
+  return difference || Number(b.resume !== 'none') - Number(a.resume !== 'none');
 }
 
 /** Doubles with each attempt; as the server asks, within bounds. */

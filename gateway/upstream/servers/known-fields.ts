@@ -48,8 +48,8 @@ export function knownFields(event: UpstreamEvent): UpstreamEvent {
       ? [{ ...choice, ...(delta && { delta: withNames(delta, OF_DELTA) }) }]
       : [];
   });
-  const told = responseEvent(asObject(named));
-  return { ...event, chunk: { ...fields, ...(told && { event: told }), choices: known } };
+  const knownEvent = responseEvent(asObject(named));
+  return { ...event, chunk: { ...fields, ...(knownEvent && { event: knownEvent }), choices: known } };
 }
 
 /** `null` for one that is of no text. */

@@ -75,25 +75,25 @@ export async function stillTakes(model: string, dialect: Dialect, ask: Ask): Pro
 /** Features that the answer shows, of those that were requested. */
 function shown(asked: Dialect, chunks: readonly Chunk[]): Dialect {
   const tokens = chunks.flatMap((chunk) => chunk.tokens ?? []);
-  const told = tokens.filter(({ logprob }) => logprob !== null);
-  const alternatives = Math.max(0, ...told.map(({ topLogprobs }) => topLogprobs.length));
+  const withLogprobs = tokens.filter(({ logprob }) => logprob !== null);
+  const alternatives = Math.max(0, ...withLogprobs.map(({ topLogprobs }) => topLogprobs.length));
   const beside = asked.capabilities.tokenIds === 'return_token_ids' && chunks.some(({ ids }) => ids?.length);
   const among = tokens.length > 0 && tokens.every(({ id }) => id !== null);
   return {
     ...asked,
     capabilities: {
       tokenIds: beside ? 'return_token_ids' : among ? 'return_tokens' : 'none',
-      logprobs: told.length > 0 ? Math.min(alternatives, asked.capabilities.logprobs ?? 0) : null,
+      logprobs: withLogprobs.length > 0 ? Math.min(alternatives, asked.capabilities.logprobs ?? 0) : null,
       resume: 'none',
     },
   };
 }
 
 /** Optional fields of a question. */
-type Asked = Pick<Dialect['capabilities'], 'tokenIds' | 'logprobs'> &
+type ProbeState = Pick<Dialect['capabilities'], 'tokenIds' | 'logprobs'> &
   Pick<Dialect, 'usage' | 'limit' | 'unstreamed'>;
 
-const LEAST: Asked = {
+const LEAST: ProbeState = {
   usage: false,
   logprobs: null,
   tokenIds: 'none',
@@ -102,7 +102,7 @@ const LEAST: Asked = {
 };
 
 interface Taken {
-  readonly asked: Asked;
+  readonly asked: ProbeState;
   readonly chunks: readonly Chunk[];
 }
 
@@ -158,12 +158,12 @@ class Prober {
 
   async #mostTelling(): Promise<Taken> {
     const [logprobs] = TOPS;
-    const all: Asked = { ...LEAST, usage: true, logprobs, tokenIds: 'return_token_ids' };
+    const all: ProbeState = { ...LEAST, usage: true, logprobs, tokenIds: 'return_token_ids' };
     const most = (await this.#take(all)) ?? (await this.#take({ ...all, tokenIds: 'none' }));
     return most ?? this.#more(await this.#least(LEAST));
   }
 
-  async #least(least: Asked): Promise<Taken> {
+  async #least(least: ProbeState): Promise<Taken> {
     const taken =
       (await this.#take(least)) ?? (await this.#take({ ...least, limit: 'max_completion_tokens' }));
     if (taken) return taken;
@@ -173,7 +173,7 @@ class Prober {
   async #more(least: Taken): Promise<Taken> {
     let best = least;
     // Then one by one, so that the number of requests is their sum and not their product.
-    const fields: readonly (readonly Partial<Asked>[])[] = [
+    const fields: readonly (readonly Partial<ProbeState>[])[] = [
       best.asked.unstreamed ? [] : [{ usage: true }],
       TOPS.map((top) => ({ logprobs: top })),
       [{ tokenIds: 'return_token_ids' }],
@@ -189,7 +189,7 @@ class Prober {
     return best;
   }
 
-  async #take(asked: Asked, maxTokens: number = FEW_TOKENS): Promise<Taken | null> {
+  async #take(asked: ProbeState, maxTokens: number = FEW_TOKENS): Promise<Taken | null> {
     const request = question({ topLogprobs: asked.logprobs ?? 0, maxTokens });
     const chunks = await this.#answer(callOf(this.#model, request, plain(asked)), ['upstream_refused']);
     return chunks && { asked, chunks };
@@ -197,8 +197,8 @@ class Prober {
 
   /** A prompt of ids has as many tokens as ids, unless it was taken for something else. */
   async takesTokens(dialect: Dialect, ids: readonly number[]): Promise<boolean> {
-    const begun = { text: '', promptIds: ids, ids: [] };
-    return (await this.#promptTokens({ begun }, { ...dialect, ways: ['tokens'] })) === ids.length;
+    const prefix = { text: '', promptIds: ids, ids: [] };
+    return (await this.#promptTokens({ prefix }, { ...dialect, ways: ['tokens'] })) === ids.length;
   }
 
   /**
@@ -214,7 +214,7 @@ class Prober {
     for (const continuation of ['fields', 'message'] as const) {
       const ask = (text: string): Promise<readonly Chunk[] | null> =>
         this.#continued(
-          { begun: { text, promptIds: null, ids: null } },
+          { prefix: { text, promptIds: null, ids: null } },
           { ...dialect, ways: ['continueFinalMessage'], continuation, trims: false },
         );
       const once = await ask(WORDS);
@@ -237,7 +237,7 @@ class Prober {
     for (const raw of ['completions', 'generate'] as const) {
       const count = (prompt: string): Promise<number | null> =>
         this.#promptTokens(
-          { begun: { text: '', promptIds: null, ids: null, prompt } },
+          { prefix: { text: '', promptIds: null, ids: null, prompt } },
           { ...dialect, ways: ['prompt'], raw },
         );
       const once = await count(WORDS);
@@ -252,13 +252,13 @@ class Prober {
   /**
    * Prompt tokens of a request as the server counts them; `null` if it does not take it, or does not count.
    */
-  async #promptTokens(request: Pick<UpstreamRequest, 'begun'>, dialect: Dialect): Promise<number | null> {
+  async #promptTokens(request: Pick<UpstreamRequest, 'prefix'>, dialect: Dialect): Promise<number | null> {
     const chunks = await this.#continued(request, dialect);
     return chunks && promptTokensOf(chunks);
   }
 
   /** `null` if the server does not take the request. */
-  #continued(request: Pick<UpstreamRequest, 'begun'>, dialect: Dialect): Promise<readonly Chunk[] | null> {
+  #continued(request: Pick<UpstreamRequest, 'prefix'>, dialect: Dialect): Promise<readonly Chunk[] | null> {
     return this.#answer(callOf(this.#model, question(request), dialect), NOT_DONE);
   }
 
@@ -295,7 +295,7 @@ function question(changes: Partial<UpstreamRequest>): UpstreamRequest {
   };
 }
 
-function plain({ usage, limit, unstreamed, ...capabilities }: Asked): Dialect {
+function plain({ usage, limit, unstreamed, ...capabilities }: ProbeState): Dialect {
   return {
     capabilities: { ...capabilities, resume: 'none' },
     usage,

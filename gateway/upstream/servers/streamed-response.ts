@@ -101,11 +101,11 @@ export class StreamedResponse implements UpstreamResponse {
     const aligned = this.#aligner.push(chunk);
     for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
     this.#told ||= chunk.tokens?.some(({ logprob }) => logprob !== null) ?? false;
-    if (this.#told && aligned.some(isUntold)) pieces.push(...this.#warned([UNMATCHED]));
+    if (this.#told && aligned.some(hasNoTokens)) pieces.push(...this.#warned([UNMATCHED]));
     const said = chunk.beside && this.#news(chunk.beside, chunk.exactly);
     if (!said) return;
-    const told = !aligned.some(({ hidden }) => hidden);
-    const beside = told ? withTokens(said, chunk) : said;
+    const areShown = !aligned.some(({ hidden }) => hidden);
+    const beside = areShown ? withTokens(said, chunk) : said;
     pieces.push({ text: '', tokens: null, ids: null, beside });
   }
 
@@ -119,9 +119,9 @@ export class StreamedResponse implements UpstreamResponse {
 
   /** Removes values that were sent before: many servers repeat some fields in every chunk. */
   #news(plain: Beside, exactly: () => Beside | null = () => plain): Beside | null {
-    const { choices: told, ...fields } = plain.chunk;
+    const { choices: areShown, ...fields } = plain.chunk;
     const news = Object.entries(fields).filter(([name, value]) => this.#said.get(name) !== value);
-    if (news.length === 0 && asList(told)?.length === 0) return null;
+    if (news.length === 0 && asList(areShown)?.length === 0) return null;
     for (const [name, value] of news) this.#said.set(name, value);
     const beside = exactly() ?? plain;
     const { choices } = beside.chunk;
@@ -138,7 +138,7 @@ export class StreamedResponse implements UpstreamResponse {
   }
 }
 
-const isUntold = ({ text, tokens }: UpstreamPiece): boolean => text !== '' && tokens === null;
+const hasNoTokens = ({ text, tokens }: UpstreamPiece): boolean => text !== '' && tokens === null;
 
 /** Tokens of what it says are told: they are scored, and those of the text have log-probabilities of their own. */
 function withTokens({ chunk, unscored }: Beside, { text }: Chunk): Beside {

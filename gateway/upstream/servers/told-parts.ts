@@ -12,12 +12,12 @@ const LABELS: ReadonlySet<string> = new Set(['id', 'index', 'type', 'format']);
  * Text of the tokens, to check parts beside the text: a tool call or reasoning that is not found in it was
  * written by tokens that were not reported, whatever ids and log-probabilities come with it.
  */
-export class ToldParts {
-  #told = '';
+export class ReportedParts {
+  #text = '';
 
   wrote({ text }: Pick<TokenEvent, 'text'>): void {
-    this.#told += essential(text);
-    if (this.#told.length > 2 * WINDOW) this.#told = this.#told.slice(-WINDOW);
+    this.#text += essential(text);
+    if (this.#text.length > 2 * WINDOW) this.#text = this.#text.slice(-WINDOW);
   }
 
   /** Parts of a chunk that are in no token. */
@@ -33,7 +33,7 @@ export class ToldParts {
 
   #tells(value: unknown): boolean {
     const text = asText(value);
-    if (text !== null) return this.#told.includes(essential(text));
+    if (text !== null) return this.#text.includes(essential(text));
     const list = asList(value);
     if (list) return list.every((each) => this.#tells(each));
     const fields = Object.entries(asObject(value) ?? {});

@@ -1,6 +1,6 @@
 import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
 import type { GuardEvent } from '../../../src/stream/events.js';
-import { checkPlace, type Places } from '../../models/places.js';
+import { checkSlot, type Slots } from '../../models/places.js';
 import type { GuardInForce } from '../../models/served-model.js';
 import { UpstreamError } from '../errors.js';
 import type { Writing } from '../scoring/scorer.js';
@@ -17,7 +17,7 @@ import type { Opened } from './upstream-writer.js';
 const OVER = new Error('the generation is over');
 
 /** Request, and the servers that can answer it. */
-interface Asking {
+interface Attempt {
   readonly asked: UpstreamRequest;
   readonly suits: (server: UpstreamServer) => boolean;
   /** Alternatives of each token that the client wants: the scores may need more. */
@@ -36,12 +36,12 @@ function withoutWords(error: unknown): unknown {
 /** The generations that are under way at the servers of a model: each has a place, and is aborted when it is over. */
 export class UpstreamGenerations {
   readonly #failover: Failover;
-  readonly #places: Places;
+  readonly #places: Slots;
   #streams = 0;
 
-  constructor(failover: Failover, places: Places) {
+  constructor(failover: Failover, slots: Slots) {
     this.#failover = failover;
-    this.#places = places;
+    this.#places = slots;
   }
 
   /** Why none of the servers streams. */
@@ -57,30 +57,30 @@ export class UpstreamGenerations {
   }
 
   /** Whether a server can go on with a text of which this is known. */
-  canContinue(begun: NonNullable<UpstreamRequest['begun']>): boolean {
-    return this.#failover.servers.some((server) => server.canContinue(begun));
+  canContinue(prefix: NonNullable<UpstreamRequest['prefix']>): boolean {
+    return this.#failover.servers.some((server) => server.canContinue(prefix));
   }
 
   /** @throws ApiError 400 where none can */
-  checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
-    if (this.canContinue(begun)) return;
+  checkContinues({ action }: GuardInForce, prefix: NonNullable<UpstreamRequest['prefix']>): void {
+    if (this.canContinue(prefix)) return;
     const problem = `${action} requires an upstream that can continue a text; this model has none`;
     throw invalid('guard.action', problem);
   }
 
   /** @returns events that are asked for when they are subscribed to; unsubscribing aborts */
   start(
-    { asked, suits, topLogprobs, client }: Asking,
+    { asked, suits, topLogprobs, client }: Attempt,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
     return defer(() => {
       const place = this.#places.take(client);
-      if (!(place instanceof Promise)) checkPlace(place, this.#places);
+      if (!(place instanceof Promise)) checkSlot(place, this.#places);
       this.#streams += 1;
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
-        if (place instanceof Promise) checkPlace(await place, this.#places);
+        if (place instanceof Promise) checkSlot(await place, this.#places);
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };

@@ -42,14 +42,14 @@ export function requestOf(
 }
 
 /** State of a text before it is written. */
-export function begunOf(
+export function prefixOf(
   prompt: Prompt | undefined,
   { tokenIds }: Capabilities,
-): NonNullable<UpstreamRequest['begun']> {
-  const begun = { text: '', promptIds: null, ids: null };
-  if (prompt === undefined) return begun;
-  if (typeof prompt === 'string') return { ...begun, prompt, raw: true };
-  return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
+): NonNullable<UpstreamRequest['prefix']> {
+  const prefix = { text: '', promptIds: null, ids: null };
+  if (prompt === undefined) return prefix;
+  if (typeof prompt === 'string') return { ...prefix, prompt, raw: true };
+  return { ...prefix, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
 }
 
 /** Fields that the gateway sets itself. */

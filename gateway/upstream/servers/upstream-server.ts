@@ -169,8 +169,8 @@ export class UpstreamServer {
   }
 
   /** Whether the server has a way to go on with a text of which this is known. `false` until it was probed. */
-  canContinue(begun: NonNullable<UpstreamRequest['begun']>): boolean {
-    return this.#dialect !== null && wayOf(this.#dialect, begun) !== null;
+  canContinue(prefix: NonNullable<UpstreamRequest['prefix']>): boolean {
+    return this.#dialect !== null && wayOf(this.#dialect, prefix) !== null;
   }
 
   /**
@@ -188,7 +188,7 @@ export class UpstreamServer {
         lags: request.stop.length > 0,
         verbatim,
         warnings: verbatim || !unstreamed ? [] : [atOnce(unstreamed, request)],
-        seam: seamOf(dialect, request.begun),
+        seam: seamOf(dialect, request.prefix),
         failed: (error) => {
           if (error instanceof UpstreamError) this.#lastError = error;
         },
@@ -262,12 +262,12 @@ export class UpstreamServer {
       const refused = error.code === 'upstream_refused';
       // The failure is not the client's.
       const message = error.message.replace(REFUSED, 'refuses the simplest request');
-      const told = refused
+      const reported = refused
         ? new UpstreamError('upstream_error', message, { reason: error.reason ?? 'refused' })
         : error;
-      this.#refusal = refused ? told : null;
-      this.#postpone(told, refused ? 2 ** this.#failures++ : 1);
-      throw this.#note(told);
+      this.#refusal = refused ? reported : null;
+      this.#postpone(reported, refused ? 2 ** this.#failures++ : 1);
+      throw this.#note(reported);
     }
   }
 

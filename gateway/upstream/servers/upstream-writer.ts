@@ -9,7 +9,7 @@ import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
 import { Alignment } from '../alignment/alignment.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from '../upstream.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
-import { ToldParts } from './told-parts.js';
+import { ReportedParts } from './told-parts.js';
 import { isText } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 
@@ -79,11 +79,11 @@ export class UpstreamWriter implements BranchWriter {
     return new Observable((subscriber) => {
       const read = async (): Promise<void> => {
         const reader = tokenizer
-          ? new Alignment(tokenizer, keep > 0 || request.begun !== undefined)
+          ? new Alignment(tokenizer, keep > 0 || request.prefix !== undefined)
           : AS_SENT;
         /** Parts of tokens that the scorer cannot take. */
         const unknown = new Set<Part>();
-        const told = request.knownOnly ? new ToldParts() : null;
+        const reported = request.knownOnly ? new ReportedParts() : null;
         let index = keep;
         let tokens: readonly UpstreamToken[] = [];
         let pieces: readonly UpstreamPiece[] = [];
@@ -107,7 +107,7 @@ export class UpstreamWriter implements BranchWriter {
               this.#hidden = true;
               if (token.part) unknown.add(token.part);
             }
-            told?.wrote(token);
+            reported?.wrote(token);
             subscriber.next({ ...token, type: 'token.delta', index });
             index += 1;
           }
@@ -126,7 +126,7 @@ export class UpstreamWriter implements BranchWriter {
           tokens = piece ? reader.push(piece) : reader.end();
           if (piece?.beside) {
             const { chunk, unscored } = piece.beside;
-            const all = [...new Set([...unscored, ...unknown, ...(told?.unscoredIn(chunk) ?? [])])];
+            const all = [...new Set([...unscored, ...unknown, ...(reported?.unscoredIn(chunk) ?? [])])];
             subscriber.next({ ...piece.beside, type: 'upstream.delta', at: index, unscored: all });
             unknown.clear();
           }
@@ -156,11 +156,11 @@ export class UpstreamWriter implements BranchWriter {
     const { server } = this.#opened;
     if (!this.fits(keep)) throw new RangeError('the continuation leaves no token to write');
     const { maxTokens = room } = request;
-    const text = (request.begun?.text ?? '') + kept.map((token) => token.text).join('');
+    const text = (request.prefix?.text ?? '') + kept.map((token) => token.text).join('');
     const ids = kept.flatMap(({ id }) => id ?? []);
     const known = ids.length === kept.length ? ids : null;
     const continued = continuationOf(request, {
-      begun: {
+      prefix: {
         text,
         promptIds,
         ids: known,

@@ -120,7 +120,7 @@ export class UpstreamHttp {
     return exchange;
   }
 
-  #begin(target: Target, body: string | Uint8Array, signal: AbortSignal): Begun {
+  #begin(target: Target, body: string | Uint8Array, signal: AbortSignal): Prefix {
     const { timeouts, responseBytes = RESPONSE_BYTES, connectMs = CONNECT_MS } = this.#options;
     const { whole, headers = this.#headers(), ...line } = target;
     const options = {
@@ -182,13 +182,13 @@ function framingOf(method: string, body: string | Uint8Array): Readonly<Record<s
   return bytes === 0 && method === 'GET' ? {} : { 'content-length': String(bytes) };
 }
 
-type Begun = { readonly request: ClientRequest; readonly exchange: Exchange };
+type Prefix = { readonly request: ClientRequest; readonly exchange: Exchange };
 
 /**
  * Whether the server had ended a connection that was used again, before anybody here knew. llama.cpp ends each after a
  * streamed answer, though its headers say that it stays.
  */
-function isStale({ request, exchange }: Begun, error: unknown): boolean {
+function isStale({ request, exchange }: Prefix, error: unknown): boolean {
   const unreachable = error instanceof UpstreamError && error.code === 'upstream_unreachable';
   return unreachable && request.reusedSocket && exchange.status === 0;
 }

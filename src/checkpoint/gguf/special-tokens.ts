@@ -79,7 +79,7 @@ export function specialTokens(
   const marks = whole.filter(([token, id]) => !declared(id) && !endIds.includes(id) && text.includes(token));
   const named = ([token, id]: readonly [string, number]) =>
     `${show(token)} (${id}, ${TYPES[types[id] ?? 0] ?? types[id]})`;
-  const told = (tokens: typeof ends, what: string) =>
+  const warningsOf = (tokens: typeof ends, what: string) =>
     tokens.length === 0
       ? []
       : [`${tokens.map(named).join(', ')}: ${what}, though the type of the token is not CONTROL`];
@@ -87,11 +87,11 @@ export function specialTokens(
     endIds: [...new Set([...stated.filter((id) => endIds.includes(id)), ...endIds])],
     marks: marks.map(([token]) => token),
     warnings: [
-      ...told(
+      ...warningsOf(
         ends.filter(([, id]) => types[id] !== CONTROL && types[id] !== UNKNOWN),
         'ends an answer',
       ),
-      ...told(marks, 'is one token where the chat template writes it'),
+      ...warningsOf(marks, 'is one token where the chat template writes it'),
     ],
   };
 }

@@ -112,12 +112,12 @@ async function openGraphs({
 const REPORT_MS = 1000;
 
 function reportServers(status: () => readonly ServerStatus[]): void {
-  let told = '';
+  let last = '';
   const tell = (): void => {
     const servers = status().map((one) => ({ ...one, address: shownAddress(one.address) }));
     const now = JSON.stringify(servers);
-    if (now !== told) send({ type: 'servers', servers });
-    told = now;
+    if (now !== last) send({ type: 'servers', servers });
+    last = now;
   };
   tell();
   setInterval(tell, REPORT_MS).unref();

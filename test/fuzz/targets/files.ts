@@ -27,7 +27,7 @@ const config: Target = {
       await loadConfig({ file });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      expect(error.place.startsWith(file)).toBe(true);
+      expect(error.location.startsWith(file)).toBe(true);
       expect(error.message.length).toBeLessThan(2000);
     }
   },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FairPlaces, type Release } from '#gateway/access/fair-places.js';
+import { FairSlots, type Release } from '#gateway/access/fair-places.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const WAIT_MS = 30_000;
 
 /** Takes all places for a client, which then gets no more. */
-function fill(places: FairPlaces, client: string, most: number): Release[] {
+function fill(places: FairSlots, client: string, most: number): Release[] {
   const taken = Array.from({ length: most }, () => places.take(client));
   return taken.map((place) => {
     if (typeof place !== 'function') throw new Error('no place');
@@ -17,7 +17,7 @@ function fill(places: FairPlaces, client: string, most: number): Release[] {
 
 describe('FairPlaces', () => {
   it('lets one client have all, and refuses it more at once', () => {
-    const places = new FairPlaces(4);
+    const places = new FairSlots(4);
     const taken = fill(places, 'a', 4);
     expect(places.take('a')).toBeNull();
     taken[0]?.();
@@ -27,7 +27,7 @@ describe('FairPlaces', () => {
   });
 
   it('gives the next place to who has less than their share, though another asks all the time', async () => {
-    const places = new FairPlaces(4);
+    const places = new FairSlots(4);
     const taken = fill(places, 'greedy', 4);
     const modest = places.take('modest');
     expect(modest).toBeInstanceOf(Promise);
@@ -38,7 +38,7 @@ describe('FairPlaces', () => {
   });
 
   it('serves all of 40 requests beside 24 loops that ask again at once', async () => {
-    const places = new FairPlaces(16);
+    const places = new FairSlots(16);
     let over = false;
     const loops = Array.from({ length: 24 }, async () => {
       while (!over) {
@@ -57,7 +57,7 @@ describe('FairPlaces', () => {
   });
 
   it('comes to equal shares where both want all', async () => {
-    const places = new FairPlaces(4);
+    const places = new FairSlots(4);
     const greedy = fill(places, 'greedy', 4);
     const second = [places.take('b'), places.take('b')];
     expect(places.take('b')).toBeNull();
@@ -71,7 +71,7 @@ describe('FairPlaces', () => {
   });
 
   it('lets one request of each client wait where there are more clients than places', async () => {
-    const places = new FairPlaces(1);
+    const places = new FairSlots(1);
     const [release] = fill(places, 'a', 1);
     const waiting = [places.take('b'), places.take('c')];
     expect([places.take('b'), places.take('a')]).toEqual([null, null]);
@@ -82,7 +82,7 @@ describe('FairPlaces', () => {
   });
 
   it('ends the wait after some time, and forgets who waited', async () => {
-    const places = new FairPlaces(1);
+    const places = new FairSlots(1);
     const [release] = fill(places, 'a', 1);
     const waiting = places.take('b');
     vi.advanceTimersByTime(WAIT_MS);

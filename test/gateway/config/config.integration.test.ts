@@ -376,13 +376,13 @@ describe('the configuration', () => {
   ])('names the line: %s', async (_what, text, line) => {
     const file = fileOf(text);
     await expect(loadConfig({ file })).rejects.toMatchObject({
-      place: expect.stringContaining(`${file}:${line}: `),
+      location: expect.stringContaining(`${file}:${line}: `),
     });
   });
 
   it('names the line and the column of what is no YAML', async () => {
     const file = fileOf('log: {}\nlisten: {');
-    await expect(loadConfig({ file })).rejects.toMatchObject({ place: `${file}:2:10` });
+    await expect(loadConfig({ file })).rejects.toMatchObject({ location: `${file}:2:10` });
   });
 
   it('has no heartbeat that clients would miss', () => {

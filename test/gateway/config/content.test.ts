@@ -84,7 +84,7 @@ function at(value: unknown, [name, ...rest]: Path): unknown[] {
   return Object.entries(value).flatMap(([key, part]) => (name === '*' || key === name ? at(part, rest) : []));
 }
 
-const place = { values: FULL, place: String };
+const location = { values: FULL, location: String };
 
 describe('a configuration that is shown', () => {
   it('has every text of the schema here, so that a new one is thought of', () => {
@@ -94,7 +94,7 @@ describe('a configuration that is shown', () => {
   });
 
   it('has no text but those that are known to be no secrets', () => {
-    const shown = JSON.stringify(shownConfig(mergeConfig([place])));
+    const shown = JSON.stringify(shownConfig(mergeConfig([location])));
     expect(shown).not.toMatch(/sekret|5ec2e7/);
     const addresses = [
       'https://h.example/v1?[hidden]',
@@ -117,7 +117,7 @@ describe('a configuration that is shown', () => {
   });
 
   it('names the files with secrets', () => {
-    const { files } = secretsIn(mergeConfig([place]));
+    const { files } = secretsIn(mergeConfig([location]));
     const names = files.map(({ text, path }) => [path.join('.'), text]);
     expect(names).toContainEqual(['models.other.upstreams.0.headers.X-B.file', '/shown']);
     expect(names.map(([, file]) => file).sort()).toEqual([
@@ -143,7 +143,7 @@ describe('a configuration that is shown', () => {
         let said = '';
         try {
           const values = replaced(FULL, path.split('.'), value);
-          mergeConfig([{ values: { ...FULL, ...values }, place: () => '' }]);
+          mergeConfig([{ values: { ...FULL, ...values }, location: () => '' }]);
         } catch (error) {
           said = String(error);
         }

@@ -38,8 +38,8 @@ describe('what vLLM 0.32.0 answered is read as it was meant', () => {
     ['chat-that-ends', {}],
     ['chat-with-stop', { stop: ['on lies'] }],
     ['chat-of-characters', {}],
-    ['continue-final-message', { begun: TEXT }],
-    ['completion', { begun: IDS }],
+    ['continue-final-message', { prefix: TEXT }],
+    ['completion', { prefix: IDS }],
   ])('%s', async (name, request) => {
     const recording = recorded(name);
     const meant = said(recording.body);

@@ -11,9 +11,9 @@ export function continuations(bench: ContractBench): void {
       const promptIds = whole.promptIds ?? (await bench.promptIds());
       if (!promptIds) return context.skip('nobody knows the ids of the prompt');
       const kept = whole.tokens.slice(0, 10);
-      const begun = { text: textOf(kept), promptIds, ids: kept.map(({ id }) => id!) };
-      const rest = await bench.read({ begun, maxTokens: 24 - kept.length });
-      expect(`${begun.text}${rest.text}`).toBe(whole.text);
+      const prefix = { text: textOf(kept), promptIds, ids: kept.map(({ id }) => id!) };
+      const rest = await bench.read({ prefix, maxTokens: 24 - kept.length });
+      expect(`${prefix.text}${rest.text}`).toBe(whole.text);
       expect(rest.usage!.promptTokens).toBe(promptIds.length + kept.length);
       // Log-probabilities are those of the same text.
       for (const [i, { id, logprob }] of rest.tokens.entries()) {
@@ -25,9 +25,9 @@ export function continuations(bench: ContractBench): void {
     bench.point('continueFinalMessage', 'goes on by its text', async () => {
       const whole = await bench.read();
       const kept = whole.tokens.slice(0, 10);
-      const begun = { text: textOf(kept), promptIds: null, ids: null };
-      const rest = await bench.read({ begun, maxTokens: 24 - kept.length });
-      expect(`${begun.text}${rest.text}`).toBe(whole.text);
+      const prefix = { text: textOf(kept), promptIds: null, ids: null };
+      const rest = await bench.read({ prefix, maxTokens: 24 - kept.length });
+      expect(`${prefix.text}${rest.text}`).toBe(whole.text);
     });
 
     test('ends at a stop string that begins in it', async () => {
@@ -35,12 +35,12 @@ export function continuations(bench: ContractBench): void {
       const kept = whole.tokens.slice(0, 10);
       const before = textOf(kept);
       const stop = `${before.slice(-2)}${whole.text.slice(before.length, before.length + 2)}`;
-      const begun = { text: before, promptIds: null, ids: null };
+      const prefix = { text: before, promptIds: null, ids: null };
       const request = {
         messages: bench.messages,
         sampling: { temperature: 0 },
         maxTokens: 14,
-        begun,
+        prefix,
         stop: [stop],
       };
       const rest = stoppedAcross(await open(bench.client(), request), before, [stop]);

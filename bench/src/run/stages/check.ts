@@ -57,7 +57,7 @@ async function check(
   if (isTruncated(response)) return { id, extracted: null, correct: false, by: 'rules' };
   const checked = suite.check(problem, text) ?? (await suite.checkBy?.(problem, text, signal)) ?? null;
   if (checked && (settings.check === 'rules' || checked.by === 'labels'))
-    return { by: suite.toldBy === 'judge' ? 'rules' : suite.toldBy, ...checked, id };
+    return { by: suite.labelledBy === 'judge' ? 'rules' : suite.labelledBy, ...checked, id };
   if (!judge)
     throw new UsageError('--judge: is required, because only a judge can check these final answers');
   const correct = await judge.check(problem, text);

@@ -22,7 +22,7 @@ export function upstreamCompleter(
   };
 }
 
-interface Asking {
+interface CompleterOptions {
   readonly suite: Pick<Suite, 'messages'>;
   readonly system: string | null;
   readonly signal: AbortSignal;
@@ -31,11 +31,11 @@ interface Asking {
 async function complete(
   server: UpstreamServer,
   { problem, beginning: { text, maxTokens }, temperature, topP, seed }: CompletionRequest,
-  { suite, system, signal }: Asking,
+  { suite, system, signal }: CompleterOptions,
 ): Promise<Completed> {
   const capabilities = await server.probe();
-  const begun = { text, promptIds: null, ids: null };
-  if (!server.canContinue(begun))
+  const prefix = { text, promptIds: null, ids: null };
+  if (!server.canContinue(prefix))
     throw new UsageError('the server cannot go on with a response that has begun');
   const answer = await server.open(
     {
@@ -44,9 +44,9 @@ async function complete(
       maxTokens,
       stop: [],
       topLogprobs: 0,
-      untold: true,
+      withoutLogprobs: true,
       // An empty message would be one that has ended.
-      ...(text !== '' && { begun }),
+      ...(text !== '' && { prefix }),
     },
     signal,
   );

@@ -16,7 +16,7 @@ export function ownSuite(settings: TaskSettings, all: readonly BenchProblem[] = 
   return {
     name: 'own',
     judged: 'answer',
-    toldBy: 'labels',
+    labelledBy: 'labels',
     async load({ seed, subsets }) {
       const chosen = chosenSubsets([...new Set(all.map(({ subset }) => subset))], subsets);
       return pythonShuffle(

@@ -54,18 +54,18 @@ describe('what is asked for to go on', () => {
 
   it('a seed of 31 bits, and no more tokens than are left', () => {
     const request = anUpstreamRequest({ maxTokens: 9, sampling: { seed: 3, temperature: 0.5 } });
-    const begun = { text: 'A', promptIds: null, ids: null };
-    expect(continuationOf(request, { ...rest, begun })).toEqual({
+    const prefix = { text: 'A', promptIds: null, ids: null };
+    expect(continuationOf(request, { ...rest, prefix })).toEqual({
       ...request,
       sampling: { seed: 2 ** 31 - 1, temperature: 0.5 },
       maxTokens: 7,
-      begun,
+      prefix,
     });
-    expect(continuationOf(anUpstreamRequest(), { ...rest, begun })).not.toHaveProperty('maxTokens');
+    expect(continuationOf(anUpstreamRequest(), { ...rest, prefix })).not.toHaveProperty('maxTokens');
   });
 
   it('from the start nothing has begun', () => {
-    const begun = { text: '', promptIds: [1], ids: [] };
-    expect(continuationOf(anUpstreamRequest(), { ...rest, begun })).not.toHaveProperty('begun');
+    const prefix = { text: '', promptIds: [1], ids: [] };
+    expect(continuationOf(anUpstreamRequest(), { ...rest, prefix })).not.toHaveProperty('prefix');
   });
 });

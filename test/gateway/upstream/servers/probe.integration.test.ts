@@ -244,7 +244,7 @@ describe('what a server can do', () => {
 });
 
 describe('a text that has begun', () => {
-  const begun = { text: 'First it is', promptIds: null, ids: null };
+  const prefix = { text: 'First it is', promptIds: null, ids: null };
 
   it('goes on by the ids of its tokens, exactly', async () => {
     const { server, upstream } = await probed(vllmDouble());
@@ -252,7 +252,7 @@ describe('a text that has begun', () => {
     const { pieces } = await readAll(first);
     const ids = pieces.flatMap(({ tokens }) => (tokens ?? []).map(({ id }) => id!)).slice(0, 3);
     const { text, pieces: rest } = await readAll(
-      await open(server, { begun: { ...begun, promptIds: first.promptIds, ids } }),
+      await open(server, { prefix: { ...prefix, promptIds: first.promptIds, ids } }),
     );
     expect(text).toBe(ANSWER.slice(3).join(''));
     expect(rest[0]!.tokens).toMatchObject([
@@ -270,10 +270,10 @@ describe('a text that has begun', () => {
     ['llama.cpp before its pull request 23012', llamaCppDouble({ fields: false }), {}],
   ])('goes on by its text: %s', async (_, script, fields) => {
     const { server, upstream } = await probed(script);
-    expect((await readAll(await open(server, { begun }))).text).toBe(ANSWER.slice(3).join(''));
+    expect((await readAll(await open(server, { prefix }))).text).toBe(ANSWER.slice(3).join(''));
     const { body } = last(upstream.requests);
     expect(body).toMatchObject(fields);
-    expect(body.messages?.at(-1)).toEqual({ role: 'assistant', content: begun.text });
+    expect(body.messages?.at(-1)).toEqual({ role: 'assistant', content: prefix.text });
   });
 
   it('ends in white space that the template takes off: that is not written twice', async () => {
@@ -284,7 +284,7 @@ describe('a text that has begun', () => {
       const messages = request.body.messages?.map(({ role, content }) => ({ role, content: content.trim() }));
       return llama({ ...request, body: { ...request.body, messages } }, reply);
     });
-    const open2 = (text: string) => open(server, { begun: { text, promptIds: null, ids: null } });
+    const open2 = (text: string) => open(server, { prefix: { text, promptIds: null, ids: null } });
     const { text, pieces } = await readAll(await open2('First it.\n'));
     expect(last(upstream.requests).body.messages?.at(-1)?.content).toBe('First it.');
     expect(text).toBe('Then not.');
@@ -294,10 +294,10 @@ describe('a text that has begun', () => {
 
   it('goes on by a raw prompt: Ollama', async () => {
     const { server, upstream } = await probed(ollamaDouble());
-    const raw = { ...begun, prompt: '<|user|>Say it.<|end|><|assistant|>' };
-    expect(server.canContinue(begun)).toBe(false);
+    const raw = { ...prefix, prompt: '<|user|>Say it.<|end|><|assistant|>' };
+    expect(server.canContinue(prefix)).toBe(false);
     const answer = await open(server, {
-      begun: raw,
+      prefix: raw,
       sampling: { temperature: 0.5, seed: 3 },
       maxTokens: 4,
       stop: ['!'],
@@ -310,7 +310,7 @@ describe('a text that has begun', () => {
       path: '/api/generate',
       body: {
         raw: true,
-        prompt: `${raw.prompt}${begun.text}`,
+        prompt: `${raw.prompt}${prefix.text}`,
         options: { temperature: 0.5, seed: 3, num_predict: 4, stop: ['!'] },
       },
     });
@@ -318,6 +318,6 @@ describe('a text that has begun', () => {
 
   it('is refused where there is no way', async () => {
     const { server } = await probed(answering((_, reply) => reply.json(500, {})));
-    await expect(open(server, { begun })).rejects.toMatchObject({ code: 'upstream_error' });
+    await expect(open(server, { prefix })).rejects.toMatchObject({ code: 'upstream_error' });
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ToldParts } from '#gateway/upstream/servers/told-parts.js';
+import { ReportedParts } from '#gateway/upstream/servers/told-parts.js';
 
 /** What is unscored of a delta after these tokens. */
 function unscored(tokens: readonly string[], delta: object, index = 0) {
-  const parts = new ToldParts();
+  const parts = new ReportedParts();
   for (const text of tokens) parts.wrote({ text });
   return parts.unscoredIn({ choices: [{ index, delta }] });
 }

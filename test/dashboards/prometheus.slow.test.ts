@@ -7,6 +7,7 @@ import { alerts, readDashboard, recordings, substituted, unconditional } from '.
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { kill } from '../support/process.js';
 import { hasPrometheus, Prometheus } from '../support/prometheus.js';
+import { GUESSED_QUESTION } from '../support/requests.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { Traffic } from '../support/traffic.js';
 import { answering, chunk, stopChunk } from '../support/upstream-doubles.js';
@@ -103,7 +104,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
       candidates: 3,
     };
     for (const seed of [1, 2]) {
-      const asked = { guard: rollback, temperature: 1, seed };
+      const asked = { content: GUESSED_QUESTION, guard: rollback, temperature: 1, seed };
       const heard = await traffic.ask(asked);
       if (seed === 1) await traffic.askHeld(asked, heard);
     }

@@ -57,7 +57,7 @@ describe(PAGE, () => {
         expect(code, `${args.join(' ')}\n${stderr}`).toBe(0);
       }
     }
-    expect(run.size).toBe(9);
+    expect(run.size).toBe(12);
     // All of it asked the judge, and came to tables of every kind.
     const prompts = judge.requests.map(({ messages }) => messages[0]!.content);
     for (const part of [

@@ -78,7 +78,7 @@ describe('a run whose first wrong steps rollouts tell', () => {
       expect([span, rejected]).toEqual(
         step < 0 ? [null, 'not_reached'] : [[...steps[step]!.span], undefined],
       );
-      expect(rollouts).toMatchObject({ rollouts: K, share: 0 });
+      expect(rollouts).toMatchObject({ rollouts: K });
       expect(rollouts!.tokens).toBe(all.reduce((sum, { tokens }) => sum + tokens, 0));
       expect(rollouts!.prefixes.reduce((sum, one) => sum + one.drawn, 0)).toBe(all.length);
     }

@@ -33,9 +33,9 @@ export class Conversation {
     for (let leftOut = 0; ; leftOut++) {
       const messages = [
         ...(system === undefined ? [] : [{ role: 'system', content: system }]),
-        ...this.#exchanges.slice(leftOut).flatMap((told) => [
-          { role: 'user', content: told.question },
-          { role: 'assistant', content: told.answer },
+        ...this.#exchanges.slice(leftOut).flatMap((exchange) => [
+          { role: 'user', content: exchange.question },
+          { role: 'assistant', content: exchange.answer },
         ]),
         { role: 'user', content: question },
       ];

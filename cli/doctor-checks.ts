@@ -23,7 +23,7 @@ const PORTS_TRIED = 20;
 
 /** Everything that `flinch serve` with the same flags needs, checked in the order in which it would fail. */
 export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
-  const place = flags.config ?? 'defaults, environment and flags';
+  const source = flags.config ?? 'defaults, environment and flags';
   let config: ServeConfig;
   try {
     config = await serveConfig(flags, env);
@@ -35,9 +35,9 @@ export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promi
     return [];
   });
   // Whatever reads such a file would wait, too.
-  if (readsPending()) return [ok('configuration', place), ...files];
+  if (readsPending()) return [ok('configuration', source), ...files];
   const parts = await Promise.all([
-    [ok('configuration', place)],
+    [ok('configuration', source)],
     accessFindings(config, env),
     secretFindings(config, flags, env),
     portFindings(config),
@@ -113,19 +113,19 @@ async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
   const findings = PORTS.map(async ({ part, flag }): Promise<readonly Finding[]> => {
     const { host, port } = config[part];
     if (port === undefined || port === 0) return [];
-    const place = `${host}:${port}`;
+    const address = `${host}:${port}`;
     try {
       await checkPort(port, host);
-      return [ok('port', 'is free', place)];
+      return [ok('port', 'is free', address)];
     } catch (error) {
-      if (await isAlive(host, port)) return [ok('port', 'flinch answers there already', place)];
+      if (await isAlive(host, port)) return [ok('port', 'flinch answers there already', address)];
       // Its other ports answer other questions.
       if (part !== 'listen' && (await isAlive(config.listen.host, config.listen.port)))
-        return [ok('port', 'is in use, as flinch runs already', place)];
+        return [ok('port', 'is in use, as flinch runs already', address)];
       const free = await freePort(host, port + 1);
       const remedy = free === null ? `flinch serve ${flag} 0` : `flinch serve ${flag} ${free}`;
       const found = error instanceof Error ? (listenProblem(error) ?? error.message) : String(error);
-      return [bad('problem', 'port', found, remedy, place)];
+      return [bad('problem', 'port', found, remedy, address)];
     }
   });
   return (await Promise.all(findings)).flat();

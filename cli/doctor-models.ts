@@ -185,10 +185,10 @@ async function upstreamFindings(
   env: NodeJS.ProcessEnv,
 ): Promise<readonly Finding[]> {
   const each = config.upstreams.map((upstream, i) => {
-    const place = `models.${name}.upstreams[${i}]`;
+    const location = `models.${name}.upstreams[${i}]`;
     return attempt(
       'upstream',
-      () => upstreamFinding(name, config, i, credentialsOf(upstream, env, place)),
+      () => upstreamFinding(name, config, i, credentialsOf(upstream, env, location)),
       null,
       name,
     );
@@ -255,6 +255,7 @@ const RESUMES = {
 } as const satisfies Record<Capabilities['resume'], string>;
 
 function capabilityWords({ logprobs, tokenIds, resume }: Capabilities): string {
-  const told = logprobs === null ? 'no log-probabilities' : `log-probabilities with ${logprobs} alternatives`;
-  return `answers; ${told}; ${IDS[tokenIds]}; ${RESUMES[resume]}`;
+  const logprobsText =
+    logprobs === null ? 'no log-probabilities' : `log-probabilities with ${logprobs} alternatives`;
+  return `answers; ${logprobsText}; ${IDS[tokenIds]}; ${RESUMES[resume]}`;
 }

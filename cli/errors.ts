@@ -19,14 +19,14 @@ export function listenProblem(
   // A worker asks its primary process to bind the address.
   if (!/^(listen|bind)$/.test(error.syscall ?? '') || error.address === undefined) return null;
   const { address, port, code } = error;
-  const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  const endpoint = `${address.includes(':') ? `[${address}]` : address}:${port}`;
   switch (code) {
     case 'EADDRINUSE':
-      return `${place} is in use by another program; stop it, or choose another port with --port (of /metrics: --metrics-port, of probes: --health-port)`;
+      return `${endpoint} is in use by another program; stop it, or choose another port with --port (of /metrics: --metrics-port, of probes: --health-port)`;
     case 'EADDRNOTAVAIL':
-      return `${address} is not an address of this machine; choose one with --host`;
+      return `${endpoint} is not an address of this machine; choose one with --host`;
     case 'EACCES':
-      return `this user may not listen on ${place}; choose a port from 1024 with --port`;
+      return `this user may not listen on ${endpoint}; choose a port from 1024 with --port`;
     default:
       return null;
   }

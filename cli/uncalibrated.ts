@@ -12,8 +12,8 @@ import { shellWord } from './shell-word.js';
 export async function uncalibrated(checkpoint: Checkpoint, advice = 'Calibrate it'): Promise<string | null> {
   const file = await calibrationOf(checkpoint);
   if (file !== null && file.model === (await fingerprint(checkpoint))) return null;
-  const place = checkpoint.gguf?.file ?? checkpoint.dir;
-  const model = shellWord(place);
+  const source = checkpoint.gguf?.file ?? checkpoint.dir;
+  const model = shellWord(source);
   const missing = file === null ? `no ${CALIBRATION_FILE}` : `${CALIBRATION_FILE} is of another model`;
   return `not calibrated (${missing}): risks are ranks among the scores so far. ${advice}: flinch calibrate --model ${model}`;
 }

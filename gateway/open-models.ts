@@ -10,8 +10,8 @@ import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/con
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';
-import { ownSlots, type Slots } from './models/places.js';
 import type { ServedModel } from './models/served-model.js';
+import { ownSlots, type Slots } from './models/slots.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
 import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
 import { Scorer } from './upstream/scoring/scorer.js';

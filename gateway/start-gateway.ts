@@ -10,7 +10,7 @@ import { mergeConfig } from './config/load-config.js';
 import { CONNECTION_BOUNDS } from './connection-bounds.js';
 import { assembleGateway, type GatewayParts, type MountedGateway, type Reloading } from './gateway.js';
 import { createHealthApp, createMetricsApp } from './http/app.js';
-import { type ConnectionLimits, placeConnections } from './http/connection-places.js';
+import { type ConnectionLimits, placeConnections } from './http/connection-slots.js';
 import { createHttpServer } from './http/http-server.js';
 import { Metrics } from './metrics/metrics.js';
 import { loadState } from './state/load-state.js';

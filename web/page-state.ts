@@ -81,7 +81,7 @@ export class Page {
     });
     this.#session = new Session({
       generate: (request) => this.#server.generate(request),
-      resume: (place) => this.#server.resume(place),
+      resume: (point) => this.#server.resume(point),
       nowMs: () => performance.now(),
       changed: (exchange) => this.#changed(exchange),
     });
@@ -224,7 +224,7 @@ export class Page {
   #offer(models: readonly Model[]): void {
     const before = this.#state.model?.id;
     this.#set({ models, model: models.find(({ id }) => id === before) ?? models[0] ?? null });
-    this.#goOn();
+    this.#resumeChats();
   }
 
   #changed(exchange: Exchange): void {
@@ -260,7 +260,7 @@ export class Page {
       this.#set({ exchanges: this.#session.exchanges });
     });
     this.#loaded = true;
-    this.#goOn();
+    this.#resumeChats();
   }
 
   async #stored(use: () => Promise<void>): Promise<void> {
@@ -272,7 +272,7 @@ export class Page {
   }
 
   /** Goes on with the answer of this chat that was being written when the page was left. */
-  #goOn(): void {
+  #resumeChats(): void {
     const writing = storedWriting();
     if (!writing || writing.chat !== this.#chat) return;
     if (!this.#loaded || this.#state.model === null || this.#session.current) return;

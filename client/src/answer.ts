@@ -153,7 +153,7 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
     case 'token.retracted':
       return { ...answer, tokens: answer.tokens.slice(0, own.from) };
     case 'rollback.started':
-      return { ...answer, rollbacks: [...answer.rollbacks, begun(answer, own)] };
+      return { ...answer, rollbacks: [...answer.rollbacks, rollbackStarted(answer, own)] };
     case 'rollback.done':
       return { ...answer, rollbacks: answer.rollbacks.map((each) => settled(each, own, answer)) };
     case 'scorer.mismatch': {
@@ -205,7 +205,10 @@ const replace = (answer: Answer, token: Token): Answer => ({
 });
 
 /** A rollback that has begun: the text to be struck out is still there, unless the step is held. */
-function begun(answer: Answer, { type, candidates: drawn, ...place }: Own<'rollback.started'>): Rollback {
+function rollbackStarted(
+  answer: Answer,
+  { type, candidates: drawn, ...place }: Own<'rollback.started'>,
+): Rollback {
   const to = answer.flags.findLast(({ step }) => step === place.step)?.to ?? answer.tokens.length;
   const struck = answerText({ tokens: answer.tokens.slice(place.from, to) });
   return { ...place, to: place.from, drawn, struck, outcome: null, chosen: null, candidates: [] };

@@ -31,10 +31,10 @@ export class RunningGeneration {
   /** How often the server was sent the request. */
   #asked = 0;
   /** Whether it is under way on the server, as far as this side can know. */
-  #begun = false;
+  #started = false;
   /** Whether it can be resumed, as the server said; `null` until it has said so. */
   #saidResumable: boolean | null = null;
-  #place: Pick<ResumePoint, 'responseId' | 'epoch'> | null = null;
+  #point: Pick<ResumePoint, 'responseId' | 'epoch'> | null = null;
   #nextOffset = 0;
   #cancelled = false;
   #patience = Subscription.EMPTY;
@@ -43,27 +43,27 @@ export class RunningGeneration {
     this.#context = context;
     const { asked } = context;
     if ('responseId' in asked) {
-      this.#place = asked;
+      this.#point = asked;
       this.#nextOffset = asked.offset;
-      this.#begun = true;
+      this.#started = true;
     }
     this.#wait();
   }
 
   get responseId(): string | undefined {
-    return this.#place?.responseId;
+    return this.#point?.responseId;
   }
 
   /** Whether it takes one of the places that the server has for a connection; else it is to be asked for. */
-  get begun(): boolean {
-    return this.#begun;
+  get started(): boolean {
+    return this.#started;
   }
 
   /** A connection is open. A generation with an id goes on; others wait for their turn. */
   connected(): void {
     this.#patience.unsubscribe();
-    if (!this.#place) return;
-    const { responseId, epoch } = this.#place;
+    if (!this.#point) return;
+    const { responseId, epoch } = this.#point;
     this.#context.send({
       type: 'generation.resume',
       response_id: responseId,
@@ -82,17 +82,17 @@ export class RunningGeneration {
       return;
     }
     this.#asked += 1;
-    this.#begun = true;
+    this.#started = true;
     // The same request_id tells the server that the request is repeated: it drops the generation that it had begun.
     send({ type: 'generation.create', request_id: requestId, ...asked, resumable: this.#resumable });
   }
 
   /** The connection is gone, and will be tried again. */
   disconnected(error: FlinchError): void {
-    if (this.#begun && !this.#resumable) this.fail(error);
-    else if (this.#cancelled && !this.#place) this.#finish();
+    if (this.#started && !this.#resumable) this.fail(error);
+    else if (this.#cancelled && !this.#point) this.#finish();
     else if (this.#patience.closed) this.#wait();
-    this.#begun = this.#place !== null;
+    this.#started = this.#point !== null;
   }
 
   receive(event: OwnEvent): void {
@@ -108,8 +108,8 @@ export class RunningGeneration {
   cancel(): void {
     this.#cancelled = true;
     // A generation that was requested but has no id yet is cancelled as soon as it has one.
-    if (!this.#begun) this.#finish();
-    else if (this.#place) this.#sendCancel();
+    if (!this.#started) this.#finish();
+    else if (this.#point) this.#sendCancel();
   }
 
   fail(error: FlinchError): void {
@@ -127,7 +127,7 @@ export class RunningGeneration {
     this.#nextOffset += 1;
     if (event.type === 'unknown') return;
     if (event.type === 'generation.created') {
-      this.#place = { responseId: event.response_id, epoch: event.epoch };
+      this.#point = { responseId: event.response_id, epoch: event.epoch };
       this.#saidResumable = event.resumable;
       this.#context.named(event.response_id);
       if (this.#cancelled) this.#sendCancel();

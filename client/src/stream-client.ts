@@ -89,8 +89,8 @@ export class StreamClient {
    * has it.
    * @param place events up to the last one that is there already
    */
-  resume(place: ResumePoint): Observable<GenerationEvent> {
-    return this.#run(place);
+  resume(point: ResumePoint): Observable<GenerationEvent> {
+    return this.#run(point);
   }
 
   /** Closes the connection and leaves resumable generations on the server, for {@link resume}. */
@@ -171,8 +171,8 @@ export class StreamClient {
     const { concurrency = 8 } = this.#options;
     while (this.#connection.isOpen) {
       const all = [...this.#all()];
-      const next = all.find(({ begun }) => !begun);
-      if (!next || all.filter(({ begun }) => begun).length >= concurrency) return;
+      const next = all.find(({ started }) => !started);
+      if (!next || all.filter(({ started }) => started).length >= concurrency) return;
       next.ask();
     }
   }

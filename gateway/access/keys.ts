@@ -38,10 +38,10 @@ export function keyHash(
   env: NodeJS.ProcessEnv,
 ): Buffer {
   if (hash !== undefined) return Buffer.from(hash, 'hex');
-  const place = `access.keys: ${name}`;
-  const { text: key, source } = readHeaderSecret({ env: variable, file }, env, place);
+  const location = `access.keys: ${name}`;
+  const { text: key, source } = readHeaderSecret({ env: variable, file }, env, location);
   if (key.length >= MIN_KEY_CHARACTERS) return sha256(key);
-  throw new ConfigError(place, `${source} must contain at least ${MIN_KEY_CHARACTERS} characters`);
+  throw new ConfigError(location, `${source} must contain at least ${MIN_KEY_CHARACTERS} characters`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { FairSlots, type Release } from './fair-places.js';
+import { FairSlots, type Release } from './fair-slots.js';
 
 const MINUTE_S = 60;
 
@@ -15,19 +15,19 @@ export interface KeyUsage {
    */
   request(client: string, perMinute: number, units?: number): Promise<number | null>;
   /**
-   * Takes one of so many places, such as those of a client's generations.
+   * Takes one of so many slots, such as those of a client's generations.
    * @returns `null` if all are taken
    */
-  take(place: string, most: number): Now<Release | null>;
+  take(pool: string, most: number): Now<Release | null>;
 }
 
 /** Limited usage of all clients. The workers of one port share one of these. */
 export interface Usage extends KeyUsage {
   /**
-   * The same as `take` for places that clients share, such as those of a model's generations ({@link FairPlaces}):
+   * The same as `take` for slots that clients share, such as those of a model's generations ({@link FairSlots}):
    * a client with less than its share may wait for one.
    */
-  share(place: string, most: number, client: string): Now<Release | null>;
+  share(pool: string, most: number, client: string): Now<Release | null>;
 }
 
 /** The usage of this process. */
@@ -44,23 +44,23 @@ export class OwnUsage implements Usage {
     return consume(rate, client, units);
   }
 
-  take(place: string, most: number): Release | null {
-    const taken = this.#taken.get(place) ?? 0;
+  take(pool: string, most: number): Release | null {
+    const taken = this.#taken.get(pool) ?? 0;
     if (taken >= most) return null;
-    this.#taken.set(place, taken + 1);
+    this.#taken.set(pool, taken + 1);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      const left = (this.#taken.get(place) ?? 0) - 1;
-      if (left > 0) this.#taken.set(place, left);
-      else this.#taken.delete(place);
+      const left = (this.#taken.get(pool) ?? 0) - 1;
+      if (left > 0) this.#taken.set(pool, left);
+      else this.#taken.delete(pool);
     };
   }
 
-  share(place: string, most: number, client: string): Now<Release | null> {
-    const shared = this.#shared.get(place) ?? new FairSlots(most);
-    this.#shared.set(place, shared);
+  share(pool: string, most: number, client: string): Now<Release | null> {
+    const shared = this.#shared.get(pool) ?? new FairSlots(most);
+    this.#shared.set(pool, shared);
     return shared.take(client);
   }
 }

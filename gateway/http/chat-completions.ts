@@ -44,22 +44,22 @@ interface ResponseOptions {
 export function choicesEncoding(
   { stream, ...asked }: ResponseOptions,
   { model, vocabulary, guard, scoredAtOnce, verbatim }: Answered,
-  { id, place, tell }: Answer,
+  { id, idPrefix, tell }: Answer,
 ): Encoding {
   const options = { id, model, guard, ...asked };
-  if (verbatim) return stream ? new VerbatimEncoding(options, place) : wholeVerbatim(options);
+  if (verbatim) return stream ? new VerbatimEncoding(options, idPrefix) : wholeVerbatim(options);
   if (!stream) return whole(new WholeCompletion({ ...options, vocabulary }), tell);
-  return new ChunkEncoding(new Completion({ ...options, vocabulary, scoredAtOnce }), place);
+  return new ChunkEncoding(new Completion({ ...options, vocabulary, scoredAtOnce }), idPrefix);
 }
 
 /** A completion as chunks. Until the first event an error is a plain response; from then on there is no `[DONE]`. */
 class ChunkEncoding implements Encoding {
   readonly #completion: Completion;
-  readonly #place: string;
+  readonly #idPrefix: string;
 
-  constructor(completion: Completion, place: string) {
+  constructor(completion: Completion, idPrefix: string) {
     this.#completion = completion;
-    this.#place = place;
+    this.#idPrefix = idPrefix;
   }
 
   opening(): string[] {
@@ -70,7 +70,7 @@ class ChunkEncoding implements Encoding {
     const chunks = this.#completion.json(event);
     if (offset === 0) chunks.unshift(jsonText(this.#completion.opening()));
     if (event.type === 'generation.done') chunks.push('[DONE]');
-    return chunks.map((chunk, i) => sseEvent(chunk, `${this.#place}/${offset + i}`));
+    return chunks.map((chunk, i) => sseEvent(chunk, `${this.#idPrefix}/${offset + i}`));
   }
 
   cancelled(): string[] {
@@ -78,7 +78,7 @@ class ChunkEncoding implements Encoding {
   }
 
   failed({ body }: ApiError, offset: number): string[] {
-    return [sseEvent({ error: body }, `${this.#place}/${offset}`)];
+    return [sseEvent({ error: body }, `${this.#idPrefix}/${offset}`)];
   }
 }
 

@@ -9,8 +9,8 @@ import { eventFields, usageByModelFields, usageFields, verdictFields } from '../
 import type { SaidGuard } from '../models/served-model.js';
 import { jsonText } from '../requests/exact-numbers.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
+import { GuardWarnings } from './guard-warnings.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
-import { ToldGuard } from './told-guard.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { WholeOptions } from './whole-completion.js';
 
@@ -35,7 +35,7 @@ export interface CompletionOptions extends WholeOptions {
 export class Completion {
   readonly #options: CompletionOptions;
   readonly #form: ChoiceForm;
-  readonly #guard: ToldGuard;
+  readonly #guard: GuardWarnings;
   readonly #created = Math.floor(Date.now() / 1000);
   /** Tokens whose scores have not come, by index: a score's chunk repeats its token. */
   readonly #tokens = new Map<number, TokenEvent>();
@@ -52,7 +52,7 @@ export class Completion {
   constructor(options: CompletionOptions) {
     this.#options = options;
     this.#form = options.form;
-    this.#guard = new ToldGuard(options.guard);
+    this.#guard = new GuardWarnings(options.guard);
   }
 
   /** The chunk before all others. */

@@ -50,7 +50,7 @@ export interface ApiRequest {
 export interface Answer {
   readonly id: string;
   /** Prefix of the offsets of its events. */
-  readonly place: string;
+  readonly idPrefix: string;
   /** Writes the verdict into the headers of an answer that is not streamed. */
   readonly tell: (verdict: Verdict | undefined) => void;
 }
@@ -91,7 +91,7 @@ export function createGeneration(
       encode: (prepared) =>
         request.encode(answered(prepared, fields.guard), {
           id,
-          place: `${live.epoch}/${id}`,
+          idPrefix: `${live.epoch}/${id}`,
           tell: (verdict) => res.set(verdictHeaders(verdict)),
         }),
     });

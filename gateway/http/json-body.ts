@@ -1,6 +1,6 @@
 import express, { type RequestHandler } from 'express';
 import { ApiError } from '../errors/api-error.js';
-import { parseJsonText } from '../requests/json-text.js';
+import { parseJsonText } from '../requests/request-text.js';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { ForwardedAnswer } from '../models/served-model.js';
 import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js';
-import { parseJsonText } from '../requests/json-text.js';
+import { parseJsonText } from '../requests/request-text.js';
 import { readTrace, traceHeaders } from '../tracing/trace-context.js';
 import { asObject } from '../upstream/wire/json.js';
 

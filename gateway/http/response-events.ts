@@ -34,7 +34,7 @@ export class ResponseEvents {
   /** `null` without log-probabilities. */
   readonly #topLogprobs: number | null;
   readonly #whole: WholeCompletion;
-  #begun = false;
+  #started = false;
   #sequence = 0;
   /** Response as in the last event. */
   #response: Json;
@@ -72,16 +72,17 @@ export class ResponseEvents {
       this.#whole.add(event);
       return this.#completion.chunks(event).flatMap((chunk) => this.#delta(chunk));
     }
-    const first = !this.#begun;
-    this.#begun = true;
+    const first = !this.#started;
+    this.#started = true;
     if (event.type === 'upstream.delta') return this.#raw(event, first);
     this.#whole.add(event);
-    const begun = first ? this.#begin() : [];
+    const started = first ? this.#begin() : [];
     const chunks = this.#completion.chunks(event);
-    if (event.type !== 'generation.done') return [...begun, ...chunks.flatMap((chunk) => this.#delta(chunk))];
+    if (event.type !== 'generation.done')
+      return [...started, ...chunks.flatMap((chunk) => this.#delta(chunk))];
     // The last chunk has the verdict, which is in the response.
     const deltas = chunks.slice(0, -1).flatMap((chunk) => this.#delta(chunk));
-    return [...begun, ...deltas, ...this.#end(event)];
+    return [...started, ...deltas, ...this.#end(event)];
   }
 
   /** A response that fails when it has begun. */

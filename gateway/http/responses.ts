@@ -30,11 +30,11 @@ export const RESPONSES: GenerationApi = {
   },
 };
 
-function streamed(request: ResponseRequest, prepared: Answered, { id, place }: Answer): Encoding {
+function streamed(request: ResponseRequest, prepared: Answered, { id, idPrefix }: Answer): Encoding {
   const response = new ResponseEvents(id, request, prepared);
   const frames = (events: readonly ResponseEvent[], offset: number): string[] =>
     events.map(
-      (event, i) => `event: ${event.type}\n${sseEvent(jsonOfEvent(event), `${place}/${offset + i}`)}`,
+      (event, i) => `event: ${event.type}\n${sseEvent(jsonOfEvent(event), `${idPrefix}/${offset + i}`)}`,
     );
   return {
     opening: () => [],

@@ -17,12 +17,12 @@ export interface VerbatimOptions {
 /** The chunks of an answer that is not scored: the upstream's, with our names. */
 export class VerbatimEncoding implements Encoding {
   readonly #options: VerbatimOptions;
-  readonly #place: string;
-  #begun = false;
+  readonly #idPrefix: string;
+  #started = false;
 
-  constructor(options: VerbatimOptions, place: string) {
+  constructor(options: VerbatimOptions, idPrefix: string) {
     this.#options = options;
-    this.#place = place;
+    this.#idPrefix = idPrefix;
   }
 
   opening(): string[] {
@@ -30,7 +30,7 @@ export class VerbatimEncoding implements Encoding {
   }
 
   event(event: GuardEvent, offset: number): string[] {
-    if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#place}/${offset}`)];
+    if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#idPrefix}/${offset}`)];
     if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
     const { id, model, guard, includeUsage } = this.#options;
     const chunk = withFields(textOf(event.chunk), {
@@ -38,10 +38,10 @@ export class VerbatimEncoding implements Encoding {
       model,
       ...(event.chunk.usage === null && !includeUsage && { usage: undefined }),
       // A verdict of the upstream is none of ours.
-      flinch: this.#begun ? undefined : { guard, tokens: [] },
+      flinch: this.#started ? undefined : { guard, tokens: [] },
     });
-    this.#begun = true;
-    return [sseEvent(chunk, `${this.#place}/${offset}`)];
+    this.#started = true;
+    return [sseEvent(chunk, `${this.#idPrefix}/${offset}`)];
   }
 
   cancelled(): string[] {
@@ -49,7 +49,7 @@ export class VerbatimEncoding implements Encoding {
   }
 
   failed({ body }: ApiError, offset: number): string[] {
-    return [sseEvent({ error: body }, `${this.#place}/${offset}`)];
+    return [sseEvent({ error: body }, `${this.#idPrefix}/${offset}`)];
   }
 
   /** The usage comes always, for the metrics. */

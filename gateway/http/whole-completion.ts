@@ -16,8 +16,8 @@ import type { SaidGuard } from '../models/served-model.js';
 import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
+import { GuardWarnings } from './guard-warnings.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
-import { ToldGuard } from './told-guard.js';
 import { jsonParts, WrittenItems, WrittenJson, WrittenLists } from './written-json.js';
 
 export interface WholeOptions {
@@ -47,7 +47,7 @@ const LISTS: Readonly<Record<string, string>> = {
  */
 export class WholeCompletion {
   readonly #options: WholeOptions;
-  readonly #guard: ToldGuard;
+  readonly #guard: GuardWarnings;
   readonly #created = Math.floor(Date.now() / 1000);
   readonly #assembly = new Assembly();
   #text = '';
@@ -65,7 +65,7 @@ export class WholeCompletion {
 
   constructor(options: WholeOptions) {
     this.#options = options;
-    this.#guard = new ToldGuard(options.guard);
+    this.#guard = new GuardWarnings(options.guard);
   }
 
   add(event: GuardEvent): void {
@@ -154,7 +154,7 @@ export class WholeCompletion {
     const { flinch: _, choices, ...fields } = event.chunk;
     if (listOf(choices).some(hasParts)) this.#settleText();
     const { form, logprobs: asked } = this.#options;
-    const told = listOf(choices).map((each): Json => {
+    const wholeChoices = listOf(choices).map((each): Json => {
       const { logprobs, ...choice } = asObject(each) ?? {};
       if (!asked) return choice;
       if ((choice.index ?? 0) !== 0) return { ...choice, logprobs };
@@ -162,7 +162,7 @@ export class WholeCompletion {
       if (form.tellsBeside) this.#logprobs.add({ content: listOf(content), refusal: listOf(refusal) });
       return choice;
     });
-    this.#assembly.add({ ...fields, choices: told });
+    this.#assembly.add({ ...fields, choices: wholeChoices });
   }
 
   /** The text so far stands before parts of other types. */
@@ -181,9 +181,9 @@ export class WholeCompletion {
 
   #logprobsOfFirst(): Json {
     const { form } = this.#options;
-    const told = { ...form.logprobs([], 0), ...this.#logprobs.whole };
-    if (!form.tellsBeside) return told;
-    const [content, refusal] = [listOf(told.content), listOf(told.refusal)];
+    const lists = { ...form.logprobs([], 0), ...this.#logprobs.whole };
+    if (!form.tellsBeside) return lists;
+    const [content, refusal] = [listOf(lists.content), listOf(lists.refusal)];
     const refused = refusal.length > 0;
     return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };
   }

@@ -9,7 +9,6 @@ import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests
 import { checkOwnResponse } from '../requests/response-request.js';
 import { givenAnswer } from './given-answer.js';
 import { aboutCheckpoint } from './model-about.js';
-import { inSlot, ownSlots, type Slots } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
@@ -21,19 +20,20 @@ import type {
   PrepareOptions,
   ServedModel,
 } from './served-model.js';
+import { inSlot, ownSlots, type Slots } from './slots.js';
 
 /** A checkpoint that the gateway runs itself. */
 export class EngineModel implements ServedModel {
   readonly name: string;
   readonly #engine: Engine;
   readonly #risks: RiskModels;
-  readonly #places: Slots;
+  readonly #slots: Slots;
 
   private constructor(name: string, engine: Engine, risks: RiskModels, slots: Slots) {
     this.name = name;
     this.#engine = engine;
     this.#risks = risks;
-    this.#places = slots;
+    this.#slots = slots;
   }
 
   /**
@@ -74,7 +74,7 @@ export class EngineModel implements ServedModel {
     if (response) checkOwnResponse(response);
     if (given) {
       const { ids: promptIds } = await promptOf(engine, textRequest(request).messages);
-      const scoring = { engine, promptIds, risks: this.#risks, slots: this.#places };
+      const scoring = { engine, promptIds, risks: this.#risks, slots: this.#slots };
       return givenAnswer(given, { model: this.name, guard: request.guard, ...scoring }, options);
     }
     const { promptIds, unasked } =
@@ -113,7 +113,7 @@ export class EngineModel implements ServedModel {
       promptTokens: promptIds.length,
       guard,
       start: (gate) =>
-        inSlot(this.#places, client, () => {
+        inSlot(this.#slots, client, () => {
           if (!judging) return generate(engine, asked, gate);
           const { scoring } = judging;
           return guardedBranch(

@@ -9,11 +9,11 @@ import { ApiError } from '../errors/api-error.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
 import type { GivenText } from './given-text.js';
 import { GivenWriter } from './given-writer.js';
-import { inSlot, type Slots } from './places.js';
 import { roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import type { RiskModels } from './risk-models.js';
 import type { Prepared, PrepareOptions } from './served-model.js';
+import { inSlot, type Slots } from './slots.js';
 
 /** Model, prompt and guard with which a given text is scored. */
 export interface GivenScoring {

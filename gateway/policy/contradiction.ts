@@ -42,7 +42,7 @@ export function contradictionIn(
     [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))],
     configsOf,
   );
-  const places = distinct(
+  const cases = distinct(
     [
       { levels: [], available: METHODS, model: null },
       ...Object.entries(byName).map(([name, model]) => ({
@@ -53,7 +53,7 @@ export function contradictionIn(
     ],
     ({ levels, available, model }) => [configsOf(levels), available, model && (model.escalate ?? null)],
   );
-  for (const { levels, available, model } of places) {
+  for (const { levels, available, model } of cases) {
     for (const key of keys) {
       const all = [...gateway, ...levels, ...key];
       const found = contradictionOf(all, available) ?? unreplaced(all, model);

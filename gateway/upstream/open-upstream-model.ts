@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { UpstreamModelConfig } from '../config/config.js';
 import { readHeaderSecret, type SecretSource } from '../config/secret.js';
-import { ownSlots, type Slots } from '../models/places.js';
+import { ownSlots, type Slots } from '../models/slots.js';
 import type { Scorer } from './scoring/scorer.js';
 import { Failover, type FailoverOptions } from './servers/failover.js';
 import { UpstreamServer, type UpstreamServerOptions } from './servers/upstream-server.js';
@@ -75,10 +75,10 @@ export function openFailover(
 export function credentialsOf(
   { key_env, key_file, headers }: UpstreamModelConfig['upstreams'][number],
   env: Readonly<Record<string, string | undefined>>,
-  place: string,
+  location: string,
 ): Pick<UpstreamServerOptions, 'key' | 'headers' | 'secrets'> {
   const read = (from: SecretSource, field: string): string =>
-    readHeaderSecret(from, env, `${place}.${field}`).text;
+    readHeaderSecret(from, env, `${location}.${field}`).text;
   const secrets: string[] = [];
   const entries = Object.entries(headers).map(([name, value]) => {
     if (typeof value === 'string') return [name.toLowerCase(), value];

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { Estimates } from '../models/estimates.js';
-import type { Slots } from '../models/places.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
   AskedAnswer,
@@ -13,6 +12,7 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
+import type { Slots } from '../models/slots.js';
 import { checkOwnCompletion } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { usualJudge } from '../requests/guard-limits.js';
@@ -37,7 +37,7 @@ function checkOwn(request: GenerationFields, { prompt, response }: AskedAnswer):
 export class UpstreamModel implements ServedModel {
   readonly name: string;
   readonly #failover: Failover;
-  readonly #places: Slots;
+  readonly #slots: Slots;
   readonly #generations: UpstreamGenerations;
   readonly #health: UpstreamHealth;
   readonly #scorer: Scorer | null;
@@ -68,7 +68,7 @@ export class UpstreamModel implements ServedModel {
     this.#routes = passthrough;
     this.name = name;
     this.#failover = failover;
-    this.#places = slots;
+    this.#slots = slots;
     this.#generations = new UpstreamGenerations(failover, slots);
     this.#health = new UpstreamHealth(failover, logger);
     this.#scorer = scorer;
@@ -130,7 +130,7 @@ export class UpstreamModel implements ServedModel {
     const maxTokens = options.bounds?.maxTokens;
     if (this.#strict) checkOwn(request, options.asked);
     if (given) {
-      if (this.#scorer) return this.#scorer.given(given, this.name, this.#places, request, options);
+      if (this.#scorer) return this.#scorer.given(given, this.name, this.#slots, request, options);
       throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
     }
     this.#health.refresh();

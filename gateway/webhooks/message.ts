@@ -18,9 +18,9 @@ export function messageOf(
   switch (news.type) {
     case 'flagged': {
       const { step, from, to, part, method, score, risk, calibrated, unscored } = news.step;
-      const place = { step, from, to, ...(part && { part }) };
+      const position = { step, from, to, ...(part && { part }) };
       const rating = { method, score, risk, calibrated, ...(unscored !== undefined && { unscored }) };
-      return { type: 'flag', data: { ...about, ...place, ...rating, action: news.action } };
+      return { type: 'flag', data: { ...about, ...position, ...rating, action: news.action } };
     }
     case 'done': {
       const { finishReason, usage, verdict } = news.event;

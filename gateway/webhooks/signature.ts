@@ -16,11 +16,14 @@ export function keyOf(
   env: NodeJS.ProcessEnv,
   webhook: string,
 ): Buffer {
-  const place = `${webhook}.${file === undefined ? 'secret_env' : 'secret_file'}`;
-  const { text, source } = readSecret({ env: variable, file }, env, place);
+  const location = `${webhook}.${file === undefined ? 'secret_env' : 'secret_file'}`;
+  const { text, source } = readSecret({ env: variable, file }, env, location);
   const key = Buffer.from(SECRET.exec(text)?.[1] ?? '', 'base64');
   if (key.length >= BYTES.min && key.length <= BYTES.max) return key;
-  throw new ConfigError(place, `${source} must be whsec_ and ${BYTES.min} to ${BYTES.max} bytes in Base64`);
+  throw new ConfigError(
+    location,
+    `${source} must be whsec_ and ${BYTES.min} to ${BYTES.max} bytes in Base64`,
+  );
 }
 
 /** The headers by which a receiver knows the sender of a message, and its time (Standard Webhooks 1.0.0). */

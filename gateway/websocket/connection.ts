@@ -24,7 +24,7 @@ import {
   resumeSchema,
   scoreSchema,
 } from '../requests/generation-request.js';
-import { parseJsonText } from '../requests/json-text.js';
+import { parseJsonText } from '../requests/request-text.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 import { SocketWatch } from './socket-watch.js';

@@ -40,7 +40,7 @@ export type AttendantSide = Pick<
 export class Attendant {
   readonly #shared: Shared;
   readonly #worker: () => Channel<WorkerSide>;
-  readonly #places = new Map<number, Release>();
+  readonly #slots = new Map<number, Release>();
   readonly #streams = new Map<number, Stream>();
   #count = 0;
   #gone = false;
@@ -54,15 +54,15 @@ export class Attendant {
     const { usage, tickets } = this.#shared;
     return {
       countRequest: (client, perMinute, units) => usage.request(client, perMinute, units),
-      take: (place, most) => {
-        const release = usage.take(place, most);
+      take: (pool, most) => {
+        const release = usage.take(pool, most);
         return release && this.#keep(release);
       },
-      share: async (place, most, client) => {
-        const release = await usage.share(place, most, client);
+      share: async (pool, most, client) => {
+        const release = await usage.share(pool, most, client);
         return release && this.#keep(release);
       },
-      release: (place) => this.#release(place),
+      release: (slot) => this.#release(slot),
       issueTicket: (owner) => {
         try {
           return tickets.issue(owner);
@@ -84,7 +84,7 @@ export class Attendant {
   gone(): void {
     this.#gone = true;
     for (const stream of [...this.#streams.keys()]) this.#end(stream);
-    for (const place of [...this.#places.keys()]) this.#release(place);
+    for (const slot of [...this.#slots.keys()]) this.#release(slot);
   }
 
   async #attach({ model, role }: ProcessName, stream: number): Promise<number> {
@@ -115,14 +115,14 @@ export class Attendant {
 
   #keep(release: Release): number {
     this.#count += 1;
-    this.#places.set(this.#count, release);
+    this.#slots.set(this.#count, release);
     if (this.#gone) this.#release(this.#count);
     return this.#count;
   }
 
-  #release(place: number): void {
-    this.#places.get(place)?.();
-    this.#places.delete(place);
+  #release(slot: number): void {
+    this.#slots.get(slot)?.();
+    this.#slots.delete(slot);
   }
 
   #hostOf(model: string): EngineHost {

@@ -55,10 +55,10 @@ export interface PrimarySide {
 
   countRequest(client: string, perMinute: number, units?: number): Promise<number | null>;
   /** @returns the number of the place, to be given back by `release` */
-  take(place: string, most: number): number | null;
+  take(pool: string, most: number): number | null;
   /** The same of places that clients share. */
-  share(place: string, most: number, client: string): Promise<number | null>;
-  release(place: number): void;
+  share(pool: string, most: number, client: string): Promise<number | null>;
+  release(slot: number): void;
   /** `null` where too many are open */
   issueTicket(owner: string): Ticket | null;
   redeemTicket(ticket: string): string | null;

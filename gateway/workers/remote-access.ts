@@ -7,13 +7,13 @@ import type { PrimarySide } from './protocol.js';
 /** Limits and tickets that the primary process keeps for all workers. */
 export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {
   const held = async (asked: Promise<number | null>) => {
-    const place = await asked;
-    return place === null ? null : () => primary.tell('release', place);
+    const slot = await asked;
+    return slot === null ? null : () => primary.tell('release', slot);
   };
   const usage: Usage = {
     request: (client, perMinute, units) => primary.call('countRequest', client, perMinute, units),
-    take: (place, most) => held(primary.call('take', place, most)),
-    share: (place, most, client) => held(primary.call('share', place, most, client)),
+    take: (pool, most) => held(primary.call('take', pool, most)),
+    share: (pool, most, client) => held(primary.call('share', pool, most, client)),
   };
   const tickets = {
     issue: async (owner: string) => {

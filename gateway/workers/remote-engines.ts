@@ -30,8 +30,8 @@ export class RemoteEngines {
       decode,
       score,
       admit: async (role, need, positions) => {
-        const place = await primary.call('admit', { model, role }, need, positions);
-        return () => primary.tell('release', place);
+        const slot = await primary.call('admit', { model, role }, need, positions);
+        return () => primary.tell('release', slot);
       },
     };
   }

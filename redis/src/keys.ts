@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** Keys in Redis. Ids and epochs are drawn at random; names of access keys are the operator's. */
 export const keys = {
-  places: (place: string) => `flinch:places:${place}`,
+  slots: (pool: string) => `flinch:places:${pool}`,
   ticket: (hash: string) => `flinch:ticket:${hash}`,
   generation: (id: string) => `flinch:generation:${id}`,
   events: (id: string) => `flinch:generation:${id}:events`,

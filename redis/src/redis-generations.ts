@@ -42,7 +42,7 @@ interface Reading {
   readonly principal: Principal;
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
-  told: boolean;
+  reported: boolean;
   /** Time at which it was last found in Redis, and its gateway could be told. */
   seenMs: number;
 }
@@ -118,7 +118,7 @@ export class RedisGenerations implements SharedGenerations {
     // The feed reads a generation once.
     for (const each of this.#readings.values()) if (each.point.id === id) each.reader.lost('taken_over');
     const reader = this.#readerOf(point, found, name, over);
-    const reading = { reader, name, point, principal, told: false, seenMs: performance.now() };
+    const reading = { reader, name, point, principal, reported: false, seenMs: performance.now() };
     this.#readings.set(name.number, reading);
     try {
       // Its gateway writes on only for a reader: if it cannot be told, there is nothing to wait for.
@@ -248,10 +248,10 @@ export class RedisGenerations implements SharedGenerations {
 
   /** @throws ApiError 503 `state_unavailable` */
   async #acknowledge(reading: Reading): Promise<void> {
-    const { name, principal, reader, told, point } = reading;
+    const { name, principal, reader, reported, point } = reading;
     const about = { id: point.id, owner: principal.name, reader: name };
-    await this.#say(point.epoch, { type: 'read', ...about, offset: reader.next, first: !told });
-    reading.told = true;
+    await this.#say(point.epoch, { type: 'read', ...about, offset: reader.next, first: !reported });
+    reading.reported = true;
   }
 
   /** Whether one that is read here still can be. */

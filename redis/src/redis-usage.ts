@@ -16,15 +16,15 @@ export interface RedisUsageOptions {
 }
 
 /**
- * Usage of keys at all gateways together. Each place is taken in the gateway, too, so that its own limit holds while
- * Redis is away, also for generations that had begun before. In Redis a place is held for {@link LEASE_MS}, and for
- * longer by {@link renew}: a gateway that dies gives back its places.
+ * Usage of keys at all gateways together. Each slot is taken in the gateway, too, so that its own limit holds while
+ * Redis is away, also for generations that had begun before. In Redis a slot is held for {@link LEASE_MS}, and for
+ * longer by {@link renew}: a gateway that dies gives back its slots.
  */
 export class RedisUsage implements KeyUsage {
   readonly #options: RedisUsageOptions;
   /** Limiters by the requests that they allow in a minute. */
   readonly #rates = new Map<number, RateLimiterRedis>();
-  /** Members of this gateway, by the key of their place. */
+  /** Members of this gateway, by the key of their slot. */
   readonly #held = new Map<string, Set<string>>();
   #count = 0;
 
@@ -42,11 +42,11 @@ export class RedisUsage implements KeyUsage {
     }
   }
 
-  async take(place: string, most: number): Promise<Release | null> {
+  async take(pool: string, most: number): Promise<Release | null> {
     const { redis, gateway, own, open } = this.#options;
-    const release = await own.take(place, most);
+    const release = await own.take(pool, most);
     if (!release) return null;
-    const key = keys.places(place);
+    const key = keys.slots(pool);
     this.#count += 1;
     const member = `${gateway}/${this.#count}`;
     try {
@@ -60,7 +60,7 @@ export class RedisUsage implements KeyUsage {
         throw error;
       }
     }
-    // The place is held without Redis, too: it is renewed there once Redis is back.
+    // The slot is held without Redis, too: it is renewed there once Redis is back.
     this.#hold(key, member);
     let held = true;
     return () => {
@@ -68,7 +68,7 @@ export class RedisUsage implements KeyUsage {
       held = false;
       release();
       this.#drop(key, member);
-      // If this fails, the place is free when its lease has run out.
+      // If this fails, the slot is free when its lease has run out.
       redis.run((client) => client.zRem(key, member)).catch(() => {});
     };
   }

@@ -59,7 +59,7 @@ export interface BranchJudge {
   /** Rates each score. */
   readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
   /** Finds steps and judges them, from the first token of one on. */
-  readonly judge: (place: BranchPoint) => OperatorFunction<GenerationEvent, GuardEvent>;
+  readonly judge: (point: BranchPoint) => OperatorFunction<GenerationEvent, GuardEvent>;
 }
 
 /**

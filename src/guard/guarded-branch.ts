@@ -73,7 +73,7 @@ export function guardedBranch(
       forks: action === 'rollback' ? Math.max(2, candidates) : 0,
       lagTokens: lag === 'skip' ? Math.max(LAG_TOKENS, blockOf(scoring.schedule)) : undefined,
       rate: rateRisk(risks),
-      judge: (place) => fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, per, rate, risks })),
+      judge: (point) => fused(segmentSteps<GenerationEvent>(point), flagSteps({ method, per, rate, risks })),
     });
     const guarded = from(root).pipe(
       intervene({ ...correcting, policy, gate }),

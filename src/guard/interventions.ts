@@ -119,7 +119,7 @@ export class Interventions {
     const done = { type: 'rollback.done', rollback: number, step, candidates } as const;
     const same = text === original.text;
     const attempt = same ? undefined : others[chosen - 1];
-    const next = attempt ? await this.#goOn(attempt, current) : null;
+    const next = attempt ? await this.#continueWith(attempt, current) : null;
     resume();
     if (!attempt || next === null) {
       this.#leaveOthers(current);
@@ -153,12 +153,15 @@ export class Interventions {
    * Continues the response after the chosen candidate, as the request says.
    * @returns `null` where it cannot: then nothing was taken back yet
    */
-  async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {
+  async #continueWith(
+    { followed, step, done }: Attempt,
+    current: Followed,
+  ): Promise<Followed | 'over' | null> {
     if (done || !step) return 'over';
     if (!followed.branch.fits(step.to)) return null;
     this.#leaveOthers(current, followed);
-    const place = { step: step.step + 1, from: step.to };
-    const next = await this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));
+    const point = { step: step.step + 1, from: step.to };
+    const next = await this.#attempt(this.#fork(followed.branch, { ...point, seed: this.#seed(0) }));
     this.#lost = next === null;
     return next;
   }

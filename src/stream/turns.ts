@@ -17,7 +17,7 @@ interface Waiting {
 export class Turns {
   readonly #begin: (turn: () => void) => unknown;
   #left = AT_ONCE;
-  #begun = false;
+  #started = false;
   readonly #waiting: Waiting[] = [];
 
   /** @param begin calls a function in the next turn of the loop */
@@ -49,13 +49,13 @@ export class Turns {
   }
 
   #next(): void {
-    if (this.#begun) return;
-    this.#begun = true;
+    if (this.#started) return;
+    this.#started = true;
     this.#begin(() => this.#turn());
   }
 
   #turn(): void {
-    this.#begun = false;
+    this.#started = false;
     this.#left = AT_ONCE;
     const small = this.#waiting.findIndex(({ isSmall }) => isSmall);
     const [next] = this.#waiting.splice(Math.max(0, small), 1);

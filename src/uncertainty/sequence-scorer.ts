@@ -62,7 +62,7 @@ export class SequenceScorer {
   #scored = 0;
   #positions = 0;
   /** Whether the score process was told of the prompt. */
-  #begun = false;
+  #started = false;
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(sequence: ScoreSequence, promptIds: readonly number[], scoring: AbsoluteScoring) {
@@ -108,8 +108,8 @@ export class SequenceScorer {
    */
   readAhead(): void {
     const { methods, schedule } = this.#scoring;
-    if (this.#begun) return;
-    this.#begun = true;
+    if (this.#started) return;
+    this.#started = true;
     if (schedule.kind === 'offline') return;
     const from = this.#promptIds.length;
     const first = { from, to: from + schedule.block, attacked: methods.includes('adversarial') };
@@ -174,7 +174,7 @@ export class SequenceScorer {
       const known = this.#promptIds.length + this.#response.length - this.#unsent.length;
       const length = Math.min(known, this.#promptIds.length + keep);
       const fork = new SequenceScorer(await this.#sequence.fork(length), this.#promptIds, this.#scoring);
-      fork.#begun = true;
+      fork.#started = true;
       const shared = keep < this.#scored && !this.#blocks.includes(keep);
       fork.#scored = shared ? this.#blocks.findLast((start) => start < keep)! : Math.min(keep, this.#scored);
       for (const start of this.#blocks) if (start < fork.#scored) fork.#blocks.push(start);

@@ -45,9 +45,9 @@ export const openServers: OpenServers = async (
     const served = new Map(stateless ? signatures : []);
     return new ServerSessions(served, source.config.vocabSize, infer);
   };
-  const sequencesAt = (places: ServerPool<ServerConnection>): HeldSequences => {
+  const sequencesAt = (servers: ServerPool<ServerConnection>): HeldSequences => {
     const signature = signatures.get('sequence')!;
-    return new ServedSequences({ places, name: servedName(model, 'sequence'), signature, runtime });
+    return new ServedSequences({ servers, name: servedName(model, 'sequence'), signature, runtime });
   };
 
   const servedBy = async (server: ServerConnection): Promise<Served> => {
@@ -67,12 +67,12 @@ export const openServers: OpenServers = async (
     const infer: Infer = (graph, run) => server.infer(servedName(model, graph), run);
     const own = { sessions: sessionsOf(infer, served), source, alpha: recorded.alpha };
     if (served.held) {
-      const places = {
+      const servers = {
         take: () => server,
         leave: () => {},
         at: <R>(_: unknown, work: (at: ServerConnection) => Promise<R>) => work(server),
       };
-      const scores = await scoreWhole({ ...own, held: sequencesAt(places) });
+      const scores = await scoreWhole({ ...own, held: sequencesAt(servers) });
       checkScores(scores, recorded.scores.slice(0, WHOLE_SCORES));
     }
     if (served.stateless)

@@ -34,7 +34,7 @@ export interface ServerPool<Address> {
 }
 
 export interface ServedModel<Address> {
-  readonly places: ServerPool<Address>;
+  readonly servers: ServerPool<Address>;
   /** Its name at the servers. */
   readonly name: string;
   readonly signature: Signature;
@@ -130,7 +130,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     const last = { ids: [0], kept: 0, start: 0, end: 1, ...UNSCORED };
     this.#send(held, last, true)
       .catch((error: unknown) => debug('sequence %s could not be ended: %s', held.id, error))
-      .finally(() => this.#model.places.leave(held.address, false));
+      .finally(() => this.#model.servers.leave(held.address, false));
   }
 
   *#twice<Result>(work: () => Runs<Result>): Runs<Result> {
@@ -193,10 +193,10 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
   }
 
   async #run(rows: Rows): Promise<RunResult> {
-    const { places } = this.#model;
+    const { servers } = this.#model;
     this.#busy = true;
     try {
-      this.#held ??= { address: places.take(this.#avoid), id: randomUUID(), size: null, clean: 0 };
+      this.#held ??= { address: servers.take(this.#avoid), id: randomUUID(), size: null, clean: 0 };
       const result = await this.#send(this.#held, rows, false);
       this.#held.size = this.#held.clean = rows.end;
       this.#avoid = undefined;
@@ -207,7 +207,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
         // An address that lost the sequence may be used for it again.
         this.#avoid = error instanceof LostSequence ? undefined : held.address;
         this.#held = null;
-        places.leave(held.address, true);
+        servers.leave(held.address, true);
       }
       throw error;
     } finally {
@@ -217,11 +217,11 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
   }
 
   async #send({ address, id, size }: Held<Address>, rows: Rows, end: boolean): Promise<RunResult> {
-    const { places, name, signature, runtime } = this.#model;
+    const { servers, name, signature, runtime } = this.#model;
     const inputs = sentTensors(feedsOf(rows, runtime));
     const expected = expectedTensors(signature, inputs, OUTPUTS);
     const sequence = { id, start: size === null, end };
-    const answer = await places.at(address, async (server) => {
+    const answer = await servers.at(address, async (server) => {
       try {
         const tensors = await server.infer(name, { inputs, expected, sequence });
         const held = Number(tensors.held!.data[0]);

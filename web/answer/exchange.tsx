@@ -1,6 +1,6 @@
 import { type Answer, answerText, isOver, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { AnswerText, placeOf } from 'flinch-react';
+import { AnswerText, boxOf } from 'flinch-react';
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { type Recording, toLines } from '../chats/recording.js';
 import { type Exchange, recordingOf } from '../chats/session.js';
@@ -143,7 +143,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
           anchor={() => {
             // A token without an element, such as a line break, is somewhere in the answer.
             const at = find(token.index) ?? root.current?.querySelector('.answer');
-            return at ? { token: placeOf(at), beside: besideOf(root.current) } : null;
+            return at ? { token: boxOf(at), beside: besideOf(root.current) } : null;
           }}
         />
       )}
@@ -155,8 +155,8 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
 function besideOf(exchange: HTMLElement | null): DOMRect | null {
   const text = exchange?.querySelector('.answer')?.getBoundingClientRect();
   const chart = exchange?.querySelector('.chart');
-  const place = (chart?.querySelector('.legend') ?? chart)?.getBoundingClientRect();
-  return text && place && place.left >= text.right ? place : null;
+  const box = (chart?.querySelector('.legend') ?? chart)?.getBoundingClientRect();
+  return text && box && box.left >= text.right ? box : null;
 }
 
 /** What screen readers say of a token. */

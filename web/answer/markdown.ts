@@ -141,7 +141,7 @@ const NEAR = 1000;
 class Marks {
   readonly #source: string;
   readonly #ranges: readonly TextRange[];
-  readonly #begun = new Set<TextRange>();
+  readonly #started = new Set<TextRange>();
   /** How far the source is written, and the first range that is not behind it. */
   #at = 0;
   #next = 0;
@@ -183,13 +183,13 @@ class Marks {
   #isIdle(range: TextRange, text: string): boolean {
     if (text.trim() !== '') return false;
     const { struck = [], attributes } = range;
-    return this.#begun.has(range) || (struck.length === 0 && attributes['data-first'] === undefined);
+    return this.#started.has(range) || (struck.length === 0 && attributes['data-first'] === undefined);
   }
 
   #open(range: TextRange): string {
     const { attributes, struck = [] } = range;
-    const first = !this.#begun.has(range);
-    this.#begun.add(range);
+    const first = !this.#started.has(range);
+    this.#started.add(range);
     const gone = first ? struck.map(struckHtml).join('') : '';
     const written = Object.entries(attributes)
       .filter(([name]) => first || name !== 'data-first')

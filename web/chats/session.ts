@@ -31,7 +31,7 @@ export interface AskOptions {
 export interface SessionOptions {
   readonly generate: (request: GenerationRequest) => Observable<GenerationEvent>;
   /** The rest of an answer that was under way when the page was loaded. */
-  readonly resume: (place: ResumePoint) => Observable<GenerationEvent>;
+  readonly resume: (point: ResumePoint) => Observable<GenerationEvent>;
   readonly nowMs: () => number;
   readonly changed: (exchange: Exchange) => void;
 }
@@ -112,12 +112,12 @@ export class Session {
   resume(recording: Recording): void {
     const { question, model } = recording;
     const events = [...recording.events];
-    const place = placeAfter(events);
-    if (!place) return;
+    const point = placeAfter(events);
+    if (!point) return;
     const id = this.#nextId();
     const start = this.#options.nowMs() - durationOf(recording);
     const rest = this.#options
-      .resume(place)
+      .resume(point)
       .pipe(tap((event) => events.push({ atMs: this.#options.nowMs() - start, event })));
     this.#write(concat(from(recording.events.map(({ event }) => event)), rest), (answer) => ({
       id,

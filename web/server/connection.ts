@@ -79,8 +79,8 @@ export class Server {
   }
 
   /** @throws Error before the server was entered */
-  resume(place: ResumePoint): Observable<GenerationEvent> {
-    return this.#entered.resume(place);
+  resume(point: ResumePoint): Observable<GenerationEvent> {
+    return this.#entered.resume(point);
   }
 
   /** Leaves an answer under way on the server. */

@@ -36,15 +36,15 @@ export function caseStudy(
   { id, subset, question }: BenchProblem,
   { response, steps }: Pick<Known, 'response' | 'steps'>,
   { tokens }: ScoreRecord,
-  told: Pick<CaseStudy, 'verdict' | 'wrong'>,
+  labels: Pick<CaseStudy, 'verdict' | 'wrong'>,
 ): CaseStudy {
   return {
     id,
     subset,
     question,
-    verdict: told.verdict,
+    verdict: labels.verdict,
     tokenTexts: response.tokenTexts,
-    wrong: told.wrong,
+    wrong: labels.wrong,
     steps: steps.map(({ span: [start, end] }) => [start, end]),
     tokens,
   };

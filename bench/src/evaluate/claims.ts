@@ -105,11 +105,11 @@ async function readCases(
     cases.set(id, { id, subset: problem.subset, claims });
     if (!toStudy.has(id)) continue;
     const wrong = unsupported(id);
-    const told = {
+    const labels = {
       verdict: { of: 'claims', supported: claims.length - wrong.length, unsupported: wrong.length },
       wrong: wrong.flatMap(({ spans }) => spans),
     } as const;
-    studies.set(id, caseStudy(problem, { response, steps }, score, told));
+    studies.set(id, caseStudy(problem, { response, steps }, score, labels));
   }
   return {
     cases: problems.flatMap(({ id }) => cases.get(id) ?? []),

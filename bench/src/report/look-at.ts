@@ -12,8 +12,8 @@ type LookedAt = Answers['misses'][number];
 
 /** The answers on which the best score is most wrong, as a page of their own; `null` where no run has some. */
 export function buildAnswers(runs: readonly Run[]): ReportDocument | null {
-  const told = runs.filter(({ evaluation }) => evaluation.answers?.best);
-  if (told.length === 0) return null;
+  const withAnswers = runs.filter(({ evaluation }) => evaluation.answers?.best);
+  if (withAnswers.length === 0) return null;
   const section = (
     id: string,
     title: string,
@@ -22,11 +22,14 @@ export function buildAnswers(runs: readonly Run[]): ReportDocument | null {
   ): Section => ({
     id,
     title,
-    blocks: [{ kind: 'text', text: lead }, ...perRun(told, ({ evaluation }) => blocksOf(evaluation, of))],
+    blocks: [
+      { kind: 'text', text: lead },
+      ...perRun(withAnswers, ({ evaluation }) => blocksOf(evaluation, of)),
+    ],
   });
   return {
     title: 'Answers to look at',
-    lead: told.map((run) => `${runTitle(run)}: by ${scoreLabel(run.evaluation.answers!.best!)}`),
+    lead: withAnswers.map((run) => `${runTitle(run)}: by ${scoreLabel(run.evaluation.answers!.best!)}`),
     sections: [
       section(
         'false-alarms',

@@ -24,9 +24,9 @@ export function readRuns(folders: readonly string[]): Run[] {
   return runs.map(({ folder, evaluation }) => {
     const alike = names.get(labelKey(evaluation)) ?? [];
     const bases = new Set(alike.map((run) => basename(run.folder)));
-    const told = bases.size === alike.length ? basename(folder) : folder;
+    const folderName = bases.size === alike.length ? basename(folder) : folder;
     const { name } = evaluation.model;
-    return { folder, evaluation, label: alike.length > 1 ? `${name} (${told})` : name };
+    return { folder, evaluation, label: alike.length > 1 ? `${name} (${folderName})` : name };
   });
 }
 

@@ -29,8 +29,8 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
   const missing = shortages(evaluation);
   if (json) {
     const { falseAlarms: _, misses: __, rejection: ___, ...answers } = evaluation.answers ?? {};
-    const told = { counts, claimCounts, answers: evaluation.answers && answers, missing, ...tables };
-    return JSON.stringify({ evaluation: join(folder, EVALUATION), ...told });
+    const summary = { counts, claimCounts, answers: evaluation.answers && answers, missing, ...tables };
+    return JSON.stringify({ evaluation: join(folder, EVALUATION), ...summary });
   }
   const answered = counts && answersLine(counts, evaluation);
   const claimed = claimCounts && claimsLine(claimCounts);

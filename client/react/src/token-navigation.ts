@@ -74,24 +74,24 @@ function goalOf(key: string, all: readonly HTMLElement[], active: number | null)
 function onNextLine(all: readonly HTMLElement[], at: number, direction: 1 | -1): HTMLElement | undefined {
   const from = all[at];
   if (!from) return all[0];
-  const { left, top } = placeOf(from);
+  const { left, top } = boxOf(from);
   let nearest = from;
   let line: number | null = null;
   let distance = Number.POSITIVE_INFINITY;
   for (let other = at + direction; all[other]; other += direction) {
-    const place = placeOf(all[other]!);
-    if (Math.abs(place.top - top) < place.height / 2) continue;
-    line ??= place.top;
-    if (Math.abs(place.top - line) >= place.height / 2) break;
-    if (Math.abs(place.left - left) >= distance) continue;
-    distance = Math.abs(place.left - left);
+    const box = boxOf(all[other]!);
+    if (Math.abs(box.top - top) < box.height / 2) continue;
+    line ??= box.top;
+    if (Math.abs(box.top - line) >= box.height / 2) break;
+    if (Math.abs(box.left - left) >= distance) continue;
+    distance = Math.abs(box.left - left);
     nearest = all[other]!;
   }
   return nearest;
 }
 
 /** Rectangle of an element on the screen: of its first piece if it runs over the end of a line. */
-export const placeOf = (element: Element): DOMRect =>
+export const boxOf = (element: Element): DOMRect =>
   element.getClientRects()[0] ?? element.getBoundingClientRect();
 
 function indexOf(target: EventTarget | null): number | null {

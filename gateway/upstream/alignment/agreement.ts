@@ -71,7 +71,7 @@ export class GenerationAgreement {
   readonly #whole: Agreement;
   readonly #own = new Difference();
   #mismatch: ScorerMismatchEvent | null = null;
-  #told = false;
+  #reported = false;
 
   constructor(whole: Agreement) {
     this.#whole = whole;
@@ -93,8 +93,8 @@ export class GenerationAgreement {
 
   /** The event, the first time that it is asked for after they were found not to agree. */
   take(): ScorerMismatchEvent[] {
-    if (!this.#mismatch || this.#told) return [];
-    this.#told = true;
+    if (!this.#mismatch || this.#reported) return [];
+    this.#reported = true;
     return [this.#mismatch];
   }
 }

@@ -21,7 +21,7 @@ interface LocatedToken {
  */
 export class Alignment {
   readonly #tokenizer: Tokenizer;
-  #begun: boolean;
+  #started: boolean;
   #ids: IdAlignment | null = null;
   #written: Retokenizer | null = null;
   #located: LocatedToken[] = [];
@@ -36,7 +36,7 @@ export class Alignment {
   /** @param continues whether the text goes on after tokens that are known already */
   constructor(tokenizer: Tokenizer, continues: boolean) {
     this.#tokenizer = tokenizer;
-    this.#begun = continues;
+    this.#started = continues;
   }
 
   /**
@@ -55,8 +55,8 @@ export class Alignment {
     if (described) return [...this.#settle(), ...this.#described(text, described)];
     if (ids?.length || this.#ids?.pending) {
       const before = this.#written ? this.#settle() : [];
-      this.#ids ??= new IdAlignment(this.#tokenizer, this.#begun);
-      this.#begun ||= text !== '';
+      this.#ids ??= new IdAlignment(this.#tokenizer, this.#started);
+      this.#started ||= text !== '';
       return [...before, ...this.#ids.push(text, ids ?? [])];
     }
     return text === '' ? [] : (this.#overlong(text) ?? this.#retokenise(text, tokens));
@@ -99,10 +99,10 @@ export class Alignment {
     const spelt = this.#spelling(tokens);
     const { leadingSpaces } = this.#tokenizer;
     // Servers differ in whether they show the space that a tokenizer puts before a text.
-    const bare = this.#begun ? 0 : Math.min(leadingSpaces, spelt.toString().search(/[^ ]|$/));
+    const bare = this.#started ? 0 : Math.min(leadingSpaces, spelt.toString().search(/[^ ]|$/));
     const own = Buffer.from(text);
     if (!spelt.equals(own) && !spelt.subarray(bare).equals(own)) return false;
-    this.#begun ||= text !== '';
+    this.#started ||= text !== '';
     return true;
   }
 
@@ -112,8 +112,8 @@ export class Alignment {
   }
 
   #retokenise(text: string, tokens: readonly UpstreamToken[] | null): KnownToken[] {
-    this.#written ??= new Retokenizer(this.#tokenizer, this.#begun);
-    this.#begun = true;
+    this.#written ??= new Retokenizer(this.#tokenizer, this.#started);
+    this.#started = true;
     let from = this.#in;
     for (const token of tokens ?? []) {
       const to = from + token.text.length;

@@ -143,9 +143,9 @@ export class TokenAligner {
     const said = { text, parts: [], earlier, last: this.#of, ended: this.#ended };
     const placed = placedParts([...this.#queue, ...own], said);
     if (!placed || placed.pieces.at(-1)?.spelt !== undefined) return null;
-    const begun = placed.rest.every((token) => token.text === '');
-    this.#queue = begun ? [...placed.rest] : [];
-    this.#aside = begun ? [] : [...placed.rest];
+    const startsText = placed.rest.every((token) => token.text === '');
+    this.#queue = startsText ? [...placed.rest] : [];
+    this.#aside = startsText ? [] : [...placed.rest];
     return [...placed.pieces];
   }
 

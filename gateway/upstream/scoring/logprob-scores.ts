@@ -23,8 +23,8 @@ export const alternativesFor = (methods: readonly Method[], of: keyof typeof MOS
  * impossible adds nothing; a token that it wrote all the same has no score.
  */
 const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number | null>>> = {
-  nll: ({ logprob: told }) => {
-    const logprob = reckoned(told);
+  nll: ({ logprob: given }) => {
+    const logprob = reckoned(given);
     return logprob === null ? null : -logprob;
   },
   entropy: entropyOf,

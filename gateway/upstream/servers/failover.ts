@@ -44,7 +44,7 @@ export class Failover {
   readonly servers: readonly UpstreamServer[];
   readonly #options: Required<FailoverOptions>;
   readonly #faults = new Map<UpstreamServer, Fault>();
-  #begun: Promise<void> | null = null;
+  #started: Promise<void> | null = null;
 
   constructor(servers: readonly UpstreamServer[], options: FailoverOptions) {
     this.servers = servers;
@@ -62,9 +62,9 @@ export class Failover {
    * @throws UpstreamError of the last one, if none can be asked
    */
   async capabilities(): Promise<Capabilities> {
-    const first = this.#begun === null;
-    this.#begun ??= this.#begin();
-    await this.#begun;
+    const first = this.#started === null;
+    this.#started ??= this.#begin();
+    await this.#started;
     const servers = this.#order();
     const known = servers.filter((server) => server.capabilities);
     const there = known.filter((server) => server.reachable && !this.#isAvoided(server));

@@ -35,7 +35,7 @@ export class StreamedResponse implements UpstreamResponse {
   #cancelled = false;
   /** Fields of chunks beside the text. */
   readonly #said = new Map<string, unknown>();
-  #told = false;
+  #hasLogprobs = false;
   readonly #warnings = new Set<string>();
   #finishReason: UpstreamEnd['finishReason'] = 'stop';
   #usage: UpstreamEnd['usage'] = null;
@@ -100,8 +100,8 @@ export class StreamedResponse implements UpstreamResponse {
     }
     const aligned = this.#aligner.push(chunk);
     for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
-    this.#told ||= chunk.tokens?.some(({ logprob }) => logprob !== null) ?? false;
-    if (this.#told && aligned.some(hasNoTokens)) pieces.push(...this.#warned([UNMATCHED]));
+    this.#hasLogprobs ||= chunk.tokens?.some(({ logprob }) => logprob !== null) ?? false;
+    if (this.#hasLogprobs && aligned.some(hasNoTokens)) pieces.push(...this.#warned([UNMATCHED]));
     const said = chunk.beside && this.#news(chunk.beside, chunk.exactly);
     if (!said) return;
     const areShown = !aligned.some(({ hidden }) => hidden);

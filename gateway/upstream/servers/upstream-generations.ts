@@ -1,7 +1,7 @@
 import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
 import type { GuardEvent } from '../../../src/stream/events.js';
-import { checkSlot, type Slots } from '../../models/places.js';
 import type { GuardInForce } from '../../models/served-model.js';
+import { checkSlot, type Slots } from '../../models/slots.js';
 import { UpstreamError } from '../errors.js';
 import type { Writing } from '../scoring/scorer.js';
 import type { UpstreamRequest } from '../upstream.js';
@@ -36,12 +36,12 @@ function withoutWords(error: unknown): unknown {
 /** The generations that are under way at the servers of a model: each has a place, and is aborted when it is over. */
 export class UpstreamGenerations {
   readonly #failover: Failover;
-  readonly #places: Slots;
+  readonly #slots: Slots;
   #streams = 0;
 
   constructor(failover: Failover, slots: Slots) {
     this.#failover = failover;
-    this.#places = slots;
+    this.#slots = slots;
   }
 
   /** Why none of the servers streams. */
@@ -74,13 +74,13 @@ export class UpstreamGenerations {
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
     return defer(() => {
-      const place = this.#places.take(client);
-      if (!(place instanceof Promise)) checkSlot(place, this.#places);
+      const slot = this.#slots.take(client);
+      if (!(slot instanceof Promise)) checkSlot(slot, this.#slots);
       this.#streams += 1;
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
-        if (place instanceof Promise) checkSlot(await place, this.#places);
+        if (slot instanceof Promise) checkSlot(await slot, this.#slots);
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
@@ -104,8 +104,8 @@ export class UpstreamGenerations {
         finalize(() => {
           this.#streams -= 1;
           abort.abort(OVER);
-          if (place instanceof Promise) place.then((release) => release?.());
-          else place?.();
+          if (slot instanceof Promise) slot.then((release) => release?.());
+          else slot?.();
         }),
       );
     });

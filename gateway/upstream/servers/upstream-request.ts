@@ -88,9 +88,9 @@ export function topLogprobsOf(request: GenerationFields, { logprobs }: Capabilit
 }
 
 /** Says that `clamp` lowered the number of alternatives, where it did. */
-export const topLogprobsWarnings = ({ top_logprobs: asked }: GenerationFields, told: number): string[] =>
-  (asked ?? 0) > told
-    ? [`top_logprobs: lowered from ${asked} to ${told}, all that the upstream returns`]
+export const topLogprobsWarnings = ({ top_logprobs: asked }: GenerationFields, reported: number): string[] =>
+  (asked ?? 0) > reported
+    ? [`top_logprobs: lowered from ${asked} to ${reported}, all that the upstream returns`]
     : [];
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
@@ -109,11 +109,11 @@ export const withTop =
   (event: GuardEvent): GuardEvent => {
     if (event.type === 'upstream.delta') return { ...event, chunk: chunkWithTop(event.chunk, topLogprobs) };
     if (event.type !== 'token.delta') return event;
-    const told: typeof event & UpstreamToken = event;
-    const top = told.topLogprobs.slice(0, topLogprobs);
-    if (!told.bytes || told.name !== undefined)
-      return top.length < told.topLogprobs.length ? { ...told, topLogprobs: top } : event;
-    const { bytes: _, ...token } = told;
+    const reported: typeof event & UpstreamToken = event;
+    const top = reported.topLogprobs.slice(0, topLogprobs);
+    if (!reported.bytes || reported.name !== undefined)
+      return top.length < reported.topLogprobs.length ? { ...reported, topLogprobs: top } : event;
+    const { bytes: _, ...token } = reported;
     return { ...token, topLogprobs: top };
   };
 

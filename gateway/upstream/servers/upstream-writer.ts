@@ -9,7 +9,7 @@ import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
 import { Alignment } from '../alignment/alignment.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from '../upstream.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
-import { ReportedParts } from './told-parts.js';
+import { ReportedParts } from './reported-parts.js';
 import { isText } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 

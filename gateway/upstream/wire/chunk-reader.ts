@@ -59,7 +59,7 @@ export class ChunkReader {
   readonly #share = TURNS.share();
   /** `null` for an answer that is passed on in chunks: nothing of it is joined here. */
   readonly #joined: JoinedParts | null;
-  #begun = false;
+  #started = false;
   #finished = false;
   #over = false;
   #bodyEnded = false;
@@ -145,8 +145,8 @@ export class ChunkReader {
   }
 
   #chunksOf(message: string): readonly Chunk[] {
-    const refusal = this.#begun ? null : this.#refused(message);
-    this.#begun = true;
+    const refusal = this.#started ? null : this.#refused(message);
+    this.#started = true;
     if (refusal) throw refusal;
     return [this.#read(message)].flat();
   }

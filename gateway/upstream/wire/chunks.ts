@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../../src/stream/events.js';
-import { excessOf } from '../../requests/json-bounds.js';
+import { excessOf } from '../../requests/request-bounds.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
 import { besideText, hasContents, isHeartbeat, type WrittenPart } from './beside-text.js';
@@ -245,8 +245,8 @@ function inOrder(chunk: Json): readonly Json[] {
   const [choice, ...others] = (asList(chunk.choices) ?? []).map(asObject);
   const delta = asObject(choice?.delta);
   const parts = asList(delta?.content);
-  const told = choice?.logprobs || asList(choice?.token_ids)?.length;
-  if (!choice || !parts || parts.length < 2 || (choice.index ?? 0) !== 0 || told) return [chunk];
+  const hasTokens = choice?.logprobs || asList(choice?.token_ids)?.length;
+  if (!choice || !parts || parts.length < 2 || (choice.index ?? 0) !== 0 || hasTokens) return [chunk];
   const runs: unknown[][] = [];
   for (const [i, part] of parts.entries()) {
     if (i === 0 || isText(part) !== isText(parts[i - 1])) runs.push([]);

@@ -19,7 +19,7 @@ const HIGH_WATER_BYTES = 64 << 10;
 /** One request, which its creator has to send, and its answer, read chunk by chunk. */
 export class Exchange {
   /** Resolves with the first byte of the body, or with its end. */
-  readonly begun: Promise<void>;
+  readonly started: Promise<void>;
   status = 0;
   headers: Readonly<IncomingHttpHeaders> = {};
   readonly #request: ClientRequest;
@@ -42,7 +42,7 @@ export class Exchange {
   constructor(request: ClientRequest, options: ExchangeOptions) {
     this.#request = request;
     this.#options = options;
-    this.begun = new Promise((resolve, reject) => {
+    this.started = new Promise((resolve, reject) => {
       this.#resolveBegun = resolve;
       this.#rejectBegun = reject;
     });

@@ -108,7 +108,7 @@ export class UpstreamHttp {
     if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway is shutting down');
     const first = this.#begin(target, body, signal);
     try {
-      await first.exchange.begun;
+      await first.exchange.started;
       return first.exchange;
     } catch (error) {
       if (!isStale(first, error)) throw error;
@@ -116,7 +116,7 @@ export class UpstreamHttp {
     // Other unused connections may have ended, too.
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
     const { exchange } = this.#begin(target, body, signal);
-    await exchange.begun;
+    await exchange.started;
     return exchange;
   }
 

@@ -1,4 +1,4 @@
-import { MAX_FIELDS } from '../../requests/json-bounds.js';
+import { MAX_FIELDS } from '../../requests/request-bounds.js';
 import { asObject, type Json, listOf, MAX_ENTRIES, tooMany } from './json.js';
 
 /**

@@ -1,5 +1,5 @@
 import { ExactNumber, withExactNumbers } from '../../requests/exact-numbers.js';
-import { excessOf } from '../../requests/json-bounds.js';
+import { excessOf } from '../../requests/request-bounds.js';
 import { UpstreamError } from '../errors.js';
 
 /** Reading a server's JSON, whose every field may be missing or something else. */

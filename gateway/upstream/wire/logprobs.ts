@@ -53,11 +53,11 @@ const BY_ID = /^token_id:(\d+)$/;
 type Token = Pick<UpstreamToken, 'id' | 'text' | 'name' | 'bytes'>;
 
 /** A token by its text; else by its id, or by nothing: then its `name` is all that the server says of it. */
-function tokenOf({ token, id: given, token_id, bytes: told }: Json): Token {
+function tokenOf({ token, id: given, token_id, bytes: givenBytes }: Json): Token {
   const text = tokenText(token);
   const named = text === null ? null : BY_ID.exec(text);
   const id = asCount(given) ?? asCount(token_id) ?? (text === null ? asCount(token) : null);
-  const bytes = asCounts(told);
+  const bytes = asCounts(givenBytes);
   const own = bytes ? { bytes } : {};
   if (named) return { id: id ?? asCount(Number(named[1])), text: '', name: named[0], ...own };
   if (text === null) return { id, text: '', name: id === null ? '' : String(id) };

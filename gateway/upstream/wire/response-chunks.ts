@@ -158,8 +158,8 @@ class ResponseTexts {
   readonly #texts = new Map<string, string>();
 
   add({ item_id, content_index, delta }: Json): void {
-    const place = `${asText(item_id)}/${String(content_index)}`;
-    this.#texts.set(place, `${this.#texts.get(place) ?? ''}${asText(delta) ?? ''}`);
+    const key = `${asText(item_id)}/${String(content_index)}`;
+    this.#texts.set(key, `${this.#texts.get(key) ?? ''}${asText(delta) ?? ''}`);
   }
 
   /** Whether an event tells no text but those. */

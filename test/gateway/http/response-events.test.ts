@@ -18,11 +18,11 @@ const raw = (event: object): GuardEvent => ({
   chunk: { event, choices: [] },
 });
 
-const place = { item_id: 'theirs', output_index: 0, content_index: 0 };
+const idPrefix = { item_id: 'theirs', output_index: 0, content_index: 0 };
 const OPENING = [
   { type: 'response.created', response: { id: 'resp_theirs', status: 'in_progress', output: [] } },
   { type: 'response.output_item.added', output_index: 0, item: { type: 'message', id: 'theirs' } },
-  { type: 'response.content_part.added', ...place, part: { type: 'output_text', text: '' } },
+  { type: 'response.content_part.added', ...idPrefix, part: { type: 'output_text', text: '' } },
 ];
 
 function events() {
@@ -42,9 +42,9 @@ describe("an upstream's events", () => {
     const [one, two] = [tokenEvent(0, { text: 'One' }), tokenEvent(1, { text: ' two' })];
     const text = `${one.text}${two.text}`;
     expect(types(response.push(one))).toEqual(['response.output_text.delta']);
-    const done = { type: 'response.output_text.done', ...place, text };
+    const done = { type: 'response.output_text.done', ...idPrefix, text };
     expect(response.push(raw(done))).toEqual([]);
-    expect(response.push(raw({ type: 'response.content_part.done', ...place }))).toEqual([]);
+    expect(response.push(raw({ type: 'response.content_part.done', ...idPrefix }))).toEqual([]);
     expect(types(response.push(two))).toEqual([
       'response.output_text.delta',
       'response.output_text.done',
@@ -69,8 +69,8 @@ describe("an upstream's events", () => {
     response.push(token);
     const written = response.push(doneEvent('content_filter', 1));
     expect(sent(written)).toMatchObject([
-      { type: 'response.output_text.done', ...place, text: token.text },
-      { type: 'response.content_part.done', ...place },
+      { type: 'response.output_text.done', ...idPrefix, text: token.text },
+      { type: 'response.content_part.done', ...idPrefix },
       { type: 'response.output_item.done', item: { id: 'theirs', status: 'incomplete' } },
       {
         type: 'response.incomplete',

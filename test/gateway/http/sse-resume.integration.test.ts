@@ -82,8 +82,8 @@ describe('a streamed completion that was asked to be resumable', () => {
   ])('answers 410 for one %s', async (_name, lastEventId) => {
     const { url, gateway } = await scriptedGateway();
     const { events } = await read(await post(url, body()));
-    const place = lastEventId(gateway.live.epoch, idOf(events[0]).split('/')[1]!);
-    for (const response of [await get(url, place), await again(url, place)]) {
+    const idPrefix = lastEventId(gateway.live.epoch, idOf(events[0]).split('/')[1]!);
+    for (const response of [await get(url, idPrefix), await again(url, idPrefix)]) {
       expect(response.status).toBe(410);
       expect(await response.json()).toMatchObject({ error: { code: 'not_recovered' } });
     }

@@ -139,7 +139,7 @@ describe('an answer of a million tokens', () => {
     const request = read();
     expect(request.kept).toBe(true);
     const answer = await serving()(1_000_000, OFF, request.kept);
-    const encoding = request.encode(answer, { id: 'a', place: 'p', tell: () => {} });
+    const encoding = request.encode(answer, { id: 'a', idPrefix: 'p', tell: () => {} });
     let offset = 0;
     const { end, events, growth } = await untilItEnds(answer, (event) => {
       offset += encoding.event(event, offset).length;

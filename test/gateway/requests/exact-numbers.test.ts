@@ -8,7 +8,7 @@ import {
   withFields,
 } from '#gateway/requests/exact-numbers.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
-import { parseJsonText } from '#gateway/requests/json-text.js';
+import { parseJsonText } from '#gateway/requests/request-text.js';
 
 const throughout = (json: string): string => jsonText(withExactNumbers(json, JSON.parse(json)));
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { excessOf } from '#gateway/requests/json-bounds.js';
+import { excessOf } from '#gateway/requests/request-bounds.js';
 
 const lists = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;

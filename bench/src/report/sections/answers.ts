@@ -28,11 +28,11 @@ function answerBlocks(evaluation: Evaluation): Block[] {
     answers.best && readingSentence(answers, scoreLabel(answers.best)),
     choiceSentence(answers),
   ];
-  const told = (sentences ?? []).filter((one) => one !== null);
+  const sentencesGiven = (sentences ?? []).filter((one) => one !== null);
   const text = (words: string): Block => ({ kind: 'text', text: words });
   const all = responses.filter(({ scope, auroc }) => scope === ALL && auroc.value !== null);
   return [
-    ...(told.length > 0 ? [text(told.join(' '))] : []),
+    ...(sentencesGiven.length > 0 ? [text(sentencesGiven.join(' '))] : []),
     ...(missing.length > 0 ? [{ kind: 'list', items: missing } as const] : []),
     ...(rows.length > 0 ? [answersTable('By answer', rows, false)] : []),
     ...(answers?.best ? [rejectionTable(answers, rows)] : []),

@@ -10,17 +10,17 @@ export function countsSection(runs: readonly Run[]): Section | null {
     ...(claimCounts.length === 0 ? [] : [claimCountsTable(claimCounts)]),
   ]);
   if (blocks.length === 0) return null;
-  const told = (has: (run: Run) => boolean, text: string): Block[] =>
+  const noteIf = (has: (run: Run) => boolean, text: string): Block[] =>
     runs.some(has) ? [{ kind: 'text', text }] : [];
   return {
     id: 'counts',
     title: 'Accuracy and counts',
     blocks: [
-      ...told(({ evaluation }) => evaluation.counts.length > 0 && !countsCutOff(evaluation), LEFT_OUT_LEAD),
-      ...told(({ evaluation }) => evaluation.counts.length > 0 && countsCutOff(evaluation), CUT_OFF_LEAD),
-      ...told(({ evaluation }) => evaluation.counts.some(({ located }) => located > 0), LOCATED_LEAD),
-      ...told(({ evaluation }) => comesLabelled(evaluation.suite), LABELS_LEAD),
-      ...told(({ evaluation }) => evaluation.claimCounts.length > 0, CLAIMS_LEAD),
+      ...noteIf(({ evaluation }) => evaluation.counts.length > 0 && !countsCutOff(evaluation), LEFT_OUT_LEAD),
+      ...noteIf(({ evaluation }) => evaluation.counts.length > 0 && countsCutOff(evaluation), CUT_OFF_LEAD),
+      ...noteIf(({ evaluation }) => evaluation.counts.some(({ located }) => located > 0), LOCATED_LEAD),
+      ...noteIf(({ evaluation }) => comesLabelled(evaluation.suite), LABELS_LEAD),
+      ...noteIf(({ evaluation }) => evaluation.claimCounts.length > 0, CLAIMS_LEAD),
       ...blocks,
     ],
   };

@@ -40,8 +40,8 @@ export const PAPER_SOURCE: Inline = [
 
 /** Sentences that apply to all runs, once; a sentence that applies to some is listed for each of them. */
 function toldOnce(runs: readonly Run[], sentencesOf: (run: Run) => readonly string[]): string[] {
-  const told = runs.flatMap((run) => sentencesOf(run).map((sentence) => ({ sentence, run })));
-  return [...groupBy(told, ({ sentence }) => sentence)].flatMap(([sentence, of]) =>
+  const notes = runs.flatMap((run) => sentencesOf(run).map((sentence) => ({ sentence, run })));
+  return [...groupBy(notes, ({ sentence }) => sentence)].flatMap(([sentence, of]) =>
     of.length === runs.length ? [sentence] : of.map(({ run }) => `${runTitle(run)}: ${sentence}`),
   );
 }

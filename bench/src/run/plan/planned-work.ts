@@ -138,8 +138,8 @@ function supposed(
   const outcomeOf = (id: string): ReturnType<Outcome> => {
     const problem = byId.get(id)!;
     const { given } = problem;
-    const told = given && suite.check(problem, responseText(given));
-    return told ? (told.correct ? 'right' : 'wrong') : outcome(problem);
+    const checked = given && suite.check(problem, responseText(given));
+    return checked ? (checked.correct ? 'right' : 'wrong') : outcome(problem);
   };
   const orElse = <T>(
     found: { readonly get: (id: string) => T | undefined },

@@ -60,12 +60,12 @@ export async function scoreResponses(run: Run): Promise<void> {
  */
 function checkWriter(
   agreement: Agreement,
-  { id, logprobs: told }: ResponseRecord,
+  { id, logprobs: sentLogprobs }: ResponseRecord,
   scored: readonly number[] | null,
 ): void {
-  if (!told || !scored) return;
+  if (!sentLogprobs || !scored) return;
   const own = agreement.begin();
-  for (const [i, logprob] of scored.entries()) own.compare(logprob, told[i] ?? null);
+  for (const [i, logprob] of scored.entries()) own.compare(logprob, sentLogprobs[i] ?? null);
   const [mismatch] = own.take();
   if (!mismatch) return;
   const { tokens, difference, tolerance } = mismatch;

@@ -20,8 +20,8 @@ export const engineCompleter = (
   close: () => {},
   async complete({ problem, beginning, ...sampling }) {
     const { checkpoint, contextLength } = engine;
-    const begun = beginning.tokenIds ?? checkpoint.tokenizer.encodePlain(beginning.text);
-    const promptIds = [...promptOf(checkpoint, suite, problem, system), ...begun];
+    const prefixIds = beginning.tokenIds ?? checkpoint.tokenizer.encodePlain(beginning.text);
+    const promptIds = [...promptOf(checkpoint, suite, problem, system), ...prefixIds];
     const room = Math.min(beginning.maxTokens, contextLength - promptIds.length);
     if (room < 1) return { text: '', tokens: 0, finish: 'length' };
     const { tokenTexts, finish } = await writeByEngine(

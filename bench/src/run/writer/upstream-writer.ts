@@ -54,7 +54,7 @@ function requestOf(
     maxTokens,
     stop,
     topLogprobs: 0,
-    ...(logprobs === null && { untold: true }),
+    ...(logprobs === null && { withoutLogprobs: true }),
   };
 }
 

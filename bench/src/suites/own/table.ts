@@ -20,9 +20,9 @@ const SEPARATOR_LINE = /^"?sep=([^\r\n])"?(?=[\r\n]|$)/i;
  * @throws UsageError that names the file and the line
  */
 export function readTable(text: string, file: string, own: string): TableRow[] {
-  const [told = '', separator = separatorOf(text, own)] = SEPARATOR_LINE.exec(text) ?? [];
+  const [separatorLine = '', separator = separatorOf(text, own)] = SEPARATOR_LINE.exec(text) ?? [];
   const read = (quotes: boolean): TableRow[] => [
-    ...rowsOf(readCells(text.slice(told.length), separator, quotes), separator),
+    ...rowsOf(readCells(text.slice(separatorLine.length), separator, quotes), separator),
   ];
   try {
     return separator === TAB ? readTabs(read) : read(true);

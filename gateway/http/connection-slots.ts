@@ -19,11 +19,11 @@ interface Open {
 }
 
 /**
- * Gives each connection of a server a place, and closes it at once if there is none. If all are taken, a new
- * connection gets the place of one without requests under way: of the address that has most, the one unused
+ * Gives each connection of a server a slot, and closes it at once if there is none. If all are taken, a new
+ * connection gets the slot of one without requests under way: of the address that has most, the one unused
  * for longest. Connections alone thus cannot lock out other clients, and behind a proxy, which has but one
  * address, nothing in use is closed.
- * @param name of the server's places; other processes may count theirs by the same
+ * @param name of the server's slots; other processes may count theirs by the same
  */
 export function placeConnections(server: Server, limits: ConnectionLimits, usage: Usage, name: string): void {
   const connections = new Map<Socket, Open>();
@@ -51,17 +51,17 @@ export function placeConnections(server: Server, limits: ConnectionLimits, usage
       for (const release of releases) release();
     });
     const take = async (
-      place: string,
+      pool: string,
       most: number,
       insteadOf: () => Socket | undefined,
     ): Promise<boolean> => {
-      let release = await usage.take(place, most);
+      let release = await usage.take(pool, most);
       const other = release ? undefined : insteadOf();
       if (other) {
         const closed = once(other, 'close');
         other.destroy();
         await closed;
-        release = await usage.take(place, most);
+        release = await usage.take(pool, most);
       }
       if (release && socket.destroyed) release();
       else if (release) releases.push(release);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ReportedParts } from '#gateway/upstream/servers/told-parts.js';
+import { ReportedParts } from '#gateway/upstream/servers/reported-parts.js';
 
 /** What is unscored of a delta after these tokens. */
 function unscored(tokens: readonly string[], delta: object, index = 0) {

@@ -3,7 +3,7 @@ import { Server } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OwnUsage } from '#gateway/access/usage.js';
-import { type ConnectionLimits, placeConnections } from '#gateway/http/connection-places.js';
+import { type ConnectionLimits, placeConnections } from '#gateway/http/connection-slots.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FairSlots, type Release } from '#gateway/access/fair-places.js';
+import { FairSlots, type Release } from '#gateway/access/fair-slots.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

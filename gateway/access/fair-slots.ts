@@ -1,7 +1,7 @@
-/** Gives a place back; calling it twice does no harm. */
+/** Gives a slot back; calling it twice does no harm. */
 export type Release = () => void;
 
-/** Maximum time that a request waits for a place. */
+/** Maximum time that a request waits for a slot. */
 const WAIT_MS = 30_000;
 
 interface Waiting {
@@ -10,13 +10,13 @@ interface Waiting {
 }
 
 /**
- * A fixed number of places for the requests of several clients. A client with less than an equal share waits for the
- * next place that is given back, and no other client gets it; a client with its full share is refused while there is
- * none. So a client can have all places as long as no other client wants one, and no longer than its requests last.
+ * A fixed number of slots for the requests of several clients. A client with less than an equal share waits for the
+ * next slot that is given back, and no other client gets it; a client with its full share is refused while there is
+ * none. So a client can have all slots as long as no other client wants one, and no longer than its requests last.
  */
 export class FairSlots {
   readonly #most: number;
-  /** Requests of each client that have a place, or wait for one. */
+  /** Requests of each client that have a slot, or wait for one. */
   readonly #requests = new Map<string, number>();
   #waiting: Waiting[] = [];
   #taken = 0;
@@ -25,7 +25,7 @@ export class FairSlots {
     this.#most = most;
   }
 
-  /** @returns a function that gives the place back; `null` if there is none, at once or after some time */
+  /** @returns a function that gives the slot back; `null` if there is none, at once or after some time */
   take(client: string): Release | null | Promise<Release | null> {
     if (this.#taken < this.#most) {
       this.#count(client, 1);

@@ -2,7 +2,7 @@ import type { Unscored, UpstreamEvent } from '../../src/stream/events.js';
 import type { SaidGuard } from '../models/served-model.js';
 
 /** The guard in force. Of what turns out to have no scores, and why, its warnings tell. */
-export class ToldGuard {
+export class GuardWarnings {
   readonly #guard: SaidGuard;
   readonly #unscored = new Set<Unscored>();
   readonly #warnings = new Set<string>();

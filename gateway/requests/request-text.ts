@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/api-error.js';
 import { keepExact } from './exact-numbers.js';
-import { excessOf } from './json-bounds.js';
+import { excessOf } from './request-bounds.js';
 
 /**
  * Parses a text that a client sent. Of an object it also keeps the digits of its numbers, for {@link withExactFields}.

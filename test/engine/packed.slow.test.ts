@@ -24,7 +24,7 @@ import { hasAdapter } from '../support/webgpu.js';
 import { valuesOf } from '../support/weights.js';
 
 const folder = useFolder();
-const adapter = await hasAdapter('packed.integration.test.ts');
+const adapter = await hasAdapter('packed.slow.test.ts');
 
 /** The same model with every weight in fp32. */
 async function inFloats({ dir, tensors }: Checkpoint, to: string): Promise<string> {

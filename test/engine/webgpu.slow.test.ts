@@ -24,7 +24,7 @@ import {
 } from '../support/golden.js';
 import { hasAdapter } from '../support/webgpu.js';
 
-const adapter = await hasAdapter('webgpu.test.ts');
+const adapter = await hasAdapter('webgpu.slow.test.ts');
 
 /** The tolerances are those of the CPU; on Mesa's lavapipe the differences were a tenth of them. */
 describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 PyTorch', (name) => {

@@ -138,7 +138,7 @@ describe('packages', () => {
     const { vulnerabilities } = report;
     if (!vulnerabilities) {
       console.warn(
-        `supply-chain.integration.test.ts: no audit: ${report.message ?? 'the registry did not answer'}`,
+        `no audit: ${report.message ?? 'the registry did not answer'}`,
       );
       return context.skip();
     }

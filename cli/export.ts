@@ -34,7 +34,7 @@ Examples:
   $ flinch export triton ~/models/Qwen2.5-0.5B-Instruct --output ./repository --name qwen
   $ tritonserver --model-repository=./repository --model-control-mode=explicit --load-model=qwen_sequence
   $ flinch serve --upstream http://127.0.0.1:9000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
-      --scorer ~/models/Qwen2.5-0.5B-Instruct --scorer-url grpc://127.0.0.1:8001 --scorer-model qwen`,
+      --scorer ~/models/Qwen2.5-0.5B-Instruct --scorer-url http://127.0.0.1:8000 --scorer-model qwen`,
       )
       .action(exportTriton),
   );

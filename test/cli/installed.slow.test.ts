@@ -7,7 +7,6 @@ import { installPackages, readManifest } from '../support/installed-packages.js'
 /** What only other packages of this repository need, by their folder. */
 const NOT_OF_FLINCH = {
   bench: ['graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'],
-  triton: ['@grpc/grpc-js'],
   redis: ['@redis/client'],
 };
 
@@ -22,7 +21,7 @@ const run = (folder: string, ...args: string[]) =>
 
 const UPSTREAM = [
   ...['--upstream', 'http://127.0.0.1:1/v1', '--upstream-model', 'reasoner'],
-  ...['--scorer-url', 'grpc://127.0.0.1:1', '--scorer-model', 'reasoner', '--scorer'],
+  ...['--scorer-url', 'http://127.0.0.1:1', '--scorer-model', 'reasoner', '--scorer'],
 ] as const;
 
 /** Exports the embedded model for Triton. */

@@ -2,7 +2,7 @@ import type { HeldSequences, OpenServers } from 'flinch/engine-server';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
 import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
-import type { ServerConnection } from './connection.js';
+import { ServerConnection } from './connection.js';
 import {
   buildServedGraph,
   SERVED_GRAPH_NAMES,
@@ -25,13 +25,6 @@ interface Served {
   readonly stateless: boolean;
 }
 
-/** The library of a protocol is loaded when it is needed. */
-async function connect(url: string, requestMs: number): Promise<ServerConnection> {
-  if (url.startsWith('grpc'))
-    return new (await import('./grpc-connection.js')).GrpcConnection(url, requestMs);
-  return new (await import('./http-connection.js')).HttpConnection(url, requestMs);
-}
-
 export const openServers: OpenServers = async (
   { source, runtime },
   { urls, model, recorded, requestMs },
@@ -40,7 +33,7 @@ export const openServers: OpenServers = async (
   const signatures = new Map(
     SERVED_GRAPH_NAMES.map((graph) => [graph, signatureOf(buildServedGraph(source, graph))]),
   );
-  const addresses = await Promise.all(urls.map((url) => connect(url, requestMs)));
+  const addresses = urls.map((url) => new ServerConnection(url, requestMs));
   const sessionsOf = (infer: Infer, { stateless }: Served): ServerSessions => {
     const served = new Map(stateless ? signatures : []);
     return new ServerSessions(served, source.config.vocabSize, infer);

@@ -1,7 +1,7 @@
 import type { HeldSequences, OpenServers } from 'flinch/engine-server';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
-import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
+import { checkScores, scoreText } from './check-scores.js';
 import { ServerConnection } from './connection.js';
 import {
   buildServedGraph,
@@ -65,11 +65,9 @@ export const openServers: OpenServers = async (
         leave: () => {},
         at: <R>(_: unknown, work: (at: ServerConnection) => Promise<R>) => work(server),
       };
-      const scores = await scoreWhole({ ...own, held: sequencesAt(servers) });
-      checkScores(scores, recorded.scores.slice(0, WHOLE_SCORES));
+      checkScores(await scoreText({ ...own, held: sequencesAt(servers) }), recorded.scores);
     }
-    if (served.stateless)
-      checkScores([...(await scoreWhole(own)), ...(await scoreParts(own))], recorded.scores);
+    if (served.stateless) checkScores(await scoreText(own), recorded.scores);
     return served;
   };
   const reasonFor = (server: ServerConnection, error: unknown): string =>

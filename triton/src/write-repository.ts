@@ -13,7 +13,7 @@ import {
   type WriteTritonRepository,
   type WrittenRepository,
 } from 'flinch/engine-server';
-import { scoreParts, scoreWhole } from './check-scores.js';
+import { scoreText } from './check-scores.js';
 import { modelConfig, VERSION } from './model-config.js';
 import { buildServedGraph, SERVED_GRAPH_NAMES, servedName, signatureOf } from './served-graphs.js';
 
@@ -51,8 +51,7 @@ export const writeTritonRepository: WriteTritonRepository = async (checkpoint, {
 async function recordScores(checkpoint: Checkpoint, threads: number): Promise<RecordedScores> {
   const alpha = ALPHA_SHARE * (await checkpoint.embeddingRms());
   const sessions = new Sessions(checkpoint, { threads });
-  const run = { sessions, source: checkpoint, alpha };
-  const scores = [...(await scoreWhole(run)), ...(await scoreParts(run))];
+  const scores = await scoreText({ sessions, source: checkpoint, alpha });
   return { fingerprint: await fingerprint(checkpoint), alpha, scores };
 }
 

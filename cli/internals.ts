@@ -32,7 +32,7 @@ export { wilson } from '../src/numerics/proportion.js';
 export { type Calibration, withCalibration } from '../src/risk/calibration.js';
 export { readKeptCalibration, writeCalibration } from '../src/risk/calibration-file.js';
 export { chooseMethod, type MethodChoice, MIN_LABELLED } from '../src/risk/method-choice.js';
-export { answerScore, STEP_STATISTIC } from '../src/risk/risk.js';
+export { answerScore } from '../src/risk/risk.js';
 export { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer, samplesOf } from '../src/risk/score-collector.js';
 export { STEP_RULE_VERSION } from '../src/steps/step-rule.js';

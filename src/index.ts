@@ -47,9 +47,6 @@ export {
   answerScore,
   isAlarm,
   type RiskModel,
-  STATISTICS,
-  STEP_STATISTIC,
-  type Statistic,
   stepScore,
 } from './risk/risk.js';
 export { type RatedBy, riskModel } from './risk/risk-model.js';

@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
-import { answerScore, isAlarm, STEP_STATISTIC } from '../risk/risk.js';
+import { answerScore, isAlarm } from '../risk/risk.js';
 import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
@@ -122,7 +122,7 @@ class JudgedAnswer {
 
   #rank(among: 'ordinary' | 'all'): number | null {
     const { method, risks } = this.#options;
-    return risks.ofAnswer(method, STEP_STATISTIC, answerScore(this.#scores), among);
+    return risks.ofAnswer(method, answerScore(this.#scores), among);
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -140,7 +140,7 @@ class JudgedAnswer {
   #canAlarm(): boolean {
     const { method, rate, risks } = this.#options;
     if (!risks.calibrated(method, 'answer')) return true;
-    return isAlarm(risks.ofAnswer(method, STEP_STATISTIC, Number.POSITIVE_INFINITY), rate);
+    return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
   }
 
   /** Tokens that the schedule leaves out need no score; tokens passed over because scoring is behind do. */

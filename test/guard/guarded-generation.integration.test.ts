@@ -37,8 +37,8 @@ beforeAll(async () => {
 const risks: RiskModel = {
   calibrated: () => true,
   ofToken: (_method, score) => (score > 0.001 ? 1 : 0),
-  ofStep: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
-  ofAnswer: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
+  ofStep: (_method, score) => (score > 0.001 ? 1 : 0),
+  ofAnswer: (_method, score) => (score > 0.001 ? 1 : 0),
 };
 
 /** What whoever writes tells. */

@@ -145,10 +145,9 @@ export interface NoiseOptions {
   readonly samples: number;
   /** A forward pass with the noise added, or the derivative along it. */
   readonly form: 'perturb' | 'derivative';
-  /** Drawn, σ · N(0, 1) on every entry of every embedding, or given, `[samples, positions, hidden]`. */
-  readonly noise:
-    | { readonly sigma: number; readonly seed: number }
-    | { readonly values: Float32Array; readonly positions: number };
+  /** σ of the noise on every entry of every embedding. */
+  readonly sigma: number;
+  readonly seed: number;
 }
 
 /** Asks the replicas of a sequence to score tokens `from` to `to − 1`. */

@@ -28,8 +28,6 @@ export interface RandomSettings {
   /** Draws per text. */
   readonly samples: number;
   readonly seed: number;
-  /** Noise in place of draws, `[samples, tokens − 1, hidden]`. */
-  readonly noise?: Float32Array;
 }
 
 /** Settings as the engine applies them and as outputs report them. */

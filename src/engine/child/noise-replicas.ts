@@ -18,12 +18,16 @@ export class NoiseReplicas implements Replicas {
   readonly #options: NoiseOptions;
   readonly #context: ReplicaContext;
   readonly #replicas: readonly Replica[];
+  readonly #normals: typeof standardNormals;
 
+  /** @param normals draws from N(0, 1) */
   constructor(
     options: NoiseOptions,
     context: ReplicaContext,
     caches: readonly KvCache[] = replicaCaches(options.samples, context),
+    normals = standardNormals,
   ) {
+    this.#normals = normals;
     this.needsClean = options.form === 'derivative';
     this.#options = options;
     this.#context = context;
@@ -32,7 +36,7 @@ export class NoiseReplicas implements Replicas {
 
   fork(length: number): NoiseReplicas {
     const caches = this.#replicas.map(({ cache }) => cache.fork(length));
-    return new NoiseReplicas(this.#options, this.#context, caches);
+    return new NoiseReplicas(this.#options, this.#context, caches, this.#normals);
   }
 
   cut(length: number): void {
@@ -105,27 +109,19 @@ export class NoiseReplicas implements Replicas {
   /** `[replicas · rows, hidden]` */
   #noise(replicas: readonly Replica[], { start, ids }: Omit<Window, 'cache'>) {
     const { hiddenSize } = this.#context.runtime.config;
-    const { noise } = this.#options;
+    const { sigma, seed } = this.#options;
     const data = new Float32Array(replicas.length * ids.length * hiddenSize);
     let at = 0;
     for (const { index } of replicas) {
       for (const position of count(start, ids.length)) {
-        data.set(rowOf(noise, index, position, hiddenSize), at);
+        const normals = this.#normals({ seed, replica: index, position }, hiddenSize);
+        data.set(
+          normals.map((x) => sigma * x),
+          at,
+        );
         at += hiddenSize;
       }
     }
     return floats(data, [replicas.length * ids.length, hiddenSize]);
   }
-}
-
-function rowOf(noise: NoiseOptions['noise'], replica: number, position: number, size: number): Float32Array {
-  if ('values' in noise) {
-    if (position >= noise.positions) {
-      throw new RangeError(`noise: holds ${noise.positions} positions, and the sequence has more`);
-    }
-    const start = (replica * noise.positions + position) * size;
-    return noise.values.subarray(start, start + size);
-  }
-  const { seed, sigma } = noise;
-  return standardNormals({ seed, replica, position }, size).map((x) => sigma * x);
 }

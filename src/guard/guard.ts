@@ -1,8 +1,7 @@
 import { isAlarm, type RiskModel } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { SettingsError } from '../uncertainty/settings.js';
-import { majority } from './choose.js';
-import type { Choose, Policy } from './policy.js';
+import { type Choose, majority, type Policy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
 export const ACTIONS = ['annotate', 'stop', 'rollback', 'escalate', 'vote'] as const;

@@ -4,7 +4,7 @@ import { tangents } from '../onnx/jvp.js';
 import { declareWindows, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareKeys, declareSequences, type KeyValue } from './sequence-batch.js';
-import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
+import { outputFirstOrderRival, outputStatistics } from './token-statistics.js';
 
 export interface TangentGraphOptions {
   /** Whether statistics of the clean rows and, for a step of −alpha along the change, the rival are wanted too. */
@@ -20,8 +20,8 @@ export interface TangentGraphOptions {
  * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence; `noise` `[rows, hidden]`, the change;
  * `rows`, `targets` int64 `[scored]`; per layer `tangent_key.0.layer`, `tangent_value.0.layer`
  * `[1+past, kvHeads, headDim]`.
- * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[1]` in, the outputs of
- * {@link outputStatistics} and, to first order, {@link findRival}; and the tangents of the window's keys and values,
+ * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[1]` in, those of
+ * {@link outputStatistics} and {@link outputFirstOrderRival}; and the tangents of the window's keys and values,
  * `window_tangent_key.0.layer`, `window_tangent_value.0.layer` `[rows, kvHeads, headDim]`.
  */
 export function buildTangentGraph(source: ModelSource, { rival, top }: TangentGraphOptions): Graph {
@@ -54,8 +54,8 @@ export function buildTangentGraph(source: ModelSource, { rival, top }: TangentGr
   g.output('derivative', pick(g, slope!, targets));
   if (rival) {
     const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
-    const growth = firstOrderGrowth(g, probabilities, slope!, g.input('alpha', 'float32', [1]));
-    g.outputAll(findRival(g, probabilities, growth, targets));
+    const alpha = g.input('alpha', 'float32', [1]);
+    outputFirstOrderRival(g, probabilities, { slope: slope!, alpha }, targets);
   }
   for (const [i, change] of changes.entries()) {
     g.output(`window_tangent_${i % 2 === 0 ? 'key' : 'value'}.0.${i >> 1}`, change);

@@ -70,16 +70,6 @@ describe.each(CHECKPOINTS)('Rand. Pert. on %s', (name) => {
     expect(await score(cases[0]!, { random: { ...random, seed: 8 }, form })).not.toEqual(finished);
   });
 
-  it('agrees with its derivative form where the noise is small', async () => {
-    // In 20 draws the mean of ∇f · Δ is not quite the 0 that the derivative form knows it to be.
-    const random = { sigma: 1e-3, samples: 20, seed: 1 };
-    const values = await score(cases[1]!, { random });
-    const derivatives = await score(cases[1]!, { random, form: 'derivative' });
-    const ratio = mean(values) / mean(derivatives);
-    expect(ratio).toBeGreaterThan(0.85);
-    expect(ratio).toBeLessThan(1.02);
-  });
-
   it.each(['perturb', 'derivative'] as const)('is σ²‖∇f‖₂² where σ is small, by %s', async (form) => {
     const [sigma, samples] = [1e-3, 256];
     const golden = cases[1]!;

@@ -40,7 +40,7 @@ export { TokenSteps } from '../src/steps/token-steps.js';
 export { Detokenizer } from '../src/tokenizer/detokenizer.js';
 export { checkTextSteps } from '../src/tokenizer/supported-pipeline.js';
 export type { Tokenizer } from '../src/tokenizer/tokenizer.js';
-export { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
+export { PROBABILITY_METHODS, TOKUR_METHODS } from '../src/uncertainty/method-names.js';
 export {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
@@ -51,7 +51,6 @@ export {
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
 } from '../src/uncertainty/settings.js';
-export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';

@@ -6,9 +6,9 @@ import { fieldName } from '../src/files/json.js';
 import { scoreFields } from '../src/stream/wire.js';
 import { Detokenizer } from '../src/tokenizer/detokenizer.js';
 import { encodePrompt, encodeText } from '../src/tokenizer/prompt.js';
+import { TOKUR_METHODS } from '../src/uncertainty/method-names.js';
 import type { ScoredResponse } from '../src/uncertainty/sequence-scorer.js';
 import type { AbsoluteScoring } from '../src/uncertainty/settings.js';
-import { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 
 const ids = z.array(z.int().min(0));
 

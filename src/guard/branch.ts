@@ -1,5 +1,5 @@
 import type { Observable, OperatorFunction } from 'rxjs';
-import { PartAligner } from '../steps/part-aligner.js';
+import { PartAligner } from '../steps/step-aligner.js';
 import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { ScoreOptions } from '../stream/score.js';

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
-import type { Method } from '../uncertainty/method-names.js';
+import { type Method, TOKUR_METHODS } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../uncertainty/settings.js';
-import { TOKUR_METHODS } from '../uncertainty/tokur.js';
 
 /** Settings that the scores of a calibration depend on; only those that its methods use are present. */
 export interface CalibrationSettings {

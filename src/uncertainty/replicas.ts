@@ -1,9 +1,8 @@
 import type { ScoreSize } from '../engine/memory.js';
 import type { ReplicaOptions } from '../engine/protocol.js';
-import type { Method } from './method-names.js';
+import { type Method, TOKUR_METHODS } from './method-names.js';
 import { blockOf, passSize } from './schedule.js';
 import { type AbsoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from './settings.js';
-import { TOKUR_METHODS } from './tokur.js';
 
 /** Whether a method asks for perturbed copies of that kind. */
 export function needsReplicas(kind: ReplicaOptions['kind'], { methods }: Scoring): boolean {

@@ -8,7 +8,7 @@ import { runtimeOf } from '#src/engine/child/sequence-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { Engine, openCheckpoint, type Scoring, scoreResponse } from '#src/index.js';
 import type { NoiseCoordinates } from '#src/numerics/noise.js';
-import { random } from '#src/uncertainty/random.js';
+import { random } from '#src/uncertainty/methods.js';
 import {
   CHECKPOINTS,
   checkpointFolder,

@@ -10,7 +10,7 @@ import {
   servedName,
   signatureOf,
 } from './served-graphs.js';
-import { ServedSequences, type ServerPool } from './served-sequences.js';
+import { ServedSequences } from './served-sequences.js';
 import { Refusal } from './server-fault.js';
 import { type Infer, ServerSessions } from './server-sessions.js';
 
@@ -38,7 +38,7 @@ export const openServers: OpenServers = async (
     const served = new Map(stateless ? signatures : []);
     return new ServerSessions(served, source.config.vocabSize, infer);
   };
-  const sequencesAt = (servers: ServerPool<ServerConnection>): HeldSequences => {
+  const sequencesAt = (servers: AddressPool<ServerConnection>): HeldSequences => {
     const signature = signatures.get('sequence')!;
     return new ServedSequences({ servers, name: servedName(model, 'sequence'), signature, runtime });
   };
@@ -60,12 +60,8 @@ export const openServers: OpenServers = async (
     const infer: Infer = (graph, run) => server.infer(servedName(model, graph), run);
     const own = { sessions: sessionsOf(infer, served), source, alpha: recorded.alpha };
     if (served.held) {
-      const servers = {
-        take: () => server,
-        leave: () => {},
-        at: <R>(_: unknown, work: (at: ServerConnection) => Promise<R>) => work(server),
-      };
-      checkScores(await scoreText({ ...own, held: sequencesAt(servers) }), recorded.scores);
+      const alone = new AddressPool([server], { check: async () => {} });
+      checkScores(await scoreText({ ...own, held: sequencesAt(alone) }), recorded.scores);
     }
     if (served.stateless) checkScores(await scoreText(own), recorded.scores);
     return served;

@@ -8,11 +8,11 @@ import { ScoreWorker, type ScoreWorkerOptions } from '#src/engine/child/score-wo
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
 import { Engine } from '#src/engine/engine.js';
 import type { FromScore, PassToken, ToScore } from '#src/engine/protocol.js';
+import { openServers } from '#src/engine/server/open-servers.js';
 import { type RecordedScores, readRecordedScores } from '#src/engine/server/score-servers.js';
+import { STATELESS_GRAPHS } from '#src/engine/server/served-graphs.js';
+import { writeTritonRepository } from '#src/engine/server/write-repository.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
-import { openServers } from '#triton/open-servers.js';
-import { STATELESS_GRAPHS } from '#triton/served-graphs.js';
-import { writeTritonRepository } from '#triton/write-repository.js';
 import {
   CHECKPOINTS,
   type CheckpointName,

@@ -7,7 +7,7 @@ import { Metrics, type OpenModels, openModels } from '#gateway/index.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { type Engine, FlowGate, type GuardEvent, openCheckpoint } from '#src/index.js';
 import { DEFAULT_METHODS, type Scores } from '#src/uncertainty/method-names.js';
-import { writeTritonRepository } from '#triton/write-repository.js';
+import { writeTritonRepository } from '#src/engine/server/write-repository.js';
 import { useFolder } from '../../../support/cli.js';
 import { EngineUpstream } from '../../../support/engine-upstream.js';
 import { chatBody } from '../../../support/gateway.js';

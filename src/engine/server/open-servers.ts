@@ -1,8 +1,12 @@
-import type { HeldSequences, OpenServers } from 'flinch/engine-server';
+import type { ModelSource } from '../../graphs/decoder.js';
+import type { GraphRunners } from '../child/graph-sessions.js';
+import type { HeldSequences } from '../child/held-sequence.js';
+import type { Runtime } from '../child/sequence-run.js';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
 import { checkScores, scoreText } from './check-scores.js';
 import { ServerConnection } from './connection.js';
+import type { ScoreServers, ServerStatus } from './score-servers.js';
 import {
   buildServedGraph,
   SERVED_GRAPH_NAMES,
@@ -25,11 +29,25 @@ interface Served {
   readonly stateless: boolean;
 }
 
-export const openServers: OpenServers = async (
-  { source, runtime },
-  { urls, model, recorded, requestMs },
-  lost,
-) => {
+export interface OpenedServers {
+  readonly sessions: GraphRunners;
+  /** Keys and values that the servers hold. */
+  readonly held: HeldSequences | undefined;
+  readonly concurrency: number;
+  readonly status: () => ServerStatus[];
+}
+
+/**
+ * Checks every address: health, metadata, and that it computes the scores that the export recorded. An address that
+ * fails is checked again later. Sequences are used if all addresses that pass support them.
+ * @param lost called with the reason why an address is not used
+ * @throws Error if none passes
+ */
+export async function openServers(
+  { source, runtime }: { readonly source: ModelSource; readonly runtime: Runtime },
+  { urls, model, recorded, requestMs }: ScoreServers,
+  lost: (reason: string) => void,
+): Promise<OpenedServers> {
   const signatures = new Map(
     SERVED_GRAPH_NAMES.map((graph) => [graph, signatureOf(buildServedGraph(source, graph))]),
   );
@@ -103,4 +121,4 @@ export const openServers: OpenServers = async (
     concurrency: RUNS_PER_ADDRESS * addresses.length,
     status: () => pool.status().map((status, i) => ({ address: urls[i]!, ...status })),
   };
-};
+}

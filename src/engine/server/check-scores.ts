@@ -1,11 +1,7 @@
-import {
-  byTokenStatistic,
-  type FromScore,
-  type RecordedScores,
-  ScoreWorker,
-  type ScoreWorkerOptions,
-  TOKEN_STATISTICS,
-} from 'flinch/engine-server';
+import { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
+import { ScoreWorker, type ScoreWorkerOptions } from '../child/score-worker.js';
+import type { FromScore } from '../protocol.js';
+import type { RecordedScores } from './score-servers.js';
 import { ServerFault } from './server-fault.js';
 
 type Score = RecordedScores['scores'][number];

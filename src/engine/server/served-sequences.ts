@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import {
-  ADVERSARY,
-  count,
-  debug,
-  type Feeds,
-  floats,
-  type HeldSequence,
-  type HeldSequences,
-  LEAST_ROOM,
-  longs,
-  type PassToken,
-  RunResult,
-  type Runs,
-  type Runtime,
-  readTokens,
-  rowsPerRun,
-  STATISTICS,
-} from 'flinch/engine-server';
 import type * as ort from 'onnxruntime-node';
+import type { HeldSequence, HeldSequences, Runs } from '../child/held-sequence.js';
+import { LEAST_ROOM } from '../child/prefix-cache.js';
+import { ADVERSARY, readTokens, STATISTICS } from '../child/score-pass.js';
+import { count, RunResult, type Runtime } from '../child/sequence-run.js';
+import { debug } from '../debug.js';
+import { type Feeds, floats, longs } from '../ort-session.js';
+import type { PassToken } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import type { AddressPool } from './address-pool.js';
 import type { ServerConnection } from './connection.js';
 import type { Signature } from './served-graphs.js';

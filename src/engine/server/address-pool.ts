@@ -1,4 +1,4 @@
-import type { ServerStatus } from 'flinch/engine-server';
+import type { ServerStatus } from './score-servers.js';
 import { LostSequence, ServerFault } from './server-fault.js';
 
 /** Faults in a row after which an address is not asked any more. */

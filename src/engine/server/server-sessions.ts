@@ -1,5 +1,6 @@
-import type { Feeds, Fetches, GraphRunner, GraphRunners, GraphSpec } from 'flinch/engine-server';
 import type * as ort from 'onnxruntime-node';
+import type { GraphRunners, GraphSpec } from '../child/graph-sessions.js';
+import type { Feeds, Fetches, GraphRunner } from '../ort-session.js';
 import type { InferenceRun } from './connection.js';
 import { type ServedGraph, type Signature, servedGraphOf } from './served-graphs.js';
 import { checkIds, expectedTensors, sentTensors } from './tensors.js';

@@ -7,8 +7,8 @@ import { asResult, CASES, openCase, randoms, STEP, tolerance } from '../support/
 
 describe('Jacobian-vector products agree with finite differences', () => {
   it.each(CASES)('$op: $name', async (testCase) => {
-    const { shapes, build, wrt = shapes.map((_, i) => i) } = testCase;
-    const { data, declare, feeds, run } = await openCase(testCase);
+    const { build, wrt = testCase.shapes.map((_, i) => i) } = testCase;
+    const { shapes, data, declare, feeds, run } = await openCase(testCase);
     const directions = data.map((values, i) => randoms(50 + i, values.length, -1, 1));
 
     // All inputs move together, and each one alone.

@@ -100,7 +100,7 @@ function settingsFields({
   return {
     schedule: kind,
     ...schedule,
-    ...(form === 'derivative' && (methods.includes('adversarial') || methods.includes('random')) && { form }),
+    ...(form === 'derivative' && methods.includes('adversarial') && { form }),
     ...(methods.includes('adversarial') && { alpha }),
     ...(TOKUR_METHODS.some((method) => methods.includes(method)) && { tokur }),
     ...(methods.includes('random') &&

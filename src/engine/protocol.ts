@@ -143,8 +143,6 @@ export type ReplicaOptions = NoiseOptions | ({ readonly kind: 'tokur' } & TokurS
 export interface NoiseOptions {
   readonly kind: 'noise';
   readonly samples: number;
-  /** A forward pass with the noise added, or the derivative along it. */
-  readonly form: 'perturb' | 'derivative';
   /** σ of the noise on every entry of every embedding. */
   readonly sigma: number;
   readonly seed: number;
@@ -207,8 +205,7 @@ export type FromScore =
   | { readonly type: 'read'; readonly stream: number }
   | { readonly type: 'forked'; readonly stream: number }
   /**
-   * Values per token: log P(token) of each replica, or its derivative along the replica's noise; of TokUR EU,
-   * TU and AU.
+   * Values per token: log P(token) of each replica; of TokUR EU, TU and AU.
    */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

@@ -25,7 +25,7 @@ export function calibrationSettings(
   const uses = (...users: readonly Method[]): boolean => methods.some((method) => users.includes(method));
   return {
     ...(uses('adversarial') && { schedule, alpha }),
-    ...(uses('adversarial', 'random') && { form }),
+    ...(uses('adversarial', 'random') && { form: uses('adversarial') ? form : 'perturb' }),
     ...(uses('random') && { random: { sigma: random.sigma, samples: random.samples } }),
     ...(uses(...TOKUR_METHODS) && {
       tokur: { samples: tokur.samples, sigma: tokur.sigma, law: 'weights' },
@@ -43,7 +43,7 @@ export function settingsOf(
     const { kind, ...rest } = schedule ?? { kind: undefined };
     return { schedule: kind, ...rest, alpha, form };
   }
-  if (method === 'random') return { ...random, form };
+  if (method === 'random') return { sigma: random?.sigma, samples: random?.samples };
   if (!ofTokur.includes(method)) return {};
   return { 'tokur-sigma': tokur?.sigma, 'tokur-samples': tokur?.samples };
 }

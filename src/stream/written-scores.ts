@@ -43,7 +43,7 @@ function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly 
     noise: [],
     tokur: [],
   };
-  const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token, 'perturb')]));
+  const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token)]));
   checkFinite(token, scores, index);
   return scores;
 }

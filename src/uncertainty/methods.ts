@@ -1,4 +1,4 @@
-import { mean, variance } from 'simple-statistics';
+import { variance } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import type { PassToken, Rival } from '../engine/protocol.js';
 import { byTokenStatistic } from '../numerics/token-statistics.js';
@@ -25,12 +25,9 @@ function adversarial({ adversary }: PassToken): number {
 /**
  * Rand. Pert. (arXiv 2602.02427): the population variance of log P(token) over draws of Δ ~ N(0, σ²I) on every
  * embedding of the text. Natural log.
- * @param values log P(token), one per draw; or in the derivative form ∇f · Δ, whose mean square is the same to first
- *   order, as its mean is known to be 0, and has no difference of nearly equal numbers in it
+ * @param values log P(token), one per draw
  */
-export function random(values: readonly number[], form: 'perturb' | 'derivative'): number {
-  return form === 'perturb' ? variance([...values]) : mean(values.map((value) => value * value));
-}
+export const random = (values: readonly number[]): number => variance([...values]);
 
 /** −log p(x): natural log, temperature 1, full vocabulary (docs/design/evaluation.md, section 1). */
 const nll = ({ logprob }: PassToken): number => -logprob;
@@ -40,16 +37,15 @@ const tokur =
   (token: Measured): number =>
     token.tokur[index] ?? Number.NaN;
 
-export const SCORE_OF: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> =
-  {
-    adversarial,
-    random: ({ noise }, form) => random(noise, form),
-    tokur_eu: tokur(0),
-    tokur_tu: tokur(1),
-    tokur_au: tokur(2),
-    nll,
-    ...byTokenStatistic((name) => (token: Measured) => token[name]),
-  };
+export const SCORE_OF: Readonly<Record<Method, (token: Measured) => number>> = {
+  adversarial,
+  random: ({ noise }) => random(noise),
+  tokur_eu: tokur(0),
+  tokur_tu: tokur(1),
+  tokur_au: tokur(2),
+  nll,
+  ...byTokenStatistic((name) => (token: Measured) => token[name]),
+};
 
 /**
  * The other token whose probability grew most; `null` if none grew, or without an adversary. If the token itself gains,

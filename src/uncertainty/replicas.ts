@@ -12,9 +12,9 @@ export function needsReplicas(kind: ReplicaOptions['kind'], { methods }: Scoring
 
 /** The perturbed copies that the methods need. */
 export function replicaOptions(scoring: AbsoluteScoring): ReplicaOptions[] {
-  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR, form = 'perturb' } = scoring;
+  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
   const replicas: ReplicaOptions[] = [
-    { kind: 'noise', form, ...random },
+    { kind: 'noise', ...random },
     { kind: 'tokur', ...tokur },
   ];
   return replicas.filter(({ kind }) => needsReplicas(kind, scoring));

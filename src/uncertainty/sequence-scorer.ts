@@ -287,9 +287,9 @@ export class SequenceScorer {
   }
 
   #measure(token: Measured, index: number): Pick<TokenScore, 'scores' | 'skipped' | 'rival'> {
-    const { methods, form = 'perturb' } = this.#scoring;
+    const { methods } = this.#scoring;
     const given = methods.filter((method) => method !== 'adversarial' || token.adversary);
-    const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token, form)]));
+    const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token)]));
     checkFinite(token, scores, index);
     const skipped = methods.filter((method) => !given.includes(method));
     return { scores, skipped, rival: rivalOf(token) };

@@ -11,8 +11,8 @@ export interface Scoring {
   readonly schedule: Schedule;
   readonly alpha: Scale;
   /**
-   * Perturb the embeddings and run the model again (the default), or take the derivative along the perturbation: the
-   * same to first order, and free of the rounding of a difference.
+   * Of `adversarial`: perturb the embeddings and run the model again (the default), or take the derivative along the
+   * perturbation: the same to first order, and free of the rounding of a difference. A window must fit one run then.
    */
   readonly form?: 'perturb' | 'derivative';
   readonly random?: RandomSettings;

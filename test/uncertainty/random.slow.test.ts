@@ -5,7 +5,6 @@ import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { NoiseReplicas } from '#src/engine/child/noise-replicas.js';
 import { replicaCaches } from '#src/engine/child/replicas.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
-import { KvCache } from '#src/engine/kv-cache.js';
 import { Engine, openCheckpoint, type Scoring, scoreResponse } from '#src/index.js';
 import type { NoiseCoordinates } from '#src/numerics/noise.js';
 import { random } from '#src/uncertainty/methods.js';
@@ -45,35 +44,31 @@ describe.each(CHECKPOINTS)('Rand. Pert. on %s', (name) => {
         return Float32Array.from({ length: size }, (_, i) => bytes.readFloatLE(4 * (at + i)));
       };
       const context = { sessions, runtime, limit: positions + 1 };
-      const options = { kind: 'noise', form: 'perturb', samples, sigma: 1, seed: 0 } as const;
+      const options = { kind: 'noise', samples, sigma: 1, seed: 0 } as const;
       const ids = [...promptIds, ...responseIds];
       const caches = replicaCaches(samples, context);
-      const runs = new NoiseReplicas(options, context, caches, given).advance(
-        ids,
-        promptIds.length,
-        new KvCache(source.config, 1),
-      );
+      const runs = new NoiseReplicas(options, context, caches, given).advance(ids, promptIds.length);
       let next = runs.next();
       for (; !next.done; next = runs.next()) await next.value();
-      const values = next.value.map((logprobs) => random(logprobs, 'perturb'));
+      const values = next.value.map((logprobs) => random(logprobs));
       expect(largestDifference(values, randVar) / Math.max(...randVar)).toBeLessThan(0.005);
       expect(scoreErrors(values, randVar).p99).toBeLessThan(0.001);
     }
   });
 
-  it.each(['perturb', 'derivative'] as const)('is the same streamed as finished, by %s', async (form) => {
+  it('is the same streamed as finished', async () => {
     const random = { sigma: 1e-3, samples: 5, seed: 7 };
-    const finished = await score(cases[0]!, { random, form });
+    const finished = await score(cases[0]!, { random });
     const schedule = { kind: 'windowed', block: 3, window: 8 } as const;
-    const streamed = await score(cases[0]!, { random, form, schedule });
+    const streamed = await score(cases[0]!, { random, schedule });
     expect(largestDifference(streamed, finished) / Math.max(...finished)).toBeLessThan(1e-3);
-    expect(await score(cases[0]!, { random: { ...random, seed: 8 }, form })).not.toEqual(finished);
+    expect(await score(cases[0]!, { random: { ...random, seed: 8 } })).not.toEqual(finished);
   });
 
-  it.each(['perturb', 'derivative'] as const)('is σ²‖∇f‖₂² where σ is small, by %s', async (form) => {
+  it('is σ²‖∇f‖₂² where σ is small', async () => {
     const [sigma, samples] = [1e-3, 256];
     const golden = cases[1]!;
-    const values = await score(golden, { random: { sigma, samples, seed: 5 }, form });
+    const values = await score(golden, { random: { sigma, samples, seed: 5 } });
     const ratios = values.map((value, t) => value / (sigma * golden.gradL2[t]!) ** 2);
     // Over n draws this is χ² / n. Beyond five of its standard deviations is one token in two million.
     const deviation = Math.sqrt(2 / samples);

@@ -122,7 +122,7 @@ export class ScoreWorker {
 
   sample(message: SampleMessage): void {
     const sequence = this.#sequence(message);
-    this.#begin(message, sampleSequence(message, sequence, this.#runtime));
+    this.#begin(message, sampleSequence(message, sequence));
   }
 
   release(stream: number): void {

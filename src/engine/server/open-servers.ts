@@ -1,6 +1,6 @@
 import type { ModelSource } from '../../graphs/decoder.js';
 import type { GraphRunners } from '../child/graph-sessions.js';
-import type { HeldSequences } from '../child/held-sequence.js';
+import type { HeldSequence } from '../child/held-sequence.js';
 import type { Runtime } from '../child/sequence-run.js';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
@@ -14,32 +14,23 @@ import {
   servedName,
   signatureOf,
 } from './served-graphs.js';
-import { ServedSequences } from './served-sequences.js';
-import { Refusal } from './server-fault.js';
+import { ServedSequence } from './served-sequences.js';
 import { type Infer, ServerSessions } from './server-sessions.js';
 
 /** Runs that are sent to one address at a time: one that computes and one that waits. */
 const RUNS_PER_ADDRESS = 2;
 
-/** Models of the export that a server has. */
-interface Served {
-  /** Whether it has the model whose keys and values it holds. */
-  readonly held: boolean;
-  /** Whether it has the models without a state. */
-  readonly stateless: boolean;
-}
-
 export interface OpenedServers {
   readonly sessions: GraphRunners;
-  /** Keys and values that the servers hold. */
-  readonly held: HeldSequences | undefined;
+  /** Opens a sequence whose keys and values the servers hold. */
+  readonly held: (() => HeldSequence) | undefined;
   readonly concurrency: number;
   readonly status: () => ServerStatus[];
 }
 
 /**
  * Checks every address: health, metadata, and that it computes the scores that the export recorded. An address that
- * fails is checked again later. Sequences are used if all addresses that pass support them.
+ * fails is checked again later. All that pass must keep keys and values, or none.
  * @param lost called with the reason why an address is not used
  * @throws Error if none passes
  */
@@ -52,62 +43,44 @@ export async function openServers(
     SERVED_GRAPH_NAMES.map((graph) => [graph, signatureOf(buildServedGraph(source, graph))]),
   );
   const addresses = urls.map((url) => new ServerConnection(url, requestMs));
-  const sessionsOf = (infer: Infer, { stateless }: Served): ServerSessions => {
-    const served = new Map(stateless ? signatures : []);
-    return new ServerSessions(served, source.config.vocabSize, infer);
-  };
-  const sequencesAt = (servers: AddressPool<ServerConnection>): HeldSequences => {
+  const sessionsOf = (infer: Infer): ServerSessions =>
+    new ServerSessions(signatures, source.config.vocabSize, infer);
+  const sequencesAt = (servers: AddressPool<ServerConnection>) => (): HeldSequence => {
     const signature = signatures.get('sequence')!;
-    return new ServedSequences({ servers, name: servedName(model, 'sequence'), signature, runtime });
+    return new ServedSequence({ servers, name: servedName(model, 'sequence'), signature, runtime });
   };
 
-  const servedBy = async (server: ServerConnection): Promise<Served> => {
+  /** @returns whether the server keeps keys and values: then the other models are not asked for */
+  const check = async (server: ServerConnection): Promise<boolean> => {
     const held = await keepsState(server, servedName(model, 'sequence'), signatures.get('sequence')!);
-    if (held) await checkModel(server, servedName(model, 'sequence'), signatures.get('sequence')!);
-    try {
-      for (const graph of STATELESS_GRAPHS)
-        await checkModel(server, servedName(model, graph), signatures.get(graph)!);
-      return { held, stateless: true };
-    } catch (error) {
-      if (!held || !(error instanceof Refusal)) throw error;
-      return { held, stateless: false };
-    }
-  };
-  const check = async (server: ServerConnection): Promise<Served> => {
-    const served = await servedBy(server);
-    const infer: Infer = (graph, run) => server.infer(servedName(model, graph), run);
-    const own = { sessions: sessionsOf(infer, served), source, alpha: recorded.alpha };
-    if (served.held) {
-      const alone = new AddressPool([server], { check: async () => {} });
-      checkScores(await scoreText({ ...own, held: sequencesAt(alone) }), recorded.scores);
-    }
-    if (served.stateless) checkScores(await scoreText(own), recorded.scores);
-    return served;
+    for (const graph of held ? (['sequence'] as const) : STATELESS_GRAPHS)
+      await checkModel(server, servedName(model, graph), signatures.get(graph)!);
+    const sessions = sessionsOf((graph, run) => server.infer(servedName(model, graph), run));
+    const alone = new AddressPool([server], { check: async () => {} });
+    const own = { sessions, held: held ? sequencesAt(alone) : undefined, source, alpha: recorded.alpha };
+    checkScores(await scoreText(own), recorded.scores);
+    return held;
   };
   const reasonFor = (server: ServerConnection, error: unknown): string =>
     `inference server ${addresses.indexOf(server) + 1} of ${addresses.length}: ${error instanceof Error ? error.message : error}`;
 
   const checks = await Promise.allSettled(addresses.map(check));
   const broken = new Map<ServerConnection, string>();
-  const passed: Served[] = [];
+  const passed = new Set<boolean>();
   for (const [i, result] of checks.entries()) {
-    if (result.status === 'fulfilled') passed.push(result.value);
+    if (result.status === 'fulfilled') passed.add(result.value);
     else broken.set(addresses[i]!, reasonFor(addresses[i]!, result.reason));
   }
-  if (passed.length === 0) throw new Error([...broken.values()].join('; '));
-  const used: Served = {
-    held: passed.every(({ held }) => held),
-    stateless: passed.every(({ stateless }) => stateless),
-  };
-  if (!used.held && !used.stateless) throw new Error('the inference servers do not have the same models');
+  const [held] = passed;
+  if (held === undefined) throw new Error([...broken.values()].join('; '));
+  if (passed.size > 1) throw new Error('the inference servers do not have the same models');
   for (const reason of broken.values()) lost(reason);
 
   const pool = new AddressPool<ServerConnection>(
     addresses,
     {
       check: async (server) => {
-        const { held, stateless } = await check(server);
-        if ((used.held && !held) || (used.stateless && !stateless))
+        if ((await check(server)) !== held)
           throw new Error('it does not have the models that the others have');
       },
       lost: (server, fault) => lost(reasonFor(server, fault)),
@@ -116,8 +89,8 @@ export async function openServers(
   );
   const infer: Infer = (graph, run) => pool.use((server) => server.infer(servedName(model, graph), run));
   return {
-    sessions: sessionsOf(infer, used),
-    held: used.held ? sequencesAt(pool) : undefined,
+    sessions: sessionsOf(infer),
+    held: held ? sequencesAt(pool) : undefined,
     concurrency: RUNS_PER_ADDRESS * addresses.length,
     status: () => pool.status().map((status, i) => ({ address: urls[i]!, ...status })),
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type * as ort from 'onnxruntime-node';
-import type { HeldSequence, HeldSequences, Runs } from '../child/held-sequence.js';
+import type { HeldSequence, Runs } from '../child/held-sequence.js';
 import { LEAST_ROOM } from '../child/prefix-cache.js';
 import { ADVERSARY, readTokens, STATISTICS } from '../child/score-pass.js';
 import { count, RunResult, type Runtime } from '../child/sequence-run.js';
@@ -49,24 +49,13 @@ const OUTPUTS = [...STATISTICS, ...ADVERSARY.perturb, 'held'];
 /** onnxruntime dies of a division by zero when no row is scored: one is, for nothing. */
 const UNSCORED = { targets: [0], attacked: [false], alpha: 0 } as const;
 
-/** Sequences whose keys and values an inference server holds between runs: Triton's implicit state. */
-export class ServedSequences implements HeldSequences {
-  readonly #model: ServedModel;
-
-  constructor(model: ServedModel) {
-    this.#model = model;
-  }
-
-  open(): HeldSequence {
-    return new ServedSequence(this.#model, null);
-  }
-}
-
 /**
+ * A sequence whose keys and values an inference server holds between runs: Triton's implicit state.
+ *
  * A run that fails for any reason gives up the sequence at the server, because its state is unknown. The text is then
  * read again, once, as a new sequence, at another address if there is one.
  */
-class ServedSequence implements HeldSequence {
+export class ServedSequence implements HeldSequence {
   readonly #model: ServedModel;
   #held: Held | null;
   /** Address at which the last run failed. */
@@ -74,7 +63,7 @@ class ServedSequence implements HeldSequence {
   #busy = false;
   #released = false;
 
-  constructor(model: ServedModel, held: Held | null) {
+  constructor(model: ServedModel, held: Held | null = null) {
     this.#model = model;
     this.#held = held;
   }
@@ -97,7 +86,7 @@ class ServedSequence implements HeldSequence {
 
   fork(length: number): HeldSequence {
     const held = this.#held;
-    if (this.#busy || !held) return new ServedSequence(this.#model, null);
+    if (this.#busy || !held) return new ServedSequence(this.#model);
     this.#held = null;
     return new ServedSequence(this.#model, { ...held, clean: Math.min(held.clean, length) });
   }

@@ -211,7 +211,10 @@ describe('a sequence that a server holds', () => {
   it('stays at one address, and goes to the other when that is gone', async () => {
     const other = new InferenceServerDouble(join(folder, 'tiny-llama-repository'));
     const addresses = [urlOf('tiny-llama'), await other.listen()];
+    llama().models.forgetSequences();
     const remote = ask(await openRemote('tiny-llama', { held: true, urls: addresses }));
+    // Those of the check at the start have ended.
+    await expect.poll(() => [llama().models.sequences, other.models.sequences]).toEqual([0, 0]);
     llama().runs.length = 0;
     other.runs.length = 0;
     for (const message of [MESSAGES[0], first]) expect((await remote(message)).type).not.toBe('failed');

@@ -94,8 +94,7 @@ const ROOMS = {
   // The command, and what nothing imports.
   cli: ['src', 'gateway', 'client/src'],
 
-  // Back ends that most do without: packages of their own.
-  'triton/src': ['src/engine/server/index'],
+  // A back end that most do without: a package of its own.
   'redis/src': ['gateway/state/index'],
 
   // The benchmark on one's own model: a package of its own. Of flinch it uses what the packages export.

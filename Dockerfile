@@ -10,7 +10,6 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Without that of the benchmark, so that npm does not install what only the benchmark needs.
 COPY client/package.json client/package.json
-COPY triton/package.json triton/package.json
 COPY redis/package.json redis/package.json
 
 FROM manifests AS build
@@ -23,8 +22,6 @@ COPY src src
 COPY gateway gateway
 COPY cli cli
 COPY web web
-COPY triton/tsconfig.json triton/tsconfig.json
-COPY triton/src triton/src
 COPY redis/tsconfig.json redis/tsconfig.json
 COPY redis/src redis/src
 RUN npm run build:server && npm run build:back-ends && rm dist/.*.tsbuildinfo */dist/.tsbuildinfo
@@ -46,13 +43,11 @@ FROM scratch AS files
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY client/package.json client/package.json
-COPY triton/package.json triton/package.json
 COPY redis/package.json redis/package.json
 COPY models models
 COPY web/public web/public
-# node_modules links to these: flinch-client to client, flinch-triton to triton, and so on.
+# node_modules links to these: flinch-client to client, flinch-redis to redis.
 COPY --from=build /app/client/dist client/dist
-COPY --from=build /app/triton/dist triton/dist
 COPY --from=build /app/redis/dist redis/dist
 COPY --from=build /app/dist dist
 

@@ -1,7 +1,6 @@
 import { type Distribution, thresholdAt } from '../src/numerics/distribution.js';
 import type { Calibration } from '../src/risk/calibration.js';
 import type { FalseAlarms } from '../src/risk/false-alarms.js';
-import { STATISTICS } from '../src/risk/risk.js';
 import { METHODS, type Method } from '../src/uncertainty/method-names.js';
 
 /** Rates that a summary shows thresholds for. */
@@ -37,11 +36,9 @@ export function thresholdsOf({ levels, methods }: Calibration): Thresholds[] {
       ...scores.positions.map((bin) =>
         row(`token ${bin.from}${bin.to === null ? ' on' : `–${bin.to - 1}`}`, bin),
       ),
-      ...STATISTICS.map((statistic) => row(`step, ${statistic}`, scores.steps[statistic])),
-      ...(peaks
-        ? STATISTICS.map((statistic) => row(`any step of an answer, ${statistic}`, peaks[statistic]))
-        : []),
-      ...(answers ? STATISTICS.map((statistic) => row(`answer, ${statistic}`, answers[statistic])) : []),
+      row('step', scores.steps.sum),
+      ...(peaks ? [row('any step of an answer', peaks.sum)] : []),
+      ...(answers ? [row('answer', answers.sum)] : []),
     ];
   });
 }
@@ -72,7 +69,7 @@ export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
     ['method', 'of', 'scores', ...targets],
     ...rows.map(({ method, of, count, rates }) => [
       method,
-      nameOf(of),
+      of,
       String(count),
       ...rates.map(
         ({ measured, low, high }) =>
@@ -81,12 +78,6 @@ export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
     ]),
   ]);
 }
-
-const nameOf = (of: FalseAlarms['of']): string => {
-  if (of === 'token') return of;
-  if (of.startsWith('any step ')) return of.replace('any step ', 'any step of an answer, ');
-  return of.startsWith('answer ') ? of.replace(' ', ', ') : `step, ${of}`;
-};
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;
 

@@ -3,7 +3,6 @@ import { basename, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { SERVER_SCORES_FILE } from '../src/engine/server/score-servers.js';
-import { tritonPackage } from '../src/engine/server/triton-package.js';
 import { UsageError } from '../src/files/errors.js';
 import { localModel } from './local-model.js';
 import { writableFolder } from './option-file.js';
@@ -34,7 +33,7 @@ Examples:
   $ flinch export triton ~/models/Qwen2.5-0.5B-Instruct --output ./repository --name qwen
   $ tritonserver --model-repository=./repository --model-control-mode=explicit --load-model=qwen_sequence
   $ flinch serve --upstream http://127.0.0.1:9000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
-      --scorer ~/models/Qwen2.5-0.5B-Instruct --scorer-url grpc://127.0.0.1:8001 --scorer-model qwen`,
+      --scorer ~/models/Qwen2.5-0.5B-Instruct --scorer-url http://127.0.0.1:8000 --scorer-model qwen`,
       )
       .action(exportTriton),
   );
@@ -48,7 +47,7 @@ async function exportTriton(
   if (checkpoint.gguf || checkpoint.quantized)
     throw new UsageError(`<model>: ${model} must be a checkpoint folder without quantised weights`);
   await writableFolder('<model>', join(checkpoint.dir, SERVER_SCORES_FILE));
-  const { writeTritonRepository } = await tritonPackage('`flinch export triton`');
+  const { writeTritonRepository } = await import('../src/engine/server/write-repository.js');
   const written = await writeTritonRepository(checkpoint, {
     output,
     name,

@@ -32,7 +32,7 @@ export { wilson } from '../src/numerics/proportion.js';
 export { type Calibration, withCalibration } from '../src/risk/calibration.js';
 export { readKeptCalibration, writeCalibration } from '../src/risk/calibration-file.js';
 export { chooseMethod, type MethodChoice, MIN_LABELLED } from '../src/risk/method-choice.js';
-export { answerScore, STEP_STATISTIC } from '../src/risk/risk.js';
+export { answerScore } from '../src/risk/risk.js';
 export { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer, samplesOf } from '../src/risk/score-collector.js';
 export { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
@@ -40,7 +40,7 @@ export { TokenSteps } from '../src/steps/token-steps.js';
 export { Detokenizer } from '../src/tokenizer/detokenizer.js';
 export { checkTextSteps } from '../src/tokenizer/supported-pipeline.js';
 export type { Tokenizer } from '../src/tokenizer/tokenizer.js';
-export { PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
+export { PROBABILITY_METHODS, TOKUR_METHODS } from '../src/uncertainty/method-names.js';
 export {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
@@ -51,7 +51,6 @@ export {
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
 } from '../src/uncertainty/settings.js';
-export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './errors.js';

@@ -6,9 +6,9 @@ import { fieldName } from '../src/files/json.js';
 import { scoreFields } from '../src/stream/wire.js';
 import { Detokenizer } from '../src/tokenizer/detokenizer.js';
 import { encodePrompt, encodeText } from '../src/tokenizer/prompt.js';
+import { TOKUR_METHODS } from '../src/uncertainty/method-names.js';
 import type { ScoredResponse } from '../src/uncertainty/sequence-scorer.js';
 import type { AbsoluteScoring } from '../src/uncertainty/settings.js';
-import { TOKUR_METHODS } from '../src/uncertainty/tokur.js';
 
 const ids = z.array(z.int().min(0));
 
@@ -100,7 +100,7 @@ function settingsFields({
   return {
     schedule: kind,
     ...schedule,
-    ...(form === 'derivative' && (methods.includes('adversarial') || methods.includes('random')) && { form }),
+    ...(form === 'derivative' && methods.includes('adversarial') && { form }),
     ...(methods.includes('adversarial') && { alpha }),
     ...(TOKUR_METHODS.some((method) => methods.includes(method)) && { tokur }),
     ...(methods.includes('random') &&

@@ -64,7 +64,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--scorer-url <url>',
-      'inference server that runs the graphs of --scorer, http:// or grpc:// (repeatable); `flinch export triton` writes them',
+      'inference server that runs the graphs of --scorer (repeatable); `flinch export triton` writes them',
       collectText,
     )
     .option('--scorer-model <name>', 'name of the exported model on that server')

@@ -5,7 +5,6 @@ import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { EngineHost } from '../src/engine/host.js';
 import type { Role } from '../src/engine/protocol.js';
 import { readRecordedScores } from '../src/engine/server/score-servers.js';
-import { checkServersPackage } from '../src/engine/server/triton-package.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
@@ -71,8 +70,7 @@ export async function openModels(
 
 /**
  * Finds faults that would keep models from being opened, as far as they show without weights, devices and upstreams.
- * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set, UsageError
- *   for `scorer_url` without the package flinch-triton
+ * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set
  */
 export async function checkModels(
   config: NonNullable<Config['models']>,
@@ -87,7 +85,6 @@ export async function checkModels(
       credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     }
     if (model.scorer_url && model.scorer !== undefined) {
-      checkServersPackage();
       await readRecordedScores(await openCheckpoint(model.scorer));
     } else if (model.scorer !== undefined) await checkModel(model.scorer);
   }

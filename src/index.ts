@@ -12,16 +12,20 @@ export { ModelError } from './files/errors.js';
 export {
   type Branch,
   type BranchJudge,
+  type BranchPoint,
   type BranchScorer,
   type BranchScoring,
   type BranchWriter,
   branchOf,
+  type Continuation,
 } from './guard/branch.js';
-export { atRandom, lowestUncertainty, majority } from './guard/choose.js';
-export type { BranchPoint, Continuation } from './guard/continuation.js';
-export { type EngineBranchOptions, engineBranch } from './guard/engine-branch.js';
-export { engineScorer, type ForkableScorer } from './guard/engine-scorer.js';
-export { engineWriter } from './guard/engine-writer.js';
+export {
+  type EngineBranchOptions,
+  engineBranch,
+  engineScorer,
+  engineWriter,
+  type ForkableScorer,
+} from './guard/engine-branch.js';
 export { checkPromise, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './guard/guard.js';
 export { checkGuard } from './guard/guard-fields.js';
 export {
@@ -31,7 +35,15 @@ export {
 } from './guard/guarded-branch.js';
 export { type GuardedRequest, guardedGeneration } from './guard/guarded-generation.js';
 export { type InterveneOptions, intervene } from './guard/intervene.js';
-export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './guard/policy.js';
+export {
+  type Candidate,
+  type Choose,
+  type Intervention,
+  lowestUncertainty,
+  majority,
+  type Policy,
+  type PolicyContext,
+} from './guard/policy.js';
 export type { TokurSettings } from './numerics/tokur-noise.js';
 export { reasonerPath } from './package-root.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';
@@ -47,9 +59,6 @@ export {
   answerScore,
   isAlarm,
   type RiskModel,
-  STATISTICS,
-  STEP_STATISTIC,
-  type Statistic,
   stepScore,
 } from './risk/risk.js';
 export { type RatedBy, riskModel } from './risk/risk-model.js';

@@ -25,13 +25,6 @@ const httpUrl = z
   })
   .refine((url) => !url.includes('#'), { error: 'must not contain a fragment ("#"); it would not be sent' });
 
-const inferenceUrl = z.union([
-  httpUrl,
-  z
-    .string()
-    .regex(/^grpcs?:\/\/[^/@?#]+:\d+\/?$/, { error: 'must be an http:// address or grpc://host:port' }),
-]);
-
 /** Address of one server, as registered with IANA; database numbers separate the data of gateways that share it. */
 const redisUrl = z.string({ error: 'state.url is required' }).refine(
   (text) => {
@@ -169,12 +162,12 @@ export const upstreamModelSchema = z
         "Checkpoint folder of the same weights, which scores the servers' output; default: no scorer.",
       ),
     scorer_url: z
-      .union([inferenceUrl, z.array(inferenceUrl).min(1).max(16)])
+      .union([httpUrl, z.array(httpUrl).min(1).max(16)])
       .transform((urls) => (typeof urls === 'string' ? [urls] : urls))
       .meta(address)
       .optional()
       .describe(
-        'Inference servers that run the graphs of `scorer`, which `flinch export triton` wrote: one address or several, `http://…` or `grpc://host:port`, with TLS `https://` or `grpcs://`; default: a process of this gateway.',
+        'Inference servers that run the graphs of `scorer`, which `flinch export triton` wrote: one address or several; default: a process of this gateway.',
       ),
     scorer_model: z
       .string()

@@ -16,7 +16,7 @@ export const voteSchema = z
       })
       .optional()
       .describe(
-        'Regular expression of JavaScript, with the flag `u`, without lookaheads and back-references (RE2): the first group of its last match, or else all of that match. The last 32,768 characters of an answer are searched.',
+        'Regular expression of [RE2](https://github.com/google/re2/wiki/Syntax): the first group of its last match, or else all of that match. The last 32,768 characters of an answer are searched.',
       ),
   })
   .describe(

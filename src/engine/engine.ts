@@ -20,7 +20,6 @@ import { longestSilence, type Machine } from './run-limits.js';
 import { samplingDefaults } from './sampler.js';
 import { checkIds, ScoreSequence } from './score-sequence.js';
 import { type RecordedScores, readRecordedScores, type ScoreServers } from './server/score-servers.js';
-import { checkServersPackage } from './server/triton-package.js';
 import { Share } from './shared-hold.js';
 import { TextWork } from './text/text-work.js';
 
@@ -168,10 +167,9 @@ export class Engine {
   /**
    * @param model checkpoint folder, or a GGUF file
    * @throws ModelError when it does not hold a model that flinch can run; UsageError for a precision that the
-   *   device does not have, and for inference servers without the package flinch-triton
+   *   device does not have
    */
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
-    if (options.scoreServers) checkServersPackage();
     const checkpoint = await openCheckpoint(model, options);
     const integerFolder = rounds(checkpoint, options)
       ? join(cacheFolder(), 'int8', await fingerprint(checkpoint))

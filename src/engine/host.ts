@@ -3,6 +3,7 @@ import type { MemoryNeed } from './memory.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { ProcessLink } from './process.js';
 import type { FromDecode, FromScore, Role, ToDecode, ToScore } from './protocol.js';
+import { Share } from './shared-hold.js';
 
 /** Processes of an engine, and their memory. Engines in several processes may share them. */
 export interface EngineHost {
@@ -43,11 +44,10 @@ export class OwnHost implements EngineHost {
     }
     const free = this.#memory.admit(role, need, positions);
     this.#streams += 1;
-    let held = true;
-    return () => {
-      if (held) this.#streams -= 1;
-      held = false;
+    const share = new Share(() => {
+      this.#streams -= 1;
       free();
-    };
+    });
+    return share.hold();
   }
 }

@@ -143,12 +143,9 @@ export type ReplicaOptions = NoiseOptions | ({ readonly kind: 'tokur' } & TokurS
 export interface NoiseOptions {
   readonly kind: 'noise';
   readonly samples: number;
-  /** A forward pass with the noise added, or the derivative along it. */
-  readonly form: 'perturb' | 'derivative';
-  /** Drawn, σ · N(0, 1) on every entry of every embedding, or given, `[samples, positions, hidden]`. */
-  readonly noise:
-    | { readonly sigma: number; readonly seed: number }
-    | { readonly values: Float32Array; readonly positions: number };
+  /** σ of the noise on every entry of every embedding. */
+  readonly sigma: number;
+  readonly seed: number;
 }
 
 /** Asks the replicas of a sequence to score tokens `from` to `to − 1`. */
@@ -208,8 +205,7 @@ export type FromScore =
   | { readonly type: 'read'; readonly stream: number }
   | { readonly type: 'forked'; readonly stream: number }
   /**
-   * Values per token: log P(token) of each replica, or its derivative along the replica's noise; of TokUR EU,
-   * TU and AU.
+   * Values per token: log P(token) of each replica; of TokUR EU, TU and AU.
    */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

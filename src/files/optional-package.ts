@@ -12,12 +12,6 @@ export async function optionalPackage<Exports>(
   name: string,
   load: () => Promise<Exports>,
 ): Promise<Exports> {
-  checkInstalled(what, name);
-  return load();
-}
-
-/** @throws UsageError for a package that is not installed */
-export function checkInstalled(what: string, name: string): void {
   try {
     createRequire(import.meta.url).resolve(`${name}/package.json`);
   } catch {
@@ -26,4 +20,5 @@ export function checkInstalled(what: string, name: string): void {
       `${what} needs the package ${name}. In a clone of flinch, run: npm pack --workspace ${name}. Then, here: npm install CLONE/${name}-*.tgz`,
     );
   }
+  return load();
 }

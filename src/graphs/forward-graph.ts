@@ -3,7 +3,7 @@ import { Graph } from '../onnx/graph.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
-import { findRival, outputStatistics } from './token-statistics.js';
+import { outputPerturbed, outputStatistics } from './token-statistics.js';
 
 export interface ForwardGraphOptions {
   /** How many sequences go through in one run. */
@@ -15,7 +15,7 @@ export interface ForwardGraphOptions {
    * - `statistics`: that and its statistics, {@link outputStatistics}
    * - `hidden`: what the last layer puts out, `[scored, hidden]`
    * - `compare`: these rows are perturbed, and an input `clean_hidden` `[scored, hidden]` has the same rows as they
-   *   were: `statistics` of the clean rows, `perturbed_logprob`, and {@link findRival}
+   *   were: `statistics` of the clean rows, and {@link outputPerturbed}
    */
   readonly result: 'logprobs' | 'logprob' | 'statistics' | 'hidden' | 'compare';
   /** Whether something is added to the embeddings: an input `noise` `[rows, hidden]`. */
@@ -61,18 +61,15 @@ export function buildForwardGraph(
     return g;
   }
   const targets = g.input('targets', 'int64', ['scored']);
-  const logprob = pick(g, logprobs, targets);
   if (result === 'compare') {
     const cleanHidden = g.input('clean_hidden', 'float32', ['scored', config.hiddenSize]);
     const before = logSoftmax(g, decoder.head(cleanHidden));
     const probabilities = outputStatistics(g, before, pick(g, before, targets), targets, top);
-    g.output('perturbed_logprob', logprob);
-    const growth = g.op('Sub', [g.op('Exp', [logprobs]), probabilities]);
-    g.outputAll(findRival(g, probabilities, growth, targets));
+    outputPerturbed(g, probabilities, logprobs, targets);
   } else if (result === 'statistics') {
-    outputStatistics(g, logprobs, logprob, targets, top);
+    outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
   } else {
-    g.output('logprob', logprob);
+    g.output('logprob', pick(g, logprobs, targets));
   }
   return g;
 }

@@ -6,7 +6,7 @@ import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import type { ProductsOptions } from './products.js';
 import { declareSequences } from './sequence-batch.js';
-import { findRival, outputStatistics } from './token-statistics.js';
+import { outputPerturbed, outputStatistics } from './token-statistics.js';
 
 /**
  * The score window of docs/design/engine.md, section 3 in parts: one graph runs the model forward, for the clean rows and
@@ -49,7 +49,7 @@ export function buildPassGraphs(
 
 /**
  * Inputs: `logits` `[scored, vocab]`; `targets` int64 `[scored]`; with a rival also `perturbed_logits`.
- * Outputs: those of {@link outputStatistics}; with a rival `perturbed_logprob` `[scored]` and {@link findRival}.
+ * Outputs: those of {@link outputStatistics}; with a rival {@link outputPerturbed}.
  */
 export function buildStatisticsGraph(
   { config }: Pick<ModelSource, 'config'>,
@@ -62,8 +62,6 @@ export function buildStatisticsGraph(
   const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
   if (!rival) return g;
   const perturbed = logSoftmax(g, g.input('perturbed_logits', 'float32', shape));
-  g.output('perturbed_logprob', pick(g, perturbed, targets));
-  const growth = g.op('Sub', [g.op('Exp', [perturbed]), probabilities]);
-  g.outputAll(findRival(g, probabilities, growth, targets));
+  outputPerturbed(g, probabilities, perturbed, targets);
   return g;
 }

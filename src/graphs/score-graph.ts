@@ -6,7 +6,7 @@ import { gradients } from '../onnx/vjp.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
-import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
+import { outputFirstOrderRival, outputPerturbed, outputStatistics } from './token-statistics.js';
 
 export interface ScoreGraphOptions {
   /** How many sequences go through in one run. */
@@ -41,29 +41,25 @@ export function buildScoreGraph(source: ModelSource, { sequences, form, top }: S
   const attacked = g.input('attacked', 'float32', ['scored']);
   const alpha = g.input('alpha', 'float32', [1]);
 
-  const forward = (embeddings: Value, attention: Attention) => {
-    const logprobs = logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
-    return { logprobs, logprob: pick(g, logprobs, targets) };
-  };
+  const forward = (embeddings: Value, attention: Attention): Value =>
+    logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
 
   const embeddings = decoder.embed(batch.ids);
   const windows = declareWindows(g, config, batch, ['past']);
   const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
-  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets, top);
+  const logprob = pick(g, clean, targets);
+  const probabilities = outputStatistics(g, clean, logprob, targets, top);
 
-  const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
+  const [gradient] = gradients(g, [{ value: logprob, seed: attacked }], [embeddings]);
   const direction = sign(g, gradient!);
   if (form === 'derivative') {
-    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean.logprobs]);
+    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean]);
     g.output('derivative', pick(g, slope!, targets));
-    const growth = firstOrderGrowth(g, probabilities, slope!, alpha);
-    g.outputAll(findRival(g, probabilities, growth, targets));
+    outputFirstOrderRival(g, probabilities, { slope: slope!, alpha }, targets);
     return g;
   }
   const step = g.op('Mul', [direction, alpha]);
   const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, batch, windows));
-  g.output('perturbed_logprob', perturbed.logprob);
-  const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
-  g.outputAll(findRival(g, probabilities, growth, targets));
+  outputPerturbed(g, probabilities, perturbed, targets);
   return g;
 }

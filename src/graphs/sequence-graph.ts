@@ -11,7 +11,7 @@ import {
   type KeyValue,
   type SequenceBatch,
 } from './sequence-batch.js';
-import { findRival, outputStatistics } from './token-statistics.js';
+import { outputPerturbed, outputStatistics } from './token-statistics.js';
 
 /**
  * A score pass over a sequence whose keys and values stay where the graph runs: an inference server hands `present_*` of
@@ -66,29 +66,24 @@ export function buildSequenceGraph(source: ModelSource): Graph {
 
   const masks = causalMasks(g, config, positions, [g.ints([NOWHERE]), kept, leadPositions]);
   const windows = { past: [past], inner: [], masks: [masks] };
-  const forward = (embeddings: Value, attention: Attention) => {
+  const forward = (embeddings: Value, attention: Attention): Value => {
     const hidden = g.op('Concat', [read, decoder.layers(embeddings, attention)], { axis: 0 });
-    const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
-    return { logprobs, logprob: pick(g, logprobs, targets) };
+    return logSoftmax(g, decoder.logits(hidden, rows));
   };
 
   const embeddings = decoder.embed(window.ids);
-  const onPresent = (layer: number, present: KeyValue): void => {
+  const cleanAttention = windowAttention(g, config, window, windows, (_, layer, present) => {
     const whole = joinPositions(g, past[layer]!, present);
     g.output(`present_key.0.${layer}`, whole.key);
     g.output(`present_value.0.${layer}`, whole.value);
-  };
-  const clean = forward(
-    embeddings,
-    windowAttention(g, config, window, windows, (_, layer, present) => onPresent(layer, present)),
-  );
-  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets);
-  const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
+  });
+  const clean = forward(embeddings, cleanAttention);
+  const logprob = pick(g, clean, targets);
+  const probabilities = outputStatistics(g, clean, logprob, targets);
+  const [gradient] = gradients(g, [{ value: logprob, seed: attacked }], [embeddings]);
   const step = g.op('Mul', [sign(g, gradient!), alpha]);
   const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, window, windows));
-  g.output('perturbed_logprob', perturbed.logprob);
-  const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
-  g.outputAll(findRival(g, probabilities, growth, targets));
+  outputPerturbed(g, probabilities, perturbed, targets);
   return g;
 }
 

@@ -81,7 +81,27 @@ export function outputStatistics(
   return probabilities;
 }
 
-/** p̂ − p ≈ −α p · d log p, for a step of −α along which d log p is `slope`, `[scored, vocab]`. */
-export function firstOrderGrowth(g: Graph, probabilities: Value, slope: Value, alpha: Value): Value {
-  return g.op('Neg', [g.op('Mul', [g.op('Mul', [probabilities, slope]), alpha])]);
+/**
+ * Makes the perturbed log-probability of the token that is there and its rival outputs of the graph.
+ * @param before p, `[scored, vocab]`
+ * @param perturbed log p̂, `[scored, vocab]`
+ */
+export function outputPerturbed(g: Graph, before: Value, perturbed: Value, targets: Value): void {
+  g.output('perturbed_logprob', pick(g, perturbed, targets));
+  const growth = g.op('Sub', [g.op('Exp', [perturbed]), before]);
+  g.outputAll(findRival(g, before, growth, targets));
+}
+
+/**
+ * The rival to first order: p̂ − p ≈ −α p · d log p.
+ * @param step of −α along which d log p is `slope`, `[scored, vocab]`
+ */
+export function outputFirstOrderRival(
+  g: Graph,
+  before: Value,
+  { slope, alpha }: { readonly slope: Value; readonly alpha: Value },
+  targets: Value,
+): void {
+  const growth = g.op('Neg', [g.op('Mul', [g.op('Mul', [before, slope]), alpha])]);
+  g.outputAll(findRival(g, before, growth, targets));
 }

@@ -1,10 +1,23 @@
 import type { Observable, OperatorFunction } from 'rxjs';
-import { PartAligner } from '../steps/part-aligner.js';
+import { PartAligner } from '../steps/step-aligner.js';
 import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { ScoreOptions } from '../stream/score.js';
 import { fused, staged } from '../stream/stage.js';
-import type { BranchPoint, Continuation } from './continuation.js';
+
+/** Position of the first token of a branch, which begins a step. */
+export interface BranchPoint {
+  /** The step that the token belongs to, and the index of that step's first token. */
+  readonly step: number;
+  readonly from: number;
+}
+
+/** Another way to go on from a step's begin: the `from` tokens before it stay. */
+export interface Continuation extends BranchPoint {
+  /** Temperature of the tokens that are drawn. Default: that of the request. */
+  readonly temperature?: number;
+  readonly seed: number;
+}
 
 /** One continuation of a response, which can be continued in other ways from any of its tokens. */
 export interface Branch {

@@ -1,12 +1,12 @@
 import type { Engine } from '../engine/engine.js';
-import type { CompleteRequest, GenerateRequest } from '../engine/generation.js';
+import type { CompleteRequest, GenerateRequest, Generation } from '../engine/generation.js';
+import { readTokens } from '../stream/generate.js';
+import { score, type TokenScorer } from '../stream/score.js';
 import { usesWritten, writesScores, writtenScores } from '../stream/written-scores.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import { checkScoring, type Scoring } from '../uncertainty/settings.js';
-import { type Branch, type BranchScorer, branchOf, closeOnFailure } from './branch.js';
-import { engineScorer } from './engine-scorer.js';
-import { engineWriter } from './engine-writer.js';
+import { type Branch, type BranchScorer, type BranchWriter, branchOf, closeOnFailure } from './branch.js';
 import type { Judging } from './guarded-branch.js';
 
 export interface EngineBranchOptions extends Judging {
@@ -57,4 +57,52 @@ async function passScorer(
   const positions = promptIds.length + maxTokens;
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, request);
   return engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
+}
+
+/** Part of `SequenceScorer` that a branch uses. */
+export interface ForkableScorer extends TokenScorer {
+  /** Scores another continuation of the first `keep` tokens of the response. */
+  fork(keep: number): Promise<ForkableScorer>;
+}
+
+/**
+ * The engine scores. Continuations go on from copies of its keys and values.
+ *
+ * @param block the most tokens that a score may be behind, the schedule's block
+ * @param lagTokens tokens that may wait for a pass before blocks are passed over; by default the text waits
+ */
+export function engineScorer(sequence: ForkableScorer, block: number, lagTokens?: number): BranchScorer {
+  const kept: TokenScorer = {
+    push: (tokens) => sequence.push(tokens),
+    finish: () => sequence.finish(),
+    passOver: (tokens) => sequence.passOver(tokens),
+    close: () => {}, // it may be forked after its end
+  };
+  return {
+    score: (scoring) => score({ open: async () => kept, block, lagTokens, ...scoring }),
+    fork: async (keep) => engineScorer(await sequence.fork(keep), block, lagTokens),
+    close: () => sequence.close(),
+  };
+}
+
+/** The engine writes. Continuations go on from copies of its keys and values. */
+export function engineWriter(request: CompleteRequest, generation: Generation): BranchWriter {
+  const promptTokens = request.promptIds.length;
+  return {
+    promptTokens,
+    get cachedTokens() {
+      return generation.cachedTokens;
+    },
+    get written() {
+      return generation.written;
+    },
+    tokens: (gate) => readTokens(generation, promptTokens, gate),
+    fits: (keep) => keep < request.maxTokens,
+    fork: async (_, { from, temperature, seed }) => {
+      const sampling = { ...request.sampling, seed, ...(temperature !== undefined && { temperature }) };
+      const fork = await generation.fork({ keep: from, sampling });
+      return engineWriter(request, fork);
+    },
+    close: () => generation.cancel(),
+  };
 }

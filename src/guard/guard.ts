@@ -1,8 +1,7 @@
-import { isAlarm, type RiskModel, STEP_STATISTIC } from '../risk/risk.js';
+import { isAlarm, type RiskModel } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { SettingsError } from '../uncertainty/settings.js';
-import { majority } from './choose.js';
-import type { Choose, Policy } from './policy.js';
+import { type Choose, majority, type Policy } from './policy.js';
 
 export const DELIVERIES = ['immediate', 'held'] as const;
 export const ACTIONS = ['annotate', 'stop', 'rollback', 'escalate', 'vote'] as const;
@@ -56,7 +55,7 @@ export const retracts = (action: GuardAction): boolean => action === 'rollback';
 export function neverFires({ method, per, rate }: Guard, risks: RiskModel): string | null {
   // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
   if (!risks.calibrated(method) || per === 'answer') return null;
-  const largest = risks.ofStep(method, STEP_STATISTIC, Number.POSITIVE_INFINITY);
+  const largest = risks.ofStep(method, Number.POSITIVE_INFINITY);
   if (largest === null || isAlarm(largest, rate)) return null;
   const least = Number((1 - largest).toPrecision(3));
   return `no step is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
@@ -69,7 +68,7 @@ export function neverFires({ method, per, rate }: Guard, risks: RiskModel): stri
  */
 export function checkPromise({ method, per, rate }: Guard, risks: RiskModel): void {
   if (per !== 'answer') return;
-  const largest = risks.ofStep(method, STEP_STATISTIC, Number.POSITIVE_INFINITY, per);
+  const largest = risks.ofStep(method, Number.POSITIVE_INFINITY, per);
   if (largest === null) {
     const needed = `needs a calibration of ${method} with whole answers under these settings`;
     throw new SettingsError('per', `answer ${needed}: create one with flinch calibrate`);

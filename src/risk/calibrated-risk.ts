@@ -2,7 +2,7 @@ import { conformalRank } from '../numerics/distribution.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { Calibration } from './calibration.js';
 import { isWithin } from './positions.js';
-import type { RiskModel, Statistic } from './risk.js';
+import type { RiskModel } from './risk.js';
 
 /**
  * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
@@ -32,28 +32,18 @@ export class CalibratedRisk implements RiskModel {
   }
 
   /** Rank of a step. Per answer it is `null` also for a calibration without a whole answer. */
-  ofStep(
-    method: Method,
-    statistic: Statistic,
-    score: number,
-    per: 'step' | 'answer' = 'step',
-  ): number | null {
+  ofStep(method: Method, score: number, per: 'step' | 'answer' = 'step'): number | null {
     const { levels, methods } = this.#of.get(method) ?? {};
     const scores = methods?.[method]?.[per === 'step' ? 'steps' : 'peaks'];
-    return levels && scores ? conformalRank(scores[statistic], levels, score) : null;
+    return levels && scores ? conformalRank(scores.sum, levels, score) : null;
   }
 
   /** `null` also for a calibration without a whole answer. */
-  ofAnswer(
-    method: Method,
-    statistic: Statistic,
-    score: number,
-    among: 'ordinary' | 'all' = 'ordinary',
-  ): number | null {
+  ofAnswer(method: Method, score: number, among: 'ordinary' | 'all' = 'ordinary'): number | null {
     const { levels, methods, collected } = this.#of.get(method) ?? {};
     const { answers, all } = methods?.[method] ?? {};
     const allAreOrdinary = collected?.answers === 'all';
     const scores = among === 'ordinary' || allAreOrdinary ? answers : all;
-    return levels && scores ? conformalRank(scores[statistic], levels, score) : null;
+    return levels && scores ? conformalRank(scores.sum, levels, score) : null;
   }
 }

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
-import type { Method } from '../uncertainty/method-names.js';
+import { type Method, TOKUR_METHODS } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../uncertainty/settings.js';
-import { TOKUR_METHODS } from '../uncertainty/tokur.js';
 
 /** Settings that the scores of a calibration depend on; only those that its methods use are present. */
 export interface CalibrationSettings {
@@ -26,7 +25,7 @@ export function calibrationSettings(
   const uses = (...users: readonly Method[]): boolean => methods.some((method) => users.includes(method));
   return {
     ...(uses('adversarial') && { schedule, alpha }),
-    ...(uses('adversarial', 'random') && { form }),
+    ...(uses('adversarial', 'random') && { form: uses('adversarial') ? form : 'perturb' }),
     ...(uses('random') && { random: { sigma: random.sigma, samples: random.samples } }),
     ...(uses(...TOKUR_METHODS) && {
       tokur: { samples: tokur.samples, sigma: tokur.sigma, law: 'weights' },
@@ -44,7 +43,7 @@ export function settingsOf(
     const { kind, ...rest } = schedule ?? { kind: undefined };
     return { schedule: kind, ...rest, alpha, form };
   }
-  if (method === 'random') return { ...random, form };
+  if (method === 'random') return { sigma: random?.sigma, samples: random?.samples };
   if (!ofTokur.includes(method)) return {};
   return { 'tokur-sigma': tokur?.sigma, 'tokur-samples': tokur?.samples };
 }

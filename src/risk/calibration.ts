@@ -6,7 +6,6 @@ import { STEP_RULE_VERSION } from '../steps/step-rule.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';
-import { byStatistic, STATISTICS, type Statistic } from './risk.js';
 
 /** Changes when older readers would misread the file. */
 const FORMAT = 2;
@@ -42,18 +41,19 @@ const distribution = {
 const bin = z.strictObject({ from: counter, to: z.int().min(1).nullable(), ...distribution });
 const ordinary = z.strictObject(distribution);
 
-const ofEach = z.strictObject(byStatistic(() => ordinary));
+/** Scores by the sum of a step's tokens. Older files also have the largest and the mean. */
+const ofSteps = z.object({ sum: ordinary });
 
 const methodScores = z.strictObject({
   tokens: ordinary,
   positions: z.array(bin),
-  steps: ofEach,
+  steps: ofSteps,
   /** Scores of whole answers, if any was ordinary. */
-  answers: ofEach.optional(),
+  answers: ofSteps.optional(),
   /** Scores of the highest step of each of these answers. */
-  peaks: ofEach.optional(),
+  peaks: ofSteps.optional(),
   /** Scores of all answers, if not all of them are ordinary. */
-  all: ofEach.optional(),
+  all: ofSteps.optional(),
 });
 
 const stepRule = z.literal(STEP_RULE_VERSION, {
@@ -102,11 +102,8 @@ const calibration = z
           refuse([...at, 'positions', i, 'to'], `must exceed from, which is ${bin.from}`);
         }
       }
-      for (const statistic of STATISTICS) {
-        check(steps[statistic], [...at, 'steps', statistic]);
-        if (answers) check(answers[statistic], [...at, 'answers', statistic]);
-        if (peaks) check(peaks[statistic], [...at, 'peaks', statistic]);
-        if (all) check(all[statistic], [...at, 'all', statistic]);
+      for (const [kind, scores] of Object.entries({ steps, answers, peaks, all })) {
+        if (scores) check(scores.sum, [...at, kind, 'sum']);
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
@@ -141,14 +138,19 @@ const calibrationFile = z.strictObject({
   calibrations: z.array(calibration),
 });
 
+/** Scores by the sum of a step's tokens. */
+interface OfSteps {
+  readonly sum: Distribution;
+}
+
 export interface MethodCalibration extends TokenDistributions {
-  readonly steps: Readonly<Record<Statistic, Distribution>>;
+  readonly steps: OfSteps;
   /** Scores of answers that are entirely ordinary; absent if there are none. */
-  readonly answers?: Readonly<Record<Statistic, Distribution>> | undefined;
+  readonly answers?: OfSteps | undefined;
   /** Scores of the highest step of each of these answers. */
-  readonly peaks?: Readonly<Record<Statistic, Distribution>> | undefined;
+  readonly peaks?: OfSteps | undefined;
   /** Scores of all answers, if not all of them are ordinary. */
-  readonly all?: Readonly<Record<Statistic, Distribution>> | undefined;
+  readonly all?: OfSteps | undefined;
 }
 
 /** Ordinary scores under one choice of settings. */

@@ -1,19 +1,14 @@
 import { groupedWilson, type Interval } from '../numerics/proportion.js';
 import type { Method } from '../uncertainty/method-names.js';
-import { answerScore, isAlarm, type RiskModel, STATISTICS } from './risk.js';
+import { answerScore, isAlarm, type RiskModel } from './risk.js';
 import { isWhole, type ScoredAnswer, samplesOf } from './score-collector.js';
 
 /** Target rates that a check looks at. */
 export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
 
-const KINDS = [
-  'token',
-  ...STATISTICS,
-  ...STATISTICS.map((statistic) => `any step ${statistic}` as const),
-  ...STATISTICS.map((statistic) => `answer ${statistic}` as const),
-] as const;
+const KINDS = ['token', 'step', 'any step of an answer', 'answer'] as const;
 
-/** How often ordinary tokens, or steps, any step of an answer or answers by one of their statistics, raise an alarm. */
+/** How often ordinary tokens, steps or answers raise an alarm. */
 export interface FalseAlarms {
   readonly method: Method;
   readonly of: (typeof KINDS)[number];
@@ -38,21 +33,19 @@ export class FalseAlarmCheck {
   add(answer: ScoredAnswer, steps = answer.steps.length): void {
     for (const method of this.#methods) {
       const samples = samplesOf(answer, method, steps);
+      const risks = this.#risks;
       this.#note(
         `${method} token`,
-        samples.tokens.map(({ score, index }) => this.#risks.ofToken(method, score, index)),
+        samples.tokens.map(({ score, index }) => risks.ofToken(method, score, index)),
       );
-      for (const statistic of STATISTICS) {
-        this.#note(
-          `${method} ${statistic}`,
-          samples.steps[statistic].map((score) => this.#risks.ofStep(method, statistic, score)),
-        );
-        if (!isWhole(answer, steps) || !this.#risks.calibrated(method, 'answer')) continue;
-        const peak = this.#risks.ofStep(method, statistic, Math.max(...samples.steps[statistic]), 'answer');
-        this.#note(`${method} any step ${statistic}`, [peak]);
-        const score = answerScore(samples.steps[statistic]);
-        this.#note(`${method} answer ${statistic}`, [this.#risks.ofAnswer(method, statistic, score)]);
-      }
+      this.#note(
+        `${method} step`,
+        samples.steps.map((score) => risks.ofStep(method, score)),
+      );
+      if (!isWhole(answer, steps) || !risks.calibrated(method, 'answer')) continue;
+      const peak = risks.ofStep(method, Math.max(...samples.steps), 'answer');
+      this.#note(`${method} any step of an answer`, [peak]);
+      this.#note(`${method} answer`, [risks.ofAnswer(method, answerScore(samples.steps))]);
     }
   }
 

@@ -92,10 +92,10 @@ function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
   return {
     calibrated: (method, kind) => calibrated.calibrated(method, kind),
     ofToken: (method, score, index) => of(method).ofToken(method, score, index),
-    ofStep: (method, statistic, score, per) => of(method).ofStep(method, statistic, score, per),
-    ofAnswer: (method, statistic, score, among) => {
+    ofStep: (method, score, per) => of(method).ofStep(method, score, per),
+    ofAnswer: (method, score, among) => {
       const rated = calibrated.calibrated(method, 'answer') ? calibrated : running;
-      return rated.ofAnswer(method, statistic, score, among);
+      return rated.ofAnswer(method, score, among);
     },
   };
 }

@@ -1,23 +1,6 @@
 import type { Method } from '../uncertainty/method-names.js';
 
 /**
- * Aggregate of a step's token scores. A `sum` ranks long steps above short ones, as there is more in them
- * that can be wrong; `mean` does not know their length.
- */
-export const STATISTICS = ['max', 'mean', 'sum'] as const;
-export type Statistic = (typeof STATISTICS)[number];
-
-/** The one that steps are judged by (docs/results/detection.md). */
-export const STEP_STATISTIC = 'sum' satisfies Statistic;
-
-/** One value for each statistic. */
-export const byStatistic = <T>(of: (statistic: Statistic) => T): Readonly<Record<Statistic, T>> => ({
-  max: of('max'),
-  mean: of('mean'),
-  sum: of('sum'),
-});
-
-/**
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
  * share of them. `null` while too few are known.
  *
@@ -30,20 +13,19 @@ export interface RiskModel {
   /** @param index of the token in the response: where the scale depends on it, so does the rank */
   ofToken(method: Method, score: number, index: number): number | null;
   /** @param per among all ordinary steps, or the highest of each answer: `null` where these were not collected beforehand */
-  ofStep(method: Method, statistic: Statistic, score: number, per?: 'step' | 'answer'): number | null;
+  ofStep(method: Method, score: number, per?: 'step' | 'answer'): number | null;
   /**
-   * @param score of the whole answer: {@link answerScore} of its steps by the statistic
+   * @param score of the whole answer: {@link answerScore} of its steps
    * @param among ordinary answers, or all that were collected beforehand: `null` where none were
    */
-  ofAnswer(method: Method, statistic: Statistic, score: number, among?: 'ordinary' | 'all'): number | null;
+  ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all'): number | null;
 }
 
-/** The score of a step, from those of its tokens that have one; −∞ for a step with none. */
-export function stepScore(statistic: Statistic, scores: readonly number[]): number {
-  if (scores.length === 0) return Number.NEGATIVE_INFINITY;
-  if (statistic === 'max') return scores.reduce((a, b) => Math.max(a, b));
-  const sum = scores.reduce((a, b) => a + b, 0);
-  return statistic === 'sum' ? sum : sum / scores.length;
+/**
+ * The score of a step: the sum of those of its tokens that have one (docs/results/detector.md); −∞ for a step with none.
+ */
+export function stepScore(scores: readonly number[]): number {
+  return scores.length === 0 ? Number.NEGATIVE_INFINITY : scores.reduce((a, b) => a + b, 0);
 }
 
 /** One doubtful step is common; an answer that goes wrong has several. */

@@ -1,6 +1,6 @@
 import { lowerBound } from '../numerics/distribution.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
-import { type RiskModel, STATISTICS, type Statistic } from './risk.js';
+import type { RiskModel } from './risk.js';
 
 /** Minimum numbers of scores: with fewer a rank says next to nothing; flags need a rank among the rarest. */
 export const MIN_TOKENS = 200;
@@ -24,18 +24,16 @@ const ANSWER_SHARE = 1 / 8;
 export class RunningRisk implements RiskModel {
   readonly #mostOfAnswer: number;
   readonly #tokens = new Map<Method, RecentScores>();
-  readonly #steps = new Map<`${Method} ${Statistic}`, RecentScores>();
-  readonly #answers = new Map<`${Method} ${Statistic}`, RecentScores>();
+  readonly #steps = new Map<Method, RecentScores>();
+  readonly #answers = new Map<Method, RecentScores>();
 
   /** @param remembered scores of a kind */
   constructor(remembered = REMEMBERED) {
     this.#mostOfAnswer = Math.ceil(ANSWER_SHARE * remembered);
     for (const method of METHODS) {
       this.#tokens.set(method, new RecentScores(remembered, MIN_TOKENS));
-      for (const statistic of STATISTICS) {
-        this.#steps.set(`${method} ${statistic}`, new RecentScores(remembered, MIN_STEPS));
-        this.#answers.set(`${method} ${statistic}`, new RecentScores(remembered, MIN_ANSWERS));
-      }
+      this.#steps.set(method, new RecentScores(remembered, MIN_STEPS));
+      this.#answers.set(method, new RecentScores(remembered, MIN_ANSWERS));
     }
   }
 
@@ -48,12 +46,12 @@ export class RunningRisk implements RiskModel {
   }
 
   /** Rank of a step. Per answer it is `null`: the highest step of an answer is known at its end. */
-  ofStep(method: Method, statistic: Statistic, score: number, per?: 'step' | 'answer'): number | null {
-    return per === 'answer' ? null : this.#steps.get(`${method} ${statistic}`)!.rank(score);
+  ofStep(method: Method, score: number, per?: 'step' | 'answer'): number | null {
+    return per === 'answer' ? null : this.#steps.get(method)!.rank(score);
   }
 
-  ofAnswer(method: Method, statistic: Statistic, score: number, among?: 'ordinary' | 'all'): number | null {
-    return among === 'all' ? null : this.#answers.get(`${method} ${statistic}`)!.rank(score);
+  ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all'): number | null {
+    return among === 'all' ? null : this.#answers.get(method)!.rank(score);
   }
 
   /**
@@ -71,10 +69,8 @@ export class RunningRisk implements RiskModel {
     return {
       calibrated: () => false,
       ofToken: (method, score) => rank(this.#tokens.get(method)!, score),
-      ofStep: (method, statistic, score, per) =>
-        per === 'answer' ? null : rank(this.#steps.get(`${method} ${statistic}`)!, score),
-      ofAnswer: (method, statistic, score, among) =>
-        among === 'all' ? null : rank(this.#answers.get(`${method} ${statistic}`)!, score),
+      ofStep: (method, score, per) => (per === 'answer' ? null : rank(this.#steps.get(method)!, score)),
+      ofAnswer: (method, score, among) => (among === 'all' ? null : rank(this.#answers.get(method)!, score)),
     };
   }
 }

@@ -16,15 +16,11 @@ import { EngineError } from '../engine/errors.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { ScoredAnswer } from '../risk/score-collector.js';
 import { StepAligner } from '../steps/step-aligner.js';
-import { blockOf } from '../uncertainty/schedule.js';
-import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
-import { checkScoring, type Scoring } from '../uncertainty/settings.js';
+import type { Scoring } from '../uncertainty/settings.js';
 import type { DoneEvent, ScoreEvent, StepClosedEvent, TokenEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
-import { generate } from './generate.js';
-import { score } from './score.js';
+import { scoredGeneration } from './scored-generation.js';
 import { segmentSteps } from './segment-steps.js';
-import { usesWritten, writesScores, writtenScores } from './written-scores.js';
 
 /** An answer that was written to be looked at, not to be read. */
 export interface CollectedAnswer extends ScoredAnswer {
@@ -81,27 +77,17 @@ export function collectScores(
 
 function answer(
   engine: Engine,
-  asked: GenerateRequest,
+  request: GenerateRequest,
   scoring: Scoring,
   onToken: () => void,
 ): Observable<Omit<CollectedAnswer, 'request'>> {
   return defer(() => {
-    const request = engine.complete(asked);
     const tokens: TokenEvent[] = [];
     const scores: ScoreEvent[] = [];
     const steps: StepClosedEvent[] = [];
     const aligner = new StepAligner();
-    const gate = new FlowGate();
-    const positions = request.promptIds.length + request.maxTokens;
-    const open = () => SequenceScorer.open(engine, request.promptIds, scoring, positions);
-    checkScoring(scoring);
-    const generated = generate(engine, { ...request, statistics: usesWritten(scoring) }, gate);
-    const scored = writesScores(scoring)
-      ? generated.pipe(writtenScores(scoring.methods))
-      : generated.pipe(
-          score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
-        );
-    return scored.pipe(
+    const begins = (text: string): boolean => aligner.begins(text);
+    return scoredGeneration(engine, request, scoring, new FlowGate(), begins).pipe(
       segmentSteps(),
       tap((event) => {
         if (event.type === 'token.delta') {

@@ -1,5 +1,5 @@
 import type { OperatorFunction } from 'rxjs';
-import { isAlarm, type RiskModel, STEP_STATISTIC, stepScore } from '../risk/risk.js';
+import { isAlarm, type RiskModel, stepScore } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
 import { staged } from './stage.js';
@@ -110,11 +110,11 @@ class Verdicts {
     const none = { method, score: null, risk: null, calibrated };
     if (tokens.some(({ unscored }) => unscored === 'missing')) return none;
     const scores = tokens.map(({ score }) => score).filter((score) => score !== null);
-    const score = stepScore(STEP_STATISTIC, scores);
+    const score = stepScore(scores);
     const partial = tokens.some(({ unscored }) => unscored === 'lag');
     if (partial && scores.length === 0) return none;
     // A running estimate learns from being asked: once per step, also of one that was skipped.
-    const risk = risks.ofStep(method, STEP_STATISTIC, score, per);
+    const risk = risks.ofStep(method, score, per);
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
     return { method, score, risk, calibrated };
   }

@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
-import { answerScore, isAlarm, STEP_STATISTIC } from '../risk/risk.js';
-import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
+import { answerScore, isAlarm } from '../risk/risk.js';
+import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
@@ -38,11 +38,8 @@ class JudgedAnswer {
   readonly #options: JudgeOptions;
   /** Tokens that the model wrote and that have no score, nor were skipped by the schedule. */
   readonly #unscored = new Set<number>();
-  /** Tokens whose scores came before them. */
-  readonly #early = new Set<number>();
-  /** The first that the model wrote, and one after the last of all that came. */
+  /** The first that the model wrote. */
   #first: number | null = null;
-  #next = 0;
   /** Scores of the tokens that have one. */
   readonly #scores: number[] = [];
   #steps = 0;
@@ -58,10 +55,11 @@ class JudgedAnswer {
   observe(event: GuardEvent): void {
     switch (event.type) {
       case 'token.delta':
-        this.#token(event);
+        this.#first ??= event.index;
+        this.#unscored.add(event.index);
         break;
       case 'score.delta':
-        if (event.pass === 'stream' && this.#isScored(event)) this.#scored(event.index);
+        if (event.pass === 'stream' && this.#isScored(event)) this.#unscored.delete(event.index);
         break;
       case 'step.done':
         this.#step(event.score, event.flagged);
@@ -72,9 +70,7 @@ class JudgedAnswer {
         this.#step(event.score, true);
         break;
       case 'token.retracted':
-        for (const indices of [this.#unscored, this.#early])
-          for (const index of indices) if (index >= event.from) indices.delete(index);
-        this.#next = Math.min(this.#next, event.from);
+        for (const index of this.#unscored) if (index >= event.from) this.#unscored.delete(index);
         if (this.#first !== null && this.#first >= event.from) this.#first = null;
         break;
       case 'upstream.delta':
@@ -83,18 +79,6 @@ class JudgedAnswer {
       case 'scorer.mismatch':
         this.#mismatch = true;
     }
-  }
-
-  #token({ index }: TokenEvent): void {
-    this.#next = index + 1;
-    const early = this.#early.delete(index);
-    this.#first ??= index;
-    if (!early) this.#unscored.add(index);
-  }
-
-  #scored(index: number): void {
-    if (index >= this.#next) this.#early.add(index);
-    else this.#unscored.delete(index);
   }
 
   verdict(): Verdict {
@@ -122,7 +106,7 @@ class JudgedAnswer {
 
   #rank(among: 'ordinary' | 'all'): number | null {
     const { method, risks } = this.#options;
-    return risks.ofAnswer(method, STEP_STATISTIC, answerScore(this.#scores), among);
+    return risks.ofAnswer(method, answerScore(this.#scores), among);
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -140,7 +124,7 @@ class JudgedAnswer {
   #canAlarm(): boolean {
     const { method, rate, risks } = this.#options;
     if (!risks.calibrated(method, 'answer')) return true;
-    return isAlarm(risks.ofAnswer(method, STEP_STATISTIC, Number.POSITIVE_INFINITY), rate);
+    return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
   }
 
   /** Tokens that the schedule leaves out need no score; tokens passed over because scoring is behind do. */

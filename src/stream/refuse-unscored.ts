@@ -34,11 +34,9 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
   return staged((emit) => {
     /** Events from the first token on that has no score yet. */
     let held: GuardEvent[] = [];
-    /** Tokens among them without a score, and scores whose tokens have not come. */
+    /** Tokens among them without a score. */
     const waiting = new Set<number>();
-    const early = new Set<number>();
-    /** One after the last token that came, and that was passed on. */
-    let next = 0;
+    /** One after the last token that was passed on. */
     let passed = 0;
 
     const pass = (event: GuardEvent): void => {
@@ -52,23 +50,19 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
     };
     const retract = (from: number): void => {
       held = held.filter((event) => !('index' in event && event.index >= from));
-      for (const indices of [waiting, early])
-        for (const index of indices) if (index >= from) indices.delete(index);
-      next = Math.min(next, from);
+      for (const index of waiting) if (index >= from) waiting.delete(index);
     };
 
     return {
       next: (event) => {
         switch (event.type) {
           case 'token.delta':
-            next = event.index + 1;
-            if (!early.delete(event.index)) waiting.add(event.index);
+            waiting.add(event.index);
             break;
           case 'score.delta':
             if (event.pass !== 'stream') break;
             if (!isScored(event, method)) throw new UnscoredError(['tokens']);
-            if (event.index >= next) early.add(event.index);
-            else waiting.delete(event.index);
+            waiting.delete(event.index);
             release();
             // This event passes at once, before tokens that came since.
             if (event.index < passed) return pass(event);

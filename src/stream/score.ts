@@ -71,7 +71,7 @@ const MAX_WAITING_BLOCKS = 64;
  * Adds to each token its scores, computed on the text so far while the next tokens are already written.
  *
  * A token is emitted at once, unless the first token that lacks scores is more than `block` tokens back: then it
- * waits. So scores follow their token by at most `block` tokens, and all precede `generation.done` and completion. With
+ * waits, at the longest for its own. So scores follow their token by at most `block` tokens, and all precede `generation.done` and completion. With
  * `lagTokens`, every token is emitted at once, and each is scored or passed over (`reason: 'lag'`); the end waits for
  * the pass that runs, and for those of at most `lagTokens` tokens and the last block that begin within
  * {@link END_WAIT_MS}. A failure of scoring is an error of the stream, and ends the generation.
@@ -117,6 +117,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
             const why = { ...(reason && { reason }), ...(missing && { missing }) };
             const part = parts.get(index);
             const of = part && { part };
+            while (waiting[0] && indexOf(waiting[0]) <= index) subscriber.next(waiting.shift()!);
             subscriber.next({ type: 'score.delta', index, ...of, pass, scores, skipped, ...why, rival });
             parts.delete(index);
             scored = Math.max(scored, index + 1);

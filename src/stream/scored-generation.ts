@@ -7,11 +7,13 @@ import { checkScoring, type Scoring } from '../uncertainty/settings.js';
 import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
-import { score } from './score.js';
+import { type ScoreOptions, score } from './score.js';
 import { usesWritten, writesScores, writtenScores } from './written-scores.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
+ *
+ * @param begins see {@link ScoreOptions.begins}; by default passes run on where steps end
  *
  * @example
  * scoredGeneration(engine, request, DEFAULT_SCORING).subscribe(console.log);
@@ -21,6 +23,7 @@ export function scoredGeneration(
   asked: GenerateRequest,
   scoring: Scoring | null,
   gate: FlowGate = new FlowGate(),
+  begins?: ScoreOptions['begins'],
 ): Observable<GenerationEvent> {
   if (scoring === null) return generate(engine, asked, gate);
   const request = engine.complete(asked);
@@ -35,7 +38,9 @@ export function scoredGeneration(
       return generate(engine, withStatistics, gate).pipe(writtenScores(scoring.methods));
     const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);
     const scored = () =>
-      generate(engine, withStatistics, gate).pipe(score({ open: () => opened, block, gate }));
+      generate(engine, withStatistics, gate).pipe(
+        score({ open: () => opened, block, gate, ...(begins && { begins }) }),
+      );
     return from(opened).pipe(
       switchMap(scored),
       finalize(() => {

@@ -3,8 +3,8 @@ import { byTokenStatistic } from '../numerics/token-statistics.js';
 import { type Method, PROBABILITY_METHODS, type Scores } from '../uncertainty/method-names.js';
 import { checkFinite, SCORE_OF } from '../uncertainty/methods.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import type { GenerationEvent, TokenEvent, WrittenEvent } from './events.js';
-import { scoreBy } from './score-by.js';
+import type { GenerationEvent, ScoreEvent, TokenEvent, WrittenEvent } from './events.js';
+import { staged } from './stage.js';
 
 /**
  * Whether the process that writes can tell all scores: those that the probabilities of a token are, of the distribution
@@ -43,7 +43,32 @@ function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly 
     noise: [],
     tokur: [],
   };
-  const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token, 'perturb')]));
+  const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token)]));
   checkFinite(token, scores, index);
   return scores;
+}
+
+/**
+ * Scores each token by what came with it, in the same moment and without a pass.
+ *
+ * @param scoresOf the scores of a token, and the methods that have none for it
+ *
+ * @example
+ * written.pipe(scoreBy(({ logprob }) => ({ scores: { nll: -(logprob ?? 0) }, missing: [] })));
+ */
+export function scoreBy(
+  scoresOf: (token: TokenEvent) => Required<Pick<ScoreEvent, 'scores' | 'missing'>>,
+): OperatorFunction<WrittenEvent, GenerationEvent> {
+  return staged((emit) => ({
+    next: (event) => {
+      emit(event);
+      if (event.type !== 'token.delta') return;
+      const { index, part } = event;
+      const { scores, missing } = scoresOf(event);
+      const score = { type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null } as const;
+      // Most tokens take the first branch: spreading further fields is what costs most.
+      if (!part && missing.length === 0) emit(score);
+      else emit({ ...score, ...(part && { part }), ...(missing.length > 0 && { missing }) });
+    },
+  }));
 }

@@ -1,5 +1,11 @@
 import { TOKEN_STATISTICS } from '../numerics/token-statistics.js';
-import { TOKUR_METHODS } from './tokur.js';
+
+/**
+ * TokUR's uncertainties of the distribution that a token was drawn from, in the order of the engine's answer: the
+ * epistemic one, between models whose query and value weights are perturbed, the total and the aleatoric one
+ * (docs/design/evaluation.md, section 3). The token itself plays no part.
+ */
+export const TOKUR_METHODS = ['tokur_eu', 'tokur_tu', 'tokur_au'] as const;
 
 /** Methods that need only a token's distribution, no perturbation: the writer of the text can report them. */
 export const PROBABILITY_METHODS = ['nll', ...TOKEN_STATISTICS] as const;

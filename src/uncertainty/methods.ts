@@ -1,10 +1,8 @@
+import { variance } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import type { PassToken, Rival } from '../engine/protocol.js';
 import { byTokenStatistic } from '../numerics/token-statistics.js';
-import { adversarial } from './adversarial.js';
 import type { Method, Scores } from './method-names.js';
-import { nll } from './probability.js';
-import { random } from './random.js';
 
 /** Results of the passes for one token. */
 export interface Measured extends PassToken {
@@ -14,21 +12,40 @@ export interface Measured extends PassToken {
   readonly tokur: readonly number[];
 }
 
+/**
+ * Adv. Pert. (arXiv 2602.02427): f(H) − f(H − α·sgn g), how much the log-probability of the token falls when the
+ * embeddings before it move against it. Natural log; may be negative, as the gradient is that of a sum. The pass that
+ * computes it is built by `src/graphs/score-graph.ts` and run by `src/engine/child/score-pass.ts`.
+ */
+function adversarial({ adversary }: PassToken): number {
+  if (!adversary) throw new Error('adversarial: the pass had no adversary');
+  return adversary.fall;
+}
+
+/**
+ * Rand. Pert. (arXiv 2602.02427): the population variance of log P(token) over draws of Δ ~ N(0, σ²I) on every
+ * embedding of the text. Natural log.
+ * @param values log P(token), one per draw
+ */
+export const random = (values: readonly number[]): number => variance([...values]);
+
+/** −log p(x): natural log, temperature 1, full vocabulary (docs/design/evaluation.md, section 1). */
+const nll = ({ logprob }: PassToken): number => -logprob;
+
 const tokur =
   (index: number) =>
   (token: Measured): number =>
     token.tokur[index] ?? Number.NaN;
 
-export const SCORE_OF: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> =
-  {
-    adversarial,
-    random: ({ noise }, form) => random(noise, form),
-    tokur_eu: tokur(0),
-    tokur_tu: tokur(1),
-    tokur_au: tokur(2),
-    nll,
-    ...byTokenStatistic((name) => (token: Measured) => token[name]),
-  };
+export const SCORE_OF: Readonly<Record<Method, (token: Measured) => number>> = {
+  adversarial,
+  random: ({ noise }) => random(noise),
+  tokur_eu: tokur(0),
+  tokur_tu: tokur(1),
+  tokur_au: tokur(2),
+  nll,
+  ...byTokenStatistic((name) => (token: Measured) => token[name]),
+};
 
 /**
  * The other token whose probability grew most; `null` if none grew, or without an adversary. If the token itself gains,

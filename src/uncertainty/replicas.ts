@@ -1,16 +1,8 @@
 import type { ScoreSize } from '../engine/memory.js';
-import type { NoiseOptions, ReplicaOptions } from '../engine/protocol.js';
-import type { Method } from './method-names.js';
+import type { ReplicaOptions } from '../engine/protocol.js';
+import { type Method, TOKUR_METHODS } from './method-names.js';
 import { blockOf, passSize } from './schedule.js';
-import {
-  type AbsoluteScoring,
-  DEFAULT_RANDOM,
-  DEFAULT_TOKUR,
-  type RandomSettings,
-  type Scoring,
-  SettingsError,
-} from './settings.js';
-import { TOKUR_METHODS } from './tokur.js';
+import { type AbsoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from './settings.js';
 
 /** Whether a method asks for perturbed copies of that kind. */
 export function needsReplicas(kind: ReplicaOptions['kind'], { methods }: Scoring): boolean {
@@ -19,10 +11,10 @@ export function needsReplicas(kind: ReplicaOptions['kind'], { methods }: Scoring
 }
 
 /** The perturbed copies that the methods need. */
-export function replicaOptions(scoring: AbsoluteScoring, hidden: number): ReplicaOptions[] {
-  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR, form = 'perturb' } = scoring;
+export function replicaOptions(scoring: AbsoluteScoring): ReplicaOptions[] {
+  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
   const replicas: ReplicaOptions[] = [
-    { kind: 'noise', samples: random.samples, form, noise: noiseOf(random, hidden) },
+    { kind: 'noise', ...random },
     { kind: 'tokur', ...tokur },
   ];
   return replicas.filter(({ kind }) => needsReplicas(kind, scoring));
@@ -37,15 +29,4 @@ export function sizeOf(
   const window = methods.includes('adversarial') ? passSize(schedule, positions) : 1;
   const copies = replicas.reduce((sum, { samples }) => sum + samples, 0);
   return { positions, window, scored: Math.min(positions, blockOf(schedule)), replicas: copies };
-}
-
-function noiseOf(
-  { samples, sigma, seed, noise }: RandomSettings & { readonly sigma: number },
-  hidden: number,
-): NoiseOptions['noise'] {
-  if (!noise) return { sigma, seed };
-  const positions = noise.length / (samples * hidden);
-  if (Number.isInteger(positions)) return { values: noise, positions };
-  const shape = `${samples} samples × ${hidden} entries of an embedding`;
-  throw new SettingsError('noise', `contains ${noise.length} numbers, which is not a multiple of ${shape}`);
 }

@@ -87,7 +87,7 @@ export const scoringFields = {
     .boolean()
     .default(false)
     .describe(
-      '`adversarial`, `random`: use the derivative along the perturbation instead of a perturbed forward pass.',
+      '`adversarial`: use the derivative along the perturbation instead of a perturbed forward pass; for windows that fit one run.',
     ),
   sigma: size
     .default(DEFAULT_RANDOM.sigma)

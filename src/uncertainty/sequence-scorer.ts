@@ -91,7 +91,7 @@ export class SequenceScorer {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
-    const replicas = replicaOptions(absolute, checkpoint.config.hiddenSize);
+    const replicas = replicaOptions(absolute);
     const sequence = await engine.openSequence(sizeOf(absolute, positions, replicas), forks, client);
     try {
       for (const options of replicas) sequence.openReplicas(options);
@@ -287,9 +287,9 @@ export class SequenceScorer {
   }
 
   #measure(token: Measured, index: number): Pick<TokenScore, 'scores' | 'skipped' | 'rival'> {
-    const { methods, form = 'perturb' } = this.#scoring;
+    const { methods } = this.#scoring;
     const given = methods.filter((method) => method !== 'adversarial' || token.adversary);
-    const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token, form)]));
+    const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token)]));
     checkFinite(token, scores, index);
     const skipped = methods.filter((method) => !given.includes(method));
     return { scores, skipped, rival: rivalOf(token) };
@@ -317,14 +317,6 @@ export async function scoreResponse(
   if (length > engine.contextLength) {
     const problem = `${length} tokens exceed the context length of ${engine.contextLength}`;
     throw new EngineError('too_long', problem);
-  }
-  const { random } = scoring;
-  if (random?.noise) {
-    const needed = random.samples * (length - 1) * engine.checkpoint.config.hiddenSize;
-    if (random.noise.length !== needed) {
-      const shape = `samples × (tokens − 1) × hidden = ${needed}`;
-      throw new SettingsError('noise', `contains ${random.noise.length} numbers instead of ${shape}`);
-    }
   }
   const scorer = await SequenceScorer.open(engine, promptIds, scoring, length);
   try {

@@ -11,8 +11,8 @@ export interface Scoring {
   readonly schedule: Schedule;
   readonly alpha: Scale;
   /**
-   * Perturb the embeddings and run the model again (the default), or take the derivative along the perturbation: the
-   * same to first order, and free of the rounding of a difference.
+   * Of `adversarial`: perturb the embeddings and run the model again (the default), or take the derivative along the
+   * perturbation: the same to first order, and free of the rounding of a difference. A window must fit one run then.
    */
   readonly form?: 'perturb' | 'derivative';
   readonly random?: RandomSettings;
@@ -28,8 +28,6 @@ export interface RandomSettings {
   /** Draws per text. */
   readonly samples: number;
   readonly seed: number;
-  /** Noise in place of draws, `[samples, tokens − 1, hidden]`. */
-  readonly noise?: Float32Array;
 }
 
 /** Settings as the engine applies them and as outputs report them. */

@@ -13,20 +13,13 @@ it('flinch export triton writes a repository once, with links to the weights', a
   const { code, stdout } = await run();
   expect(code).toBe(0);
   expect(stdout).toBe(
-    `${output}: m_sequence, m_score, m_forward, m_hidden, m_backward, m_compare; weights are linked\n` +
+    `${output}: m_sequence, m_score, m_forward; weights are linked\n` +
       `${join(model, 'server-scores.json')}: scores that the server must compute as well\n`,
   );
-  expect((await readdir(output)).sort()).toEqual([
-    'm_backward',
-    'm_compare',
-    'm_forward',
-    'm_hidden',
-    'm_score',
-    'm_sequence',
-  ]);
-  expect((await stat(join(model, 'model-00001-of-00002.safetensors'))).nlink).toBe(7);
+  expect((await readdir(output)).sort()).toEqual(['m_forward', 'm_score', 'm_sequence']);
+  expect((await stat(join(model, 'model-00001-of-00002.safetensors'))).nlink).toBe(4);
   const config = await readFile(join(output, 'm_score/config.pbtxt'), 'utf8');
-  expect(config).toMatch(/^max_batch_size: 0\nname: "m_score"\n/);
+  expect(config).toMatch(/^name: "m_score"\nbackend: "onnxruntime"\nmax_batch_size: 0\n/);
   const again = await run();
   expect(again.code).toBe(1);
   expect(again.stderr).toContain(`--output: ${join(output, 'm_sequence')} is there already`);

@@ -7,29 +7,16 @@ import { installPackages, readManifest } from '../support/installed-packages.js'
 /** What only other packages of this repository need, by their folder. */
 const NOT_OF_FLINCH = {
   bench: ['graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'],
-  triton: ['@grpc/grpc-js'],
   redis: ['@redis/client'],
 };
 
 const alone = useFolder().path('');
-const withTriton = useFolder().path('');
 const withRedis = useFolder().path('');
 const withBench = useFolder().path('');
 
 /** Runs the installed command as a user does, not from the sources. */
 const run = (folder: string, ...args: string[]) =>
   startScript(join(folder, 'node_modules/flinch/dist/cli/main.js'), args).finished;
-
-const UPSTREAM = [
-  ...['--upstream', 'http://127.0.0.1:1/v1', '--upstream-model', 'reasoner'],
-  ...['--scorer-url', 'grpc://127.0.0.1:1', '--scorer-model', 'reasoner', '--scorer'],
-] as const;
-
-/** Exports the embedded model for Triton. */
-const exportReasoner = (folder: string) => {
-  const model = join(folder, 'node_modules/flinch/models/reasoner');
-  return run(folder, 'export', 'triton', model, '--output', join(folder, 'repository'));
-};
 
 /** Asks for a Redis that need not be there. */
 function checkState(folder: string) {
@@ -77,24 +64,8 @@ describe('flinch and flinch-client, installed from their tarballs', () => {
     expect(stderr).toMatch(howToInstall('flinch-redis'));
   });
 
-  it('says in one line how to install what inference servers need', async () => {
-    for (const outcome of [
-      await exportReasoner(alone),
-      await run(
-        alone,
-        'serve',
-        '--check-config',
-        ...UPSTREAM,
-        join(alone, 'node_modules/flinch/models/reasoner'),
-      ),
-    ]) {
-      expect(outcome).toMatchObject({ code: 1, stdout: '' });
-      expect(outcome.stderr).toMatch(howToInstall('flinch-triton'));
-    }
-  });
-
   it('exports its entries', async () => {
-    const names = ['', '/gateway', '/client', '/internals', '/state', '/engine-server'];
+    const names = ['', '/gateway', '/client', '/internals', '/state'];
     const program = join(alone, 'program.js');
     writeFileSync(
       program,
@@ -112,22 +83,6 @@ function checkFiles(folder: string, name: string): void {
   expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
   expect(files.filter((file) => /\.map$|\.tsbuildinfo$|node_modules/.test(file))).toEqual([]);
 }
-
-describe('flinch-triton, installed next to flinch', () => {
-  beforeAll(() => installPackages(withTriton, ['client', '.', 'triton']));
-
-  it('has a licence, a README and no maps', () => checkFiles(withTriton, 'flinch-triton'));
-
-  it('exports the embedded model, and asks the server for it', async () => {
-    const outcome = await exportReasoner(withTriton);
-    expect(outcome).toMatchObject({ code: 0, stderr: '' });
-    expect(outcome.stdout).toContain('reasoner_sequence');
-    const model = join(withTriton, 'node_modules/flinch/models/reasoner');
-    const serve = await run(withTriton, 'serve', '--port', '0', ...UPSTREAM, model);
-    expect(serve.code).toBe(1);
-    expect(serve.stderr).toContain('inference server 1 of 1');
-  });
-});
 
 describe('flinch-redis, installed next to flinch', () => {
   beforeAll(() => installPackages(withRedis, ['client', '.', 'redis']));

@@ -111,7 +111,7 @@ describe('the Dockerfile', () => {
       expect(sent(name)).toBe(false);
   });
 
-  it('installs the client and the back ends, not the benchmark, and has what node_modules links to', () => {
+  it('installs the client and the back end, not the benchmark, and has what node_modules links to', () => {
     const manifests = stage('manifests');
     expect(texts(manifests, 'COPY').join(' ')).not.toContain('bench');
     for (const name of ['build', 'dependencies']) {
@@ -123,7 +123,7 @@ describe('the Dockerfile', () => {
     expect(workspaces).toEqual(['client']);
     const [, backEnds = ''] = /^tsc -b (.+)$/.exec(manifest.scripts['build:back-ends'] ?? '') ?? [];
     workspaces.push(...backEnds.split(' '));
-    expect(workspaces).toEqual(['client', 'triton', 'redis']);
+    expect(workspaces).toEqual(['client', 'redis']);
     for (const folder of workspaces) {
       const copy = `${folder}/package.json ${folder}/package.json`;
       expect(texts(manifests, 'COPY')).toContain(copy);

@@ -52,11 +52,11 @@ describe('the manifests of several gateways and scorers', () => {
       .parse(named('HorizontalPodAutoscaler', 'triton'));
     const addresses = Array.from(
       { length: scaler.spec.maxReplicas },
-      (_, i) => `grpc://${set.metadata.name}-${i}.${set.spec.serviceName}:8001`,
+      (_, i) => `http://${set.metadata.name}-${i}.${set.spec.serviceName}:8000`,
     );
     expect(config.models?.qwen).toMatchObject({ scorer_url: addresses, scorer_model: 'qwen' });
     expect(named('Service', set.spec.serviceName)).toMatchObject({
-      spec: { clusterIP: 'None', ports: [{ name: 'grpc', port: 8001 }] },
+      spec: { clusterIP: 'None', ports: [{ name: 'http', port: 8000 }] },
     });
     const metric = parse(read('prometheus-adapter.yaml')).rules.custom[0].name.as;
     expect(scaler.spec.metrics).toMatchObject([{ pods: { metric: { name: metric } } }]);

@@ -37,7 +37,7 @@ describe('links of the documentation', () => {
       codeSpans
         .filter(
           (span) =>
-            /^(src|gateway|cli|web|triton|redis|bench|lab|client|test)\/[\w./-]+$/.test(span) &&
+            /^(src|gateway|cli|web|redis|bench|lab|client|test)\/[\w./-]+$/.test(span) &&
             !NEW_FILES.has(span),
         )
         .map((path) => ({ file, path })),

@@ -193,22 +193,6 @@ describe('SequenceScorer.fork', () => {
     scorer.close();
   });
 
-  it('never scores what begins a step together with what comes before', async () => {
-    const { promptIds } = greedy(engine);
-    const tokens = (await answer(1))
-      .slice(0, 20)
-      .map((token, i) => ({ ...token, begins: i === 5 || i === 9 }));
-    const scorer = await SequenceScorer.open(engine, promptIds, BY_EIGHT);
-    const scored: number[] = [];
-    for (const token of tokens) scored.push((await scorer.push([token])).length);
-    expect(scored.flatMap((count, i) => (count > 0 ? [[i, count]] : []))).toEqual([
-      [5, 5],
-      [9, 4],
-      [16, 8],
-    ]);
-    scorer.close();
-  });
-
   async function answer(seed: number) {
     const { tokens } = await read(
       await engine.generate({ ...endless(engine, 32), sampling: { ...GREEDY, temperature: 1, seed } }),

@@ -10,8 +10,13 @@ import {
   type Policy,
 } from '#src/index.js';
 
-/** Steps of a scripted branch, each with the scores of its tokens; those above 0.5 are flagged. */
-type Script = readonly (readonly [text: string, ...scores: number[]])[];
+/** Steps of a scripted branch: a word, and the scores of its tokens; those above 0.5 are flagged. */
+type Script = readonly string[];
+
+const stepOf = (line: string): { readonly text: string; readonly scores: readonly number[] } => {
+  const [word, ...scores] = line.split(' ');
+  return { text: `${word} `, scores: scores.map(Number) };
+};
 
 interface BranchPoint {
   readonly from?: number;
@@ -19,10 +24,10 @@ interface BranchPoint {
   readonly finish?: Observable<GuardEvent>;
 }
 
-/** A branch that says what its script says, and remembers what was asked of it. */
 /** In place of a script: the continuation cannot be opened. */
 class Lost extends Error {}
 
+/** A branch that says what its script says, and remembers what was asked of it. */
 class ScriptedBranch implements Branch {
   static open = 0;
   readonly promptTokens = 5;
@@ -45,14 +50,14 @@ class ScriptedBranch implements Branch {
     this.#from = from;
     this.#step = step;
     this.#finish = finish;
-    this.written = script.flatMap(([, ...scores]) => scores).length;
+    this.written = script.flatMap((line) => stepOf(line).scores).length;
   }
 
   events(): Observable<GuardEvent> {
     const events: GuardEvent[] = [];
     const closed: GuardEvent[] = [];
     let index = this.#from;
-    for (const [i, [text, ...scores]] of this.#script.entries()) {
+    for (const [i, { text, scores }] of this.#script.map(stepOf).entries()) {
       const from = index;
       for (const [k, score] of scores.entries()) {
         const word = k === 0 ? text : '';
@@ -116,20 +121,13 @@ function finalText(events: readonly GuardEvent[]): string {
 const kinds = (events: readonly GuardEvent[]) =>
   events.map(({ type }) => type).filter((type) => !['token.delta', 'score.delta'].includes(type));
 
-const WRONG: Script = [
-  ['A. ', 0.1, 0.2],
-  ['B. ', 0.3, 0.9],
-  ['C.', 0.1],
-];
+const WRONG: Script = ['A. 0.1 0.2', 'B. 0.3 0.9', 'C. 0.1'];
 
 describe('intervene', () => {
   it('passes a response on whose steps are clear', async () => {
-    const script: Script = [
-      ['A. ', 0.1, 0.2],
-      ['B.', 0.3],
-    ];
+    const script: Script = ['A. 0.1 0.2', 'B. 0.3'];
     const events = await collect(new ScriptedBranch(script), () => ({ action: 'stop' }));
-    expect(finalText(events)).toBe('A. B.');
+    expect(finalText(events)).toBe('A. B. ');
     expect(kinds(events)).toEqual(['step.done', 'step.done', 'generation.done']);
     expect(events.at(-1)).toMatchObject({
       finishReason: 'stop',
@@ -139,7 +137,7 @@ describe('intervene', () => {
 
   it('says which step is flagged, and goes on', async () => {
     const events = await collect(new ScriptedBranch(WRONG), () => ({ action: 'annotate' }));
-    expect(finalText(events)).toBe('A. B. C.');
+    expect(finalText(events)).toBe('A. B. C. ');
     expect(kinds(events)).toEqual(['step.done', 'step.flagged', 'step.done', 'step.done', 'generation.done']);
     expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({
       step: 1,
@@ -161,21 +159,12 @@ describe('intervene', () => {
     const asked: Continuation[] = [];
     const root = new ScriptedBranch(WRONG, (continuation) => {
       asked.push(continuation);
-      if (asked.length === 1)
-        return [
-          ['worse. ', 0.8, 0.8],
-          ['x', 0],
-        ];
-      if (asked.length === 2)
-        return [
-          ['better. ', 0.2, 0.1, 0.3],
-          ['y', 0],
-          ['z', 0],
-        ];
-      return [['D.', 0.4]];
+      if (asked.length === 1) return ['worse. 0.8 0.8', 'x 0'];
+      if (asked.length === 2) return ['better. 0.2 0.1 0.3', 'y 0', 'z 0'];
+      return ['D. 0.4'];
     });
     const events = await collect(root, rollback({ temperature: 0.7 }));
-    expect(finalText(events)).toBe('A. better. D.');
+    expect(finalText(events)).toBe('A. better. D. ');
     expect(kinds(events)).toEqual([
       'step.done',
       'step.flagged',
@@ -212,9 +201,9 @@ describe('intervene', () => {
   });
 
   it('keeps the step if no candidate is better, or the best has the same text', async () => {
-    for (const script of [[['worse. ', 0.95, 0.8]], [['B. ', 0.1]]] satisfies Script[]) {
+    for (const script of [['worse. 0.95 0.8'], ['B. 0.1']] satisfies Script[]) {
       const events = await collect(new ScriptedBranch(WRONG, () => script), rollback());
-      expect(finalText(events)).toBe('A. B. C.');
+      expect(finalText(events)).toBe('A. B. C. ');
       expect(kinds(events)).toContain('rollback.done');
       expect(kinds(events)).not.toContain('token.retracted');
       expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept' });
@@ -222,27 +211,22 @@ describe('intervene', () => {
   });
 
   it.each([
-    ['a candidate', [1], 'A. better. D.', 2],
-    ['all candidates', [1, 2], 'A. B. C.', 1],
-    ['what follows the chosen one', [3], 'A. B. C.', 3],
+    ['a candidate', [1], 'A. better. D. ', 2],
+    ['all candidates', [1, 2], 'A. B. C. ', 1],
+    ['what follows the chosen one', [3], 'A. B. C. ', 3],
   ])('does without a continuation that is dispensable: %s', async (_, lost, text, candidates) => {
     ScriptedBranch.open = 0;
     let forks = 0;
     const root = new ScriptedBranch(WRONG, () => {
       forks += 1;
       if (lost.includes(forks)) throw new Lost();
-      return forks > 2
-        ? [['D.', 0.4]]
-        : [
-            ['better. ', 0.1],
-            ['y', 0],
-          ];
+      return forks > 2 ? ['D. 0.4'] : ['better. 0.1', 'y 0'];
     });
     const events = await collect(root, rollback());
     expect(finalText(events)).toBe(text);
     const done = events.find((event) => event.type === 'rollback.done')!;
     expect(done.candidates).toHaveLength(candidates);
-    if (text === 'A. B. C.') {
+    if (text === 'A. B. C. ') {
       expect(done).toMatchObject({ outcome: 'kept', chosen: 0 });
       expect(kinds(events)).not.toContain('token.retracted');
     }
@@ -250,22 +234,15 @@ describe('intervene', () => {
   });
 
   it('keeps the step where nothing can follow the chosen candidate', async () => {
-    const root = new ScriptedBranch(WRONG, () => [
-      ['long. ', ...Array<number>(18).fill(0.1)],
-      ['y', 0],
-    ]);
+    const root = new ScriptedBranch(WRONG, () => [`long.${' 0.1'.repeat(18)}`, 'y 0']);
     const events = await collect(root, rollback());
-    expect(finalText(events)).toBe('A. B. C.');
+    expect(finalText(events)).toBe('A. B. C. ');
     expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept', chosen: 0 });
   });
 
   it('asks for no more once one has failed', async () => {
     let asked = 0;
-    const doubtful: Script = [
-      ['A. ', 0.9],
-      ['B. ', 0.9],
-      ['C. ', 0.9],
-    ];
+    const doubtful: Script = ['A. 0.9', 'B. 0.9', 'C. 0.9'];
     const root = new ScriptedBranch(doubtful, () => {
       asked += 1;
       throw new Lost();
@@ -289,22 +266,22 @@ describe('intervene', () => {
   });
 
   it('leaves a step as it is that the branch cannot go on from', async () => {
-    const root = new ScriptedBranch(WRONG, () => [['x', 0]]);
+    const root = new ScriptedBranch(WRONG, () => ['x 0']);
     root.fits = () => false;
     const events = await collect(root, rollback());
-    expect(finalText(events)).toBe('A. B. C.');
+    expect(finalText(events)).toBe('A. B. C. ');
     expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
   });
 
   it('ends where the chosen candidate ended', async () => {
-    const events = await collect(new ScriptedBranch(WRONG, () => [['end.', 0.1]]), rollback());
-    expect(finalText(events)).toBe('A. end.');
+    const events = await collect(new ScriptedBranch(WRONG, () => ['end. 0.1']), rollback());
+    expect(finalText(events)).toBe('A. end. ');
     expect(events.at(-1)).toMatchObject({ finishReason: 'stop', usage: { completionTokens: 3 } });
   });
 
   it('takes a candidate without a token last', async () => {
     const events = await collect(new ScriptedBranch(WRONG, () => []), rollback());
-    expect(finalText(events)).toBe('A. B. C.');
+    expect(finalText(events)).toBe('A. B. C. ');
     const empty = await collect(new ScriptedBranch(WRONG, () => []), rollback({ choose: () => 1 }));
     expect(finalText(empty)).toBe('A. ');
     expect(empty.at(-1)?.type).toBe('generation.done');
@@ -312,11 +289,7 @@ describe('intervene', () => {
 
   it('closes every branch, however it ends', async () => {
     ScriptedBranch.open = 0;
-    const fork = () =>
-      [
-        ['better. ', 0.1],
-        ['y', 0],
-      ] satisfies Script;
+    const fork = () => ['better. 0.1', 'y 0'] satisfies Script;
     const all = await collect(new ScriptedBranch(WRONG, fork), rollback());
     expect(ScriptedBranch.open).toBe(0);
     for (let count = 1; count < all.length; count++) {
@@ -338,7 +311,7 @@ describe('intervene', () => {
         throw new Error('no policy');
       }),
     ).rejects.toThrow('no policy');
-    const fork = () => [['x', 0.1]] satisfies Script;
+    const fork = () => ['x 0.1'] satisfies Script;
     await expect(collect(new ScriptedBranch(WRONG, fork), rollback({ choose: () => 7 }))).rejects.toThrow(
       'choose: 7 is not one of 3 candidates',
     );

@@ -7,8 +7,8 @@ import { asResult, CASES, openCase, randoms, STEP, tolerance } from '../support/
 
 describe('vector-Jacobian products agree with finite differences', () => {
   it.each(CASES)('$op: $name', async (testCase) => {
-    const { shapes, build, wrt = shapes.map((_, i) => i) } = testCase;
-    const { data, declare, feeds, run } = await openCase(testCase);
+    const { build, wrt = testCase.shapes.map((_, i) => i) } = testCase;
+    const { shapes, data, declare, feeds, run } = await openCase(testCase);
     const y = await run(data);
     const weights = randoms(99, y.data.length, -1, 1);
     const loss = async (values: readonly Float32Array[]) =>

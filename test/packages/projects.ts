@@ -104,7 +104,7 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
     },
   },
   servers: {
-    sources: ['client', '.', 'triton', 'redis', 'bench'],
+    sources: ['client', '.', 'redis', 'bench'],
     // The package `openai` has types of Node in its own.
     beside: ['@types/node', 'undici-types', 'openai'],
     programs: {
@@ -112,7 +112,6 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
         program: `import { createServer } from 'node:http';
           import { createGateway, Models, startGateway } from 'flinch/gateway';
           import * as client from 'flinch/client';
-          import * as engineServer from 'flinch/engine-server';
           import * as internals from 'flinch/internals';
           import * as state from 'flinch/state';
 
@@ -125,7 +124,7 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
           await alone.close();
           // @ts-expect-error: no such field
           const wrong: Parameters<typeof startGateway>[0] = { models: new Models([]), config: { listens: {} } };
-          console.log([wrong, client, engineServer, internals, state].every((each) => Object.keys(each).length > 1));
+          console.log([wrong, client, internals, state].every((each) => Object.keys(each).length > 1));
         `,
         prints: '200\ntrue\n',
       },
@@ -154,15 +153,6 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
           console.log(scored > 5, typeof flagged, rate, typeof text, responses.model);
         `,
         prints: 'true boolean 0.1 number reasoner\n',
-      },
-      'flinch-triton': {
-        program: `import { openServers, writeTritonRepository } from 'flinch-triton';
-
-          // @ts-expect-error: takes a checkpoint
-          const write: () => void = writeTritonRepository;
-          console.log(typeof openServers, typeof write);
-        `,
-        prints: 'function function\n',
       },
       'flinch-redis': {
         program: `import { createGateway, Models } from 'flinch/gateway';

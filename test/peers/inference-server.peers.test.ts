@@ -7,9 +7,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '#lab/free-port.js';
 import { pythonOf } from '#lab/peers/folder.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { SERVED_GRAPH_NAMES, STATELESS_GRAPHS, servedName } from '#src/engine/server/served-graphs.js';
+import { writeTritonRepository } from '#src/engine/server/write-repository.js';
 import { Engine, scoreResponse } from '#src/index.js';
-import { SERVED_GRAPH_NAMES, STATELESS_GRAPHS, servedName } from '#triton/served-graphs.js';
-import { writeTritonRepository } from '#triton/write-repository.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder, goldenCases, scoreErrors } from '../support/golden.js';
 import { InferenceServerDouble } from '../support/inference-server-double.js';
@@ -33,29 +33,24 @@ describe.skipIf(missing)(`KServe's SDK, tritonclient and onnxruntime 1.27${reaso
     const { stdout } = await promisify(execFile)(python, [
       script('triton_client.py'),
       repository,
-      new URL(url).protocol.slice(0, -1),
       new URL(url).host,
     ]);
     return JSON.parse(stdout);
   };
 
-  it.each(['http', 'grpc'])(
-    "NVIDIA's client understands the repository, and the tests' double of a server: %s",
-    async (protocol) => {
-      const double = new InferenceServerDouble(repository);
-      try {
-        const url = await (protocol === 'grpc' ? double.listenGrpc() : double.listen());
-        const shapes = await tritonClient(url);
-        expect(Object.keys(Object(shapes))).toEqual(modelsOf(SERVED_GRAPH_NAMES));
-        expect(shapes).toMatchObject({
-          m_score: { logprob: [1], top_ids: [1, 5] },
-          m_sequence: { held: [1] },
-        });
-      } finally {
-        await double.close();
-      }
-    },
-  );
+  it("NVIDIA's client understands the repository, and the tests' double of a server", async () => {
+    const double = new InferenceServerDouble(repository);
+    try {
+      const shapes = await tritonClient(await double.listen());
+      expect(Object.keys(Object(shapes))).toEqual(modelsOf(SERVED_GRAPH_NAMES));
+      expect(shapes).toMatchObject({
+        m_score: { logprob: [1], top_ids: [1, 5] },
+        m_sequence: { held: [1] },
+      });
+    } finally {
+      await double.close();
+    }
+  });
 
   it('onnxruntime 1.27 runs the graph with a state, whose first content does not matter', async () => {
     const program = `
@@ -77,41 +72,34 @@ print(onnxruntime.__version__)`;
     expect(stdout).toBe('1.27.0\n');
   });
 
-  it("KServe's server scores as float64 PyTorch does, over both protocols", async () => {
-    const ports = [await freePort(), await freePort()] as const;
-    const urls = [`http://127.0.0.1:${ports[0]}`, `grpc://127.0.0.1:${ports[1]}`];
-    const args = [script('inference_server.py'), repository, ...ports.map(String)];
+  it("KServe's server scores as float64 PyTorch does", async () => {
+    const [port, grpcPort] = [await freePort(), await freePort()];
+    const url = `http://127.0.0.1:${port}`;
+    const args = [script('inference_server.py'), repository, String(port), String(grpcPort)];
     const server = spawn(python, args, { stdio: 'ignore' });
-    const engines: Engine[] = [];
+    let engine: Engine | undefined;
     try {
-      const ready = async () => (await fetch(`${urls[0]}/v2/health/ready`)).status;
+      const ready = async () => (await fetch(`${url}/v2/health/ready`)).status;
       await expect.poll(() => ready().catch(() => 0), { timeout: 120_000, interval: 500 }).toBe(200);
-      for (const url of urls) {
-        expect(Object.keys(Object(await tritonClient(url)))).toEqual(modelsOf(STATELESS_GRAPHS));
-        engines.push(await Engine.open(model, { scoreServers: { urls: [url], model: 'm' } }));
+      expect(Object.keys(Object(await tritonClient(url)))).toEqual(modelsOf(STATELESS_GRAPHS));
+      engine = await Engine.open(model, { scoreServers: { urls: [url], model: 'm' } });
+      for (const { promptIds, responseIds, alpha, adv, entropy } of goldenCases('tiny-qwen2')) {
+        const scoring = {
+          methods: ['adversarial', 'entropy'],
+          alpha,
+          schedule: { kind: 'offline' },
+        } as const;
+        const { tokens } = await scoreResponse(engine, promptIds, responseIds, scoring);
+        const errorsOf = (method: 'adversarial' | 'entropy', expected: readonly number[]) =>
+          scoreErrors(
+            tokens.map(({ scores }) => scores[method]!),
+            expected,
+          ).all;
+        expect(errorsOf('adversarial', adv)).toBeLessThan(2e-3);
+        expect(errorsOf('entropy', entropy)).toBeLessThan(1e-4);
       }
-      for (const engine of engines)
-        for (const { promptIds, responseIds, alpha, adv, entropy } of goldenCases('tiny-qwen2')) {
-          const scoring = {
-            methods: ['adversarial', 'entropy'],
-            alpha,
-            schedule: { kind: 'offline' },
-          } as const;
-          const { tokens } = await scoreResponse(engine, promptIds, responseIds, scoring);
-          const { all } = scoreErrors(
-            tokens.map(({ scores }) => scores.adversarial!),
-            adv,
-          );
-          expect(all).toBeLessThan(2e-3);
-          expect(
-            scoreErrors(
-              tokens.map(({ scores }) => scores.entropy!),
-              entropy,
-            ).all,
-          ).toBeLessThan(1e-4);
-        }
     } finally {
-      for (const engine of engines) await engine.close();
+      await engine?.close();
       server.kill();
     }
   });

@@ -1,6 +1,6 @@
 """Checks an inference server, and the repository that it serves, with NVIDIA's tritonclient.
 
-python triton_client.py REPOSITORY http|grpc HOST:PORT
+python triton_client.py REPOSITORY HOST:PORT
 
 Reads every config.pbtxt with NVIDIA's own model_config.proto, compares it with the server's metadata and configuration,
 and sends each model one request of ones, and two of a sequence where a model has them. A model that the server does not
@@ -13,20 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from google.protobuf import json_format, text_format
+import tritonclient.http as client
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException
 
-protocol = sys.argv[2]
-if protocol == "grpc":
-    import tritonclient.grpc as client
-else:
-    import tritonclient.http as client
-
 TYPES = {"FP32": np.float32, "INT64": np.int64}
-repository, address = Path(sys.argv[1]), sys.argv[3]
+repository, address = Path(sys.argv[1]), sys.argv[2]
 server = client.InferenceServerClient(address)
-binary = {} if protocol == "grpc" else {"binary_data": True}
-as_json = {"as_json": True} if protocol == "grpc" else {}
 assert server.is_server_live() and server.is_server_ready()
 
 
@@ -43,11 +36,11 @@ for folder in sorted(repository.iterdir()):
     assert config.name == folder.name and config.backend == "onnxruntime" and config.max_batch_size == 0
     if not ready(config.name):
         continue
-    metadata = server.get_model_metadata(config.name, **as_json)
+    metadata = server.get_model_metadata(config.name)
     states = config.sequence_batching.state
     if states:
-        told = server.get_model_config(config.name, **as_json)
-        told = json_format.ParseDict(told.get("config", told), model_config_pb2.ModelConfig())
+        told = server.get_model_config(config.name)
+        told = json_format.ParseDict(told, model_config_pb2.ModelConfig())
         assert told.sequence_batching == config.sequence_batching
         assert all(list(state.dims) == [-1, *state.dims[1:]] and -1 not in state.dims[1:] for state in states)
     for side in ("input", "output"):
@@ -63,9 +56,9 @@ for folder in sorted(repository.iterdir()):
         shape = [(0 if before else 1) if int(dim) == -1 else int(dim) for dim in tensor["shape"]]
         values = np.zeros(shape, TYPES[tensor["datatype"]])
         given = client.InferInput(tensor["name"], shape, tensor["datatype"])
-        given.set_data_from_numpy(values, **binary)
+        given.set_data_from_numpy(values, binary_data=True)
         inputs.append(given)
-    outputs = [client.InferRequestedOutput(t["name"], **binary) for t in metadata["outputs"]]
+    outputs = [client.InferRequestedOutput(t["name"], binary_data=True) for t in metadata["outputs"]]
     run = lambda **more: server.infer(config.name, inputs, outputs=outputs, **more)
     if states:
         # Of a sequence that was not begun.

@@ -45,7 +45,7 @@ describe('calibration.json', () => {
 
   it('is read as it was made before answers were collected', () => {
     const { answers, peaks, ...older } = whole.methods.adversarial!;
-    expect(answers?.max.count).toBe(100);
+    expect(answers?.sum.count).toBe(100);
     const before = withCalibration(null, MODEL, { ...whole, methods: { adversarial: older } });
     expect(parseCalibration(JSON.parse(JSON.stringify(before)), 'a')).toEqual(before);
     const problemOf = (broken: object): string =>
@@ -55,8 +55,8 @@ describe('calibration.json', () => {
           calibrations: [{ ...whole, methods: { adversarial: { ...older, ...broken } } }],
         }),
       );
-    const skipped = { answers: { ...answers, max: { ...answers!.max, skipped: 101 } } };
-    expect(problemOf(skipped)).toContain('methods.adversarial.answers.max.skipped: exceeds count');
+    const skipped = { answers: { ...answers, sum: { ...answers!.sum, skipped: 101 } } };
+    expect(problemOf(skipped)).toContain('methods.adversarial.answers.sum.skipped: exceeds count');
     const lowered = { peaks: { ...peaks, sum: { ...peaks!.sum, count: 1 } } };
     expect(problemOf(lowered)).toContain('methods.adversarial.peaks.sum.quantiles: holds more different');
   });

@@ -16,8 +16,8 @@ describe('isAlarm', () => {
     const risks = {
       calibrated: () => true,
       ofToken: () => null,
-      ofStep: (_: string, __: string, score: number) => score,
-      ofAnswer: (_: string, __: string, score: number) => score,
+      ofStep: (_: string, score: number) => score,
+      ofAnswer: (_: string, score: number) => score,
     };
     const scores = [0.9, 0.95, 0.98, 0.99].map((nll) => ({ scores: { nll } }));
     const check = new FalseAlarmCheck(risks, ['nll']);

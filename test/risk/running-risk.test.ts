@@ -11,18 +11,18 @@ describe('RunningRisk', () => {
     expect(risks.ofToken('nll', 2)).toBe(200 / 201);
     expect(risks.ofToken('nll', -2)).toBe(0);
     expect(risks.ofToken('entropy', 2)).toBeNull();
-    for (let i = 0; i < MIN_STEPS; i++) expect(risks.ofStep('nll', 'max', spread(i))).toBeNull();
-    expect(risks.ofStep('nll', 'max', 0.5)).toBeCloseTo(0.5, 1);
-    expect(risks.ofStep('nll', 'mean', 0.5)).toBeNull();
+    for (let i = 0; i < MIN_STEPS; i++) expect(risks.ofStep('nll', spread(i))).toBeNull();
+    expect(risks.ofStep('nll', 0.5)).toBeCloseTo(0.5, 1);
+    expect(risks.ofStep('entropy', 0.5)).toBeNull();
     expect(risks.calibrated()).toBe(false);
   });
 
   it('ranks answers apart from steps', () => {
     const risks = new RunningRisk();
-    for (let i = 0; i < MIN_ANSWERS; i++) expect(risks.ofAnswer('nll', 'max', spread(i))).toBeNull();
-    expect(risks.ofAnswer('nll', 'max', 2)).toBe(50 / 51);
-    expect(risks.ofAnswer('nll', 'mean', 2)).toBeNull();
-    expect(risks.ofStep('nll', 'max', 2)).toBeNull();
+    for (let i = 0; i < MIN_ANSWERS; i++) expect(risks.ofAnswer('nll', spread(i))).toBeNull();
+    expect(risks.ofAnswer('nll', 2)).toBe(50 / 51);
+    expect(risks.ofAnswer('entropy', 2)).toBeNull();
+    expect(risks.ofStep('nll', 2)).toBeNull();
   });
 
   it('ranks among the last scores only, as counting them does', () => {
@@ -48,19 +48,19 @@ describe('RunningRisk', () => {
 
   it('learns an eighth of what it remembers from one answer, and ranks the rest of it all the same', () => {
     const risks = new RunningRisk();
-    for (let i = 0; i < 4096; i++) risks.ofStep('nll', 'max', spread(i));
+    for (let i = 0; i < 4096; i++) risks.ofStep('nll', spread(i));
     const answer = risks.ofOneAnswer();
-    for (let i = 0; i < 10_000; i++) expect(answer.ofStep('nll', 'max', 2)).toBeGreaterThan(0.87);
-    expect(risks.ofStep('nll', 'max', 1.5)).toBeCloseTo(7 / 8, 3);
-    risks.ofOneAnswer().ofStep('nll', 'max', 2);
-    expect(risks.ofStep('nll', 'max', 1.5)).toBeLessThan(7 / 8);
+    for (let i = 0; i < 10_000; i++) expect(answer.ofStep('nll', 2)).toBeGreaterThan(0.87);
+    expect(risks.ofStep('nll', 1.5)).toBeCloseTo(7 / 8, 3);
+    risks.ofOneAnswer().ofStep('nll', 2);
+    expect(risks.ofStep('nll', 1.5)).toBeLessThan(7 / 8);
   });
 
   it('learns nothing from a further answer, which it ranks all the same', () => {
     const risks = new RunningRisk();
-    for (let i = 0; i < 100; i++) risks.ofStep('nll', 'max', spread(i));
+    for (let i = 0; i < 100; i++) risks.ofStep('nll', spread(i));
     const further = risks.ofOneAnswer(false);
-    for (let i = 0; i < 100; i++) expect(further.ofStep('nll', 'max', 2)).toBe(100 / 101);
-    expect(risks.ofStep('nll', 'max', 1.5)).toBe(100 / 101);
+    for (let i = 0; i < 100; i++) expect(further.ofStep('nll', 2)).toBe(100 / 101);
+    expect(risks.ofStep('nll', 1.5)).toBe(100 / 101);
   });
 });

@@ -25,11 +25,11 @@ const answer: ScoredAnswer = {
 };
 
 describe('samplesOf', () => {
-  it('scores steps by the largest, the mean and the sum of those tokens that have a score', () => {
-    expect(samplesOf(answer, 'nll').steps).toEqual({ max: [3, 5, 4], mean: [2, 5, 3], sum: [4, 5, 6] });
+  it('scores steps by the sum of those tokens that have a score', () => {
+    expect(samplesOf(answer, 'nll').steps).toEqual([4, 5, 6]);
     const { tokens, steps } = samplesOf(answer, 'adversarial');
     expect(tokens.map(({ score }) => score)).toEqual([10, SKIPPED, SKIPPED, 30, 50]);
-    expect(steps).toEqual({ max: [10, SKIPPED, 50], mean: [10, SKIPPED, 40], sum: [10, SKIPPED, 80] });
+    expect(steps).toEqual([10, SKIPPED, 80]);
   });
 
   it('leaves out the steps that do not count, with their tokens', () => {
@@ -38,8 +38,8 @@ describe('samplesOf', () => {
       { index: 0, score: 1 },
       { index: 1, score: 3 },
     ]);
-    expect(steps.max).toEqual([3]);
-    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: { max: [], mean: [], sum: [] } });
+    expect(steps).toEqual([4]);
+    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: [] });
   });
 });
 
@@ -53,8 +53,8 @@ describe('ScoreCollector', () => {
     expect(methods.nll?.tokens).toMatchObject({ count: 50, skipped: 0 });
     expect(methods.nll?.tokens.quantiles.at(-1)).toBe(5);
     expect(methods.adversarial?.tokens).toMatchObject({ count: 50, skipped: 20 });
-    expect(methods.adversarial?.steps.mean).toMatchObject({ count: 30, skipped: 10 });
-    expect(methods.adversarial?.steps.mean.quantiles.at(-1)).toBe(40);
+    expect(methods.adversarial?.steps.sum).toMatchObject({ count: 30, skipped: 10 });
+    expect(methods.adversarial?.steps.sum.quantiles.at(-1)).toBe(80);
   });
 
   it('ranks whole answers among those of which all counts', () => {
@@ -63,12 +63,11 @@ describe('ScoreCollector', () => {
     for (let i = 0; i < 5; i++) collector.add(answer, 2);
     collector.add({ scores: [], steps: [] });
     const { nll, adversarial } = collector.distributions().methods;
-    expect(nll?.answers?.max).toMatchObject({ count: 10, skipped: 0 });
-    expect(nll?.answers?.max.quantiles[0]).toBe(4); // of 3, 5 and 4
-    expect(nll?.answers?.mean.quantiles[0]).toBeCloseTo(10 / 3, 3);
-    expect(adversarial?.answers?.max.quantiles[0]).toBe(30); // of 10 and 50: a step was skipped
-    expect(nll?.peaks?.max).toMatchObject({ count: 10, skipped: 0 });
-    expect(nll?.peaks?.max.quantiles[0]).toBe(5);
+    expect(nll?.answers?.sum).toMatchObject({ count: 10, skipped: 0 });
+    expect(nll?.answers?.sum.quantiles[0]).toBe(5); // of 4, 5 and 6
+    expect(adversarial?.answers?.sum.quantiles[0]).toBe(45); // of 10 and 80: a step was skipped
+    expect(nll?.peaks?.sum).toMatchObject({ count: 10, skipped: 0 });
+    expect(nll?.peaks?.sum.quantiles[0]).toBe(6);
     expect(adversarial?.peaks?.sum.quantiles[0]).toBeCloseTo(80, 3);
     // All of the other five: their last step, which did not count, has the scores 2 and 4.
     expect(nll?.all?.sum).toMatchObject({ count: 15, skipped: 0 });
@@ -77,7 +76,7 @@ describe('ScoreCollector', () => {
     partial.add(answer, 2);
     expect(partial.distributions().methods.nll).not.toHaveProperty('answers');
     expect(partial.distributions().methods.nll).not.toHaveProperty('peaks');
-    expect(partial.distributions().methods.nll?.all?.max.count).toBe(1);
+    expect(partial.distributions().methods.nll?.all?.sum.count).toBe(1);
     const ordinary = new ScoreCollector(METHODS);
     ordinary.add(answer);
     expect(ordinary.distributions().methods.nll).not.toHaveProperty('all');
@@ -126,25 +125,13 @@ describe('a calibration', () => {
     const table = check.table();
     expect(table.map(({ method, of, count }) => `${method} ${of} ${count}`)).toEqual([
       'adversarial token 100000',
-      'adversarial max 25000',
-      'adversarial mean 25000',
-      'adversarial sum 25000',
-      'adversarial any step max 5000',
-      'adversarial any step mean 5000',
-      'adversarial any step sum 5000',
-      'adversarial answer max 5000',
-      'adversarial answer mean 5000',
-      'adversarial answer sum 5000',
+      'adversarial step 25000',
+      'adversarial any step of an answer 5000',
+      'adversarial answer 5000',
       'nll token 100000',
-      'nll max 25000',
-      'nll mean 25000',
-      'nll sum 25000',
-      'nll any step max 5000',
-      'nll any step mean 5000',
-      'nll any step sum 5000',
-      'nll answer max 5000',
-      'nll answer mean 5000',
-      'nll answer sum 5000',
+      'nll step 25000',
+      'nll any step of an answer 5000',
+      'nll answer 5000',
     ]);
     for (const { of, rates } of table) {
       // Of 5000 answers 50 are flagged at the lowest rate, and as many lie above its threshold.

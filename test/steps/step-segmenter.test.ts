@@ -105,17 +105,6 @@ describe('StepSegmenter', () => {
     );
   });
 
-  it('gives the same steps one character at a time, even half of one', () => {
-    fc.assert(
-      fc.property(prose(25), mode, (text, mode) => {
-        const segmenter = new StepSegmenter(mode);
-        const found = [...text.split('').flatMap((unit) => segmenter.push(unit)), ...segmenter.end()];
-        expect(found).toEqual(segmentText(text, mode));
-      }),
-      { numRuns: 300 },
-    );
-  });
-
   it.each([
     ['half a character that begins no piece yet', 'One is. 7! 𝐀𝐁𝐂 it is.'],
     ['a formula just short enough', `It is \\(a. B${'x'.repeat(395)}\\) so.`],

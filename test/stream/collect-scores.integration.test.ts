@@ -1,12 +1,6 @@
-import { filter, firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
+import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  type CollectedAnswer,
-  collectScores,
-  DEFAULT_SCORING,
-  Engine,
-  scoredGeneration,
-} from '#src/index.js';
+import { type CollectedAnswer, collectScores, DEFAULT_SCORING, Engine } from '#src/index.js';
 import { largestDifference, REASONER } from '../support/golden.js';
 import { endless, greedy } from '../support/requests.js';
 
@@ -50,24 +44,6 @@ describe('collectScores', () => {
     expect(first.tokens.map(({ id }) => id)).toEqual(tokens.slice(0, second.from).map(({ id }) => id));
     const of = (all: CollectedAnswer['scores']) => all.map((event) => event.scores.adversarial!);
     expect(largestDifference(of(first.scores), of(scores.slice(0, second.from)))).toBeLessThan(1e-6);
-  });
-
-  it('takes probabilities from the process that writes, as a guard does', async () => {
-    const writer = await Engine.open(REASONER, { precision: 'int8' });
-    try {
-      const scoring = { ...DEFAULT_SCORING, methods: ['nll', 'entropy'] as const };
-      const told = await firstValueFrom(collectScores(writer, [requests[0]!], scoring));
-      const written = await lastValueFrom(
-        scoredGeneration(writer, requests[0]!, scoring).pipe(
-          filter((event) => event.type === 'score.delta'),
-          toArray(),
-        ),
-      );
-      expect(told.scores.map(({ scores }) => scores)).toEqual(written.map(({ scores }) => scores));
-      expect(writer.status().score.pid).toBeUndefined();
-    } finally {
-      await writer.close();
-    }
   });
 
   it('lets answers wait where the engine has no room for all', async () => {

@@ -30,7 +30,7 @@ class ManualRisks implements RiskModel {
 
   ofStep(...question: Parameters<RiskModel['ofStep']>): number | null {
     this.asked.push(question);
-    return question[2] < 0 ? null : question[2] / 10;
+    return question[1] < 0 ? null : question[1] / 10;
   }
 }
 
@@ -139,7 +139,7 @@ describe('flagSteps', () => {
     const events = [...tokens, nll(0, 1), skipped(1), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
     const risks = new ManualRisks();
     expect(await verdicts(events, { risks })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
-    expect(risks.asked).toEqual([['nll', 'sum', 6, 'step']]);
+    expect(risks.asked).toEqual([['nll', 6, 'step']]);
   });
 
   it('asks for the rank among the highest steps of answers, per answer', async () => {
@@ -148,7 +148,7 @@ describe('flagSteps', () => {
     expect(await verdicts(events, { per: 'answer', risks })).toEqual([
       { score: 8, risk: 0.8, flagged: true },
     ]);
-    expect(risks.asked).toEqual([['nll', 'sum', 8, 'answer']]);
+    expect(risks.asked).toEqual([['nll', 8, 'answer']]);
   });
 
   it('flags a step from 1 − rate on', async () => {
@@ -171,7 +171,7 @@ describe('flagSteps', () => {
       { score: null, risk: 0, flagged: false },
     ]);
     // A running estimate hears of such steps too.
-    expect(risks.asked).toEqual([['nll', 'sum', Number.NEGATIVE_INFINITY, per]]);
+    expect(risks.asked).toEqual([['nll', Number.NEGATIVE_INFINITY, per]]);
   });
 
   it.each(['step', 'answer'] as const)(
@@ -191,7 +191,7 @@ describe('flagSteps', () => {
     const risks = new ManualRisks();
     const events = [...tokens, late(0), nll(1, 5), nll(2, 4), closedEvent(0, 0, 3)];
     expect(await verdicts(events, { risks })).toEqual([{ score: 9, risk: 0.9, flagged: true, unscored: 1 }]);
-    expect(risks.asked).toEqual([['nll', 'sum', 9, 'step']]);
+    expect(risks.asked).toEqual([['nll', 9, 'step']]);
   });
 
   it.each(['answer', 'step'] as const)(

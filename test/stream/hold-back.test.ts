@@ -183,23 +183,7 @@ describe('holdBack', () => {
         expect(texts).toEqual(tokens.slice(0, texts.length));
         expect(shown.at(-1)).toMatchObject({ usage: { completionTokens: texts.length } });
         if (!stop) expect(texts).toHaveLength(tokens.length);
-        expect(problems(shown)).toEqual([]);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('never shows a token that is later retracted, wherever the stream is cut off', () => {
-    fc.assert(
-      fc.property(guardedText, ({ events, tokens }) => {
-        const shown: GuardEvent[] = [];
-        from(events)
-          .pipe(holdBack({ now: () => 0 }))
-          .subscribe((event) => shown.push(event));
-        for (const event of shown) {
-          expect(event.type).not.toBe('token.retracted');
-          if (event.type === 'token.delta') expect(event.text).toBe(tokens[event.index]);
-        }
+        expect(shown.map(({ type }) => type)).not.toContain('token.retracted');
         expect(problems(shown)).toEqual([]);
       }),
       { numRuns: 500 },

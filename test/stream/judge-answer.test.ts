@@ -27,8 +27,8 @@ class HundredAnswers implements RiskModel {
   ofToken = () => null;
   ofStep = () => null;
 
-  ofAnswer(method: string, statistic: string, score: number, among: 'ordinary' | 'all'): number | null {
-    expect([method, statistic]).toEqual(['nll', 'sum']);
+  ofAnswer(method: string, score: number, among: 'ordinary' | 'all'): number | null {
+    expect(method).toBe('nll');
     if (among === 'all') return this.#calibrated ? score / 202 : null;
     this.asked.push(score);
     return Math.max(0, Math.min(100 / 101, score / 101));

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import type { GenerationEvent, WrittenEvent } from '#src/stream/events.js';
-import { scoreBy } from '#src/stream/score-by.js';
+import { scoreBy } from '#src/stream/written-scores.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 import { expectMarbles } from '../support/marbles.js';
 

@@ -9,6 +9,7 @@ import {
   score,
   type TokenEvent,
   type TokenScore,
+  type TokenScorer,
   type WrittenEvent,
 } from '#src/index.js';
 import { END_WAIT_MS } from '#src/stream/score.js';
@@ -142,6 +143,24 @@ describe('score', () => {
     expect(log).toEqual(['t0', 't1', 't2']);
     await scorer.answer();
     expect(log).toEqual(['t0', 't1', 't2', 's0', 's1', 't3', 't4']);
+  });
+
+  it('emits a token before its score, also where several blocks are scored at once', async () => {
+    const late: TokenScorer = {
+      push: async ([token]) =>
+        token?.id === 105
+          ? Array.from({ length: 6 }, (_, index) => ({ index, scores: {}, skipped: [], rival: null }))
+          : [],
+      finish: async () => [],
+      passOver: async () => [],
+      close: () => {},
+    };
+    const events: string[] = [];
+    source
+      .pipe(score({ open: async () => late, block: BLOCK, gate }))
+      .subscribe((event) => events.push(write(event)));
+    await send(0, 1, 2, 3, 4, 5);
+    expect(events).toEqual(['t0', 't1', 't2', 's0', 's1', 's2', 't3', 's3', 't4', 's4', 't5', 's5']);
   });
 
   it('scores one block after the other', async () => {

@@ -1,4 +1,4 @@
-import { lastValueFrom, take, tap, toArray } from 'rxjs';
+import { lastValueFrom, tap, toArray } from 'rxjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DEFAULT_SCORING,
@@ -13,7 +13,6 @@ import {
   scoredGeneration,
   scoreResponse,
 } from '#src/index.js';
-import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
 import { sharedReasoner } from '../support/shared-engines.js';
@@ -60,29 +59,6 @@ describe('scoredGeneration', () => {
     },
   );
 
-  it('lets at most a block of tokens pass between a token and its score', async () => {
-    const events = await collect(DEFAULT_SCORING, endless(engine, 40));
-    let written = 0;
-    for (const event of events) {
-      if (event.type === 'token.delta') written = event.index;
-      if (event.type === 'score.delta') expect(written - event.index).toBeLessThanOrEqual(DEFAULT_BLOCK);
-    }
-    expect(scoresOf(events)).toHaveLength(40);
-  });
-
-  it('needs no adversary when only probabilities are asked for', async () => {
-    const scoring = { ...DEFAULT_SCORING, methods: ['nll', 'margin'] as const };
-    const [event] = scoresOf(await collect(scoring));
-    expect(Object.keys(event!.scores)).toEqual(['nll', 'margin']);
-    expect(event!.rival).toBeNull();
-  });
-
-  it('is cancelled by unsubscribing', async () => {
-    const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING);
-    await lastValueFrom(events.pipe(take(5)));
-    expect(engine.status().streams).toBe(0);
-  });
-
   it('gives each token its probabilities at once, and they are those of the finished text', async () => {
     const scoring: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
     const events = await collect(scoring);
@@ -101,10 +77,6 @@ describe('scoredGeneration', () => {
         expect(Math.abs(scores[method]! - finished.tokens[i]!.scores[method]!)).toBeLessThan(1e-4);
       }
     }
-  });
-
-  it('asks for a method, of probabilities too', async () => {
-    await expect(collect({ ...DEFAULT_SCORING, methods: [] })).rejects.toMatchObject({ field: 'methods' });
   });
 
   it('ends with an error when the score process dies', async () => {

@@ -2,9 +2,8 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { type AbsoluteScoring, DEFAULT_SCORING, openCheckpoint } from '#src/index.js';
-import { withCalibration } from '#src/risk/calibration.js';
+import { type MethodCalibration, withCalibration } from '#src/risk/calibration.js';
 import { CALIBRATION_FILE, writeCalibration } from '#src/risk/calibration-file.js';
-import { byStatistic } from '#src/risk/risk.js';
 import { aCalibration } from './calibration.js';
 import { REASONER } from './golden.js';
 
@@ -18,9 +17,14 @@ export const calibratedReasoner = (
 /** How much larger the embedded model's scores by `nll` are than those by `adversarial`, of steps. */
 const NLL_SCALE = 16_000;
 
+/** Scores of steps of ten tokens, on the scale of a token. */
+const perToken = ({ sum }: MethodCalibration['steps']): MethodCalibration['steps'] => ({
+  sum: { ...sum, quantiles: sum.quantiles.map((score) => score / 10) },
+});
+
 /**
  * A model with another calibration: ordinary scores go evenly from 0 to `largest` (of `nll`, which has another scale, to
- * 1600 times that), those of steps by any statistic, so that a small one makes every step doubtful.
+ * 1600 times that), those of steps as well, so that a small one makes every step doubtful.
  * `nll` judges, as for the embedded model.
  * @returns the folder
  */
@@ -43,8 +47,8 @@ export async function calibratedModel(
       method,
       {
         ...scores,
-        steps: byStatistic(() => steps.max),
-        ...(answers && { answers: byStatistic(() => answers.max) }),
+        steps: perToken(steps),
+        ...(answers && { answers: perToken(answers) }),
       },
     ],
   );

@@ -1,9 +1,65 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
+import protobuf from 'protobufjs';
 import textFormat from 'protobufjs/ext/textformat.js';
 import { z } from 'zod';
-import { ModelConfig } from '#triton/model-config.js';
+
+/**
+ * The fields of `inference.ModelConfig` that flinch writes, with the names and numbers of
+ * triton-inference-server/common, protobuf/model_config.proto.
+ */
+const ModelConfig = protobuf
+  .parse(
+    `syntax = "proto3";
+  package inference;
+  enum DataType { TYPE_INVALID = 0; TYPE_INT64 = 9; TYPE_FP32 = 11; }
+  message ModelInput { string name = 1; DataType data_type = 2; repeated int64 dims = 4; }
+  message ModelOutput { string name = 1; DataType data_type = 2; repeated int64 dims = 3; }
+  message ModelInstanceGroup {
+    enum Kind { KIND_AUTO = 0; KIND_GPU = 1; KIND_CPU = 2; KIND_MODEL = 3; }
+    Kind kind = 4;
+    int32 count = 2;
+  }
+  message ModelVersionPolicy {
+    message Specific { repeated int64 versions = 1; }
+    oneof policy_choice { Specific specific = 3; }
+  }
+  message ModelOptimizationPolicy {
+    message ExecutionAccelerators {
+      message Accelerator { string name = 1; map<string, string> parameters = 2; }
+      repeated Accelerator gpu_execution_accelerator = 1;
+    }
+    ExecutionAccelerators execution_accelerators = 5;
+  }
+  message ModelSequenceBatching {
+    message State {
+      string input_name = 1;
+      string output_name = 2;
+      DataType data_type = 3;
+      repeated int64 dims = 4;
+    }
+    message StrategyOldest { int32 max_candidate_sequences = 1; }
+    uint64 max_sequence_idle_microseconds = 1;
+    oneof strategy_choice { StrategyOldest oldest = 4; }
+    repeated State state = 5;
+  }
+  message ModelParameter { string string_value = 1; }
+  message ModelConfig {
+    string name = 1;
+    string backend = 17;
+    ModelVersionPolicy version_policy = 3;
+    int32 max_batch_size = 4;
+    repeated ModelInput input = 5;
+    repeated ModelOutput output = 6;
+    ModelOptimizationPolicy optimization = 12;
+    oneof scheduling_choice { ModelSequenceBatching sequence_batching = 13; }
+    repeated ModelInstanceGroup instance_group = 7;
+    map<string, ModelParameter> parameters = 14;
+  }`,
+    { keepCase: true },
+  )
+  .root.lookupType('inference.ModelConfig');
 
 const contentConfig = { data_type: z.enum(['TYPE_FP32', 'TYPE_INT64']), dims: z.array(z.number()) };
 const tensorConfig = z.object({ name: z.string(), ...contentConfig });

@@ -6,7 +6,7 @@ import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { type LayerBasis, TOKUR_RANK } from '#src/engine/child/low-rank-basis.js';
 import { Engine, type Scoring, scoreResponse } from '#src/index.js';
 import { type Projection, type TokurSettings, weightNoise } from '#src/numerics/tokur-noise.js';
-import { TOKUR_METHODS } from '#src/uncertainty/tokur.js';
+import { TOKUR_METHODS } from '#src/uncertainty/method-names.js';
 import { checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
 import { tokurBases } from '../support/tokur.js';
 import { storedWeight } from '../support/weights.js';

@@ -16,7 +16,6 @@ import {
   ScoreCollector,
   type ScoredAnswer,
   STEP_RULE_VERSION,
-  STEP_STATISTIC,
   samplesOf,
   say,
   TokenSteps,
@@ -147,9 +146,7 @@ function choose(
     .filter(({ answer }) => answer.steps.length > 0)
     .map(({ right, answer }) => ({
       right,
-      scores: new Map(
-        methods.map((method) => [method, answerScore(samplesOf(answer, method).steps[STEP_STATISTIC])]),
-      ),
+      scores: new Map(methods.map((method) => [method, answerScore(samplesOf(answer, method).steps)])),
     }));
   return chooseMethod(rated, methods);
 }

@@ -63,7 +63,7 @@ export type MeasureKind =
 /** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {
   readonly adversary?: Pick<Scoring, 'schedule' | 'alpha'>;
-  /** Form of the adversary, and of noise on embeddings. */
+  /** Form of the adversary. */
   readonly form?: 'perturb' | 'derivative';
   readonly random?: NonNullable<Scoring['random']>;
   readonly tokur?: NonNullable<Scoring['tokur']>;

@@ -102,9 +102,8 @@ const random = define(
     samples: whole(2, MAX_SAMPLES).default(DEFAULT_RANDOM.samples),
     sigma: scale.default(DEFAULT_RANDOM.sigma),
     seed,
-    form,
   }),
-  ({ form, ...random }) => engine('random', { random, form }),
+  (random) => engine('random', { random }),
 );
 
 const tokur = (method: Method): Definition =>

@@ -1,13 +1,19 @@
-import { STATISTICS, type Statistic, stepScore } from 'flinch';
-
 /** How the scores of a step's tokens become one: the largest, length-normalised, or summed, which favours long steps. */
-export const AGGREGATIONS = STATISTICS;
+export const AGGREGATIONS = ['max', 'mean', 'sum'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
 
-export type Aggregation = Statistic;
+/** One value for each aggregation. */
+export const byAggregation = <T>(of: (how: Aggregation) => T): Readonly<Record<Aggregation, T>> => ({
+  max: of('max'),
+  mean: of('mean'),
+  sum: of('sum'),
+});
 
-/** As the guard does. @param scores of the step's tokens; `null` where the schedule skipped one */
-export const aggregate = (aggregation: Aggregation, scores: readonly (number | null)[]): number =>
-  stepScore(
-    aggregation,
-    scores.filter((score) => score !== null),
-  );
+/** @param scores of the step's tokens; `null` where the schedule skipped one. @returns −∞ for a step without scores */
+export function aggregate(how: Aggregation, scores: readonly (number | null)[]): number {
+  const known = scores.filter((score) => score !== null);
+  if (known.length === 0) return Number.NEGATIVE_INFINITY;
+  if (how === 'max') return known.reduce((a, b) => Math.max(a, b));
+  const sum = known.reduce((a, b) => a + b, 0);
+  return how === 'sum' ? sum : sum / known.length;
+}

@@ -1,4 +1,4 @@
-import type { ForkableScorer } from '../../../src/guard/engine-scorer.js';
+import type { ForkableScorer } from '../../../src/guard/engine-branch.js';
 import type { ScorableToken, Scored } from '../../../src/stream/score.js';
 import type { Method } from '../../../src/uncertainty/method-names.js';
 import type { NewToken, SequenceScorer, TokenScore } from '../../../src/uncertainty/sequence-scorer.js';

@@ -1,6 +1,6 @@
 import { identity } from 'rxjs';
 import type { BranchScorer } from '../../../src/guard/branch.js';
-import { scoreBy } from '../../../src/stream/score-by.js';
+import { scoreBy } from '../../../src/stream/written-scores.js';
 import type { Method } from '../../../src/uncertainty/method-names.js';
 import { logprobScores } from './logprob-scores.js';
 

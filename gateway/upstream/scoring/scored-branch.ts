@@ -1,6 +1,6 @@
 import type { Engine } from '../../../src/engine/engine.js';
 import { type Branch, type BranchScorer, branchOf, closeOnFailure } from '../../../src/guard/branch.js';
-import { engineScorer } from '../../../src/guard/engine-scorer.js';
+import { engineScorer } from '../../../src/guard/engine-branch.js';
 import type { Judging } from '../../../src/guard/guarded-branch.js';
 import { blockOf } from '../../../src/uncertainty/schedule.js';
 import { SequenceScorer } from '../../../src/uncertainty/sequence-scorer.js';

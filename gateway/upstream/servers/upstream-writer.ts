@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
-import type { BranchWriter } from '../../../src/guard/branch.js';
-import type { Continuation } from '../../../src/guard/continuation.js';
+import type { BranchWriter, Continuation } from '../../../src/guard/branch.js';
 import type { Part } from '../../../src/steps/part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../../src/stream/events.js';
 import type { FlowGate } from '../../../src/stream/flow-gate.js';

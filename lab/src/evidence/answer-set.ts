@@ -4,8 +4,8 @@ import type { Aggregated, MeasureDigest, ScoredCase } from '#bench/evaluate/case
 import { LONGEST, POSITION } from '#bench/evaluate/case.js';
 import { casesOfRun } from '#bench/run/evaluate-run.js';
 import { readRun } from '#bench/run/run-folder.js';
+import { AGGREGATIONS, type Aggregation, byAggregation } from '#bench/steps/aggregation.js';
 import { UsageError } from '#src/files/errors.js';
-import { byStatistic, STATISTICS, type Statistic } from '#src/risk/risk.js';
 
 /** −∞, of a step whose tokens the schedule skipped, is `null`. */
 const score = z.number().nullable();
@@ -33,7 +33,7 @@ export const answerSetSchema = z.object({
       /** By measure, for each of HIT_KS: whether the first wrong step holds one of so many highest tokens (1). */
       hits: z.record(z.string(), z.string().regex(/^[01]+$/)),
       /** By measure: a score of each step. */
-      steps: z.record(z.string(), z.strictObject(byStatistic(() => z.array(score)))),
+      steps: z.record(z.string(), z.strictObject(byAggregation(() => z.array(score)))),
     }),
   ),
 });
@@ -79,7 +79,7 @@ function answerOf(one: ScoredCase, measures: readonly string[]): Answer {
     steps: Object.fromEntries(
       measures.map((measure) => [
         measure,
-        byStatistic((statistic) => digest(measure).steps.get(statistic)!.map(rounded)),
+        byAggregation((statistic) => digest(measure).steps.get(statistic)!.map(rounded)),
       ]),
     ),
   };
@@ -97,7 +97,10 @@ export const casesOf = ({ measures, name, answers }: AnswerSet): ScoredCase[] =>
     const hitsOf = (measure: string): boolean[] | null =>
       answer.hits[measure] === undefined ? null : [...answer.hits[measure]].map((bit) => bit === '1');
     const scored = measures.map((measure): [string, MeasureDigest] => {
-      const steps = STATISTICS.map((how): [Aggregated, number[]] => [how, stepScores(answer, measure, how)]);
+      const steps = AGGREGATIONS.map((how): [Aggregated, number[]] => [
+        how,
+        stepScores(answer, measure, how),
+      ]);
       return [measure, { hits: hitsOf(measure), steps: new Map(steps), ...bare }];
     });
     const numbers = (some: Answer['chance']) => some?.map((each) => each ?? Number.NaN) ?? null;
@@ -119,7 +122,7 @@ export const casesOf = ({ measures, name, answers }: AnswerSet): ScoredCase[] =>
     };
   });
 
-const stepScores = ({ steps }: Answer, measure: string, statistic: Statistic): number[] =>
+const stepScores = ({ steps }: Answer, measure: string, statistic: Aggregation): number[] =>
   steps[measure]![statistic].map((each) => each ?? Number.NEGATIVE_INFINITY);
 
 export interface LabelledStep {
@@ -131,7 +134,7 @@ export interface LabelledStep {
   readonly place: number;
   readonly tokens: number;
   /** By measure. */
-  readonly scores: ReadonlyMap<string, Readonly<Record<Statistic, number>>>;
+  readonly scores: ReadonlyMap<string, Readonly<Record<Aggregation, number>>>;
 }
 
 export interface StepSet {
@@ -147,14 +150,14 @@ export const labelledSteps = ({ name, measures, answers }: AnswerSet): StepSet =
   answers: answers.length,
   steps: answers.flatMap((answer, i) => {
     const all = measures.map(
-      (measure) => [measure, byStatistic((statistic) => stepScores(answer, measure, statistic))] as const,
+      (measure) => [measure, byAggregation((statistic) => stepScores(answer, measure, statistic))] as const,
     );
     return answer.tokens.map((tokens, place): LabelledStep => {
       const { firstWrong } = answer;
       const label =
         place === firstWrong ? 'wrong' : place < (firstWrong ?? answer.tokens.length) ? 'right' : 'after';
       const scores = all.map(
-        ([measure, of]) => [measure, byStatistic((statistic) => of[statistic][place]!)] as const,
+        ([measure, of]) => [measure, byAggregation((statistic) => of[statistic][place]!)] as const,
       );
       return { answer: i, label, place, tokens, scores: new Map(scores) };
     });

@@ -1,4 +1,4 @@
-import { STATISTICS, type Statistic } from '#src/risk/risk.js';
+import { AGGREGATIONS, type Aggregation } from '#bench/steps/aggregation.js';
 import type { LabelledStep, StepSet } from './answer-set.js';
 import { type LinearProbe, trainProbe } from './linear-probe.js';
 
@@ -91,7 +91,7 @@ function logOdds(
 ): number[] {
   const features = (step: LabelledStep): number[] => [
     ...measures.flatMap((measure) =>
-      STATISTICS.map((statistic) => orNothing(scoreOf(step, measure, statistic))),
+      AGGREGATIONS.map((statistic) => orNothing(scoreOf(step, measure, statistic))),
     ),
     step.tokens,
     step.place,
@@ -112,5 +112,5 @@ function logOdds(
 /** A step that was skipped as a whole has nothing doubtful in it. */
 const orNothing = (score: number): number => (Number.isFinite(score) ? score : 0);
 
-const scoreOf = ({ scores }: LabelledStep, measure: string, statistic: Statistic): number =>
+const scoreOf = ({ scores }: LabelledStep, measure: string, statistic: Aggregation): number =>
   scores.get(measure)![statistic];

@@ -1,5 +1,4 @@
 import type * as ort from 'onnxruntime-node';
-import type { KvCache } from '../kv-cache.js';
 import { type Feeds, floats } from '../ort-session.js';
 import type { PassToken } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
@@ -9,12 +8,11 @@ import {
   type AttackedWindow,
   readTokens,
   STATISTICS,
-  type Step,
   scoredFeeds,
   type Top,
   type Window,
 } from './score-pass.js';
-import { cacheNames, count, keyFeeds, type Runtime, runSequences } from './sequence-run.js';
+import { cacheNames, count, type Runtime, runSequences } from './sequence-run.js';
 
 /** A part of a window. */
 interface Chunk extends Window {
@@ -25,24 +23,24 @@ interface Chunk extends Window {
 
 /**
  * A score pass whose window is too long for one run, chunk by chunk of rows: clean forward into the cache; backward
- * through the cache, from the last chunk to the first; perturbed forward, or the derivative. The numbers are those
- * of one run, up to rounding; it computes the forward pass once more.
+ * through the cache, from the last chunk to the first; perturbed forward. The numbers are those of one run, up to
+ * rounding; it computes the forward pass once more.
  */
 export class ChunkedPass {
   readonly #context: { readonly sessions: GraphRunners; readonly runtime: Runtime };
   readonly #window: AttackedWindow;
-  readonly #step: Step;
+  readonly #alpha: number;
   readonly #top: Top;
 
   constructor(
     context: { readonly sessions: GraphRunners; readonly runtime: Runtime },
     window: AttackedWindow,
-    step: Step,
+    alpha: number,
     top: Top = {},
   ) {
     this.#context = context;
     this.#window = window;
-    this.#step = step;
+    this.#alpha = alpha;
     this.#top = top;
   }
 
@@ -67,27 +65,16 @@ export class ChunkedPass {
         later = earlier;
       };
     }
-    const direction = gradient.map(sign);
-    const { form, alpha } = this.#step;
-    const tangents = cache.empty();
-    tangents.reserve(start + ids.length);
+    const direction = gradient.map((x) => -this.#alpha * sign(x));
     const clean = cache.read(start, ids.length);
     const tokens: PassToken[] = [];
     let restored = false;
     try {
       for (const [i, chunk] of chunks.entries()) {
         const from = chunk.row * hiddenSize;
-        const change = direction.subarray(from, from + chunk.ids.length * hiddenSize);
+        const noise = direction.subarray(from, from + chunk.ids.length * hiddenSize);
         yield async () => {
-          const scored =
-            form === 'perturb'
-              ? await this.#perturb(
-                  chunk,
-                  hidden[i]!,
-                  change.map((x) => -alpha * x),
-                )
-              : await this.#derive(chunk, tangents, change);
-          tokens.push(...scored);
+          tokens.push(...(await this.#perturb(chunk, hidden[i]!, noise)));
         };
       }
       cache.write(start, ids.length, clean);
@@ -163,29 +150,9 @@ export class ChunkedPass {
     };
     const wanted = [...STATISTICS, ...ADVERSARY.perturb];
     const result = await runSequences(session, this.#context.runtime, [scored], feeds, wanted);
-    return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
-  }
-
-  async #derive(chunk: Chunk, tangents: KvCache, direction: Float32Array): Promise<PassToken[]> {
-    const { hiddenSize, layers } = this.#context.runtime.config;
-    const session = await this.#context.sessions.get({ kind: 'tangent', rival: true, ...this.#top });
-    const scored = atLeastOne(chunk);
-    const { start, ids } = chunk;
-    const feeds: Feeds = {
-      ...scoredFeeds([scored]),
-      noise: floats(direction, [ids.length, hiddenSize]),
-      alpha: floats(Float32Array.of(this.#step.alpha), [1]),
-      ...keyFeeds('tangent_', 0, tangents.past(start)),
-    };
-    const changes = cacheNames('window_tangent_', 0, layers);
-    const wanted = [...STATISTICS, ...ADVERSARY.derivative, ...changes];
-    const result = await runSequences(session, this.#context.runtime, [scored], feeds, wanted);
-    tangents.write(
-      start,
-      ids.length,
-      changes.map((name) => result.floats(name)),
-    );
-    return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
+    return chunk.targets.length > 0
+      ? readTokens(result, [chunk], { form: 'perturb', alpha: this.#alpha })[0]!
+      : [];
   }
 }
 

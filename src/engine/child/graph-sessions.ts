@@ -3,7 +3,6 @@ import type { ModelSource } from '../../graphs/decoder.js';
 import { buildForwardGraph, type ForwardGraphOptions } from '../../graphs/forward-graph.js';
 import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-graph.js';
 import { buildSequenceGraph } from '../../graphs/sequence-graph.js';
-import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
@@ -20,7 +19,6 @@ export type GraphSpec =
   | ({ readonly kind: 'score' } & ScoreGraphOptions)
   | { readonly kind: 'backward' }
   | { readonly kind: 'sequence' }
-  | ({ readonly kind: 'tangent' } & TangentGraphOptions)
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'directions'>);
 
 export type PlainSpec = Exclude<GraphSpec, { readonly kind: 'tokur' }>;
@@ -146,7 +144,5 @@ export function buildGraph(source: ModelSource, spec: PlainSpec): Graph {
       return buildBackwardGraph(source);
     case 'sequence':
       return buildSequenceGraph(source);
-    case 'tangent':
-      return buildTangentGraph(source, spec);
   }
 }

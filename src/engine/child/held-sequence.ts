@@ -3,12 +3,10 @@ import type { PassMessage, PassToken } from '../protocol.js';
 /** Steps of a job, run by run. If a run fails, its error is thrown into the generator. */
 export type Runs<Result> = Generator<() => Promise<void>, Result>;
 
-/** Sequences whose keys and values are held where their graphs run, and not by the worker. */
-export interface HeldSequences {
-  open(): HeldSequence;
-}
-
-/** Texts are given whole: what is held may be lost at any time, and is then read again. */
+/**
+ * A sequence whose keys and values are held where its graphs run, and not by the worker. Texts are given whole: what is held may
+ * be lost at any time, and is then read again.
+ */
 export interface HeldSequence {
   /** Reads the first `end` tokens ahead. */
   read(ids: readonly number[], end: number): Runs<void>;

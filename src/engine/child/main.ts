@@ -2,7 +2,6 @@ import { shownAddress } from '../../files/shown-address.js';
 import { openIntegerWeights, packedWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import type { ServerStatus } from '../server/score-servers.js';
-import { tritonPackage } from '../server/triton-package.js';
 import { DecodeWorker, decodeGraph } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
@@ -95,7 +94,7 @@ async function openGraphs({
   servers,
 }: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'concurrency'>> {
   if (servers) {
-    const { openServers } = await tritonPackage();
+    const { openServers } = await import('../server/open-servers.js');
     const runtime = runtimeOf({ source, threads, device });
     const lost = (message: string): void => send({ type: 'server_lost', message });
     const { status, ...opened } = await openServers({ source, runtime }, servers, lost);

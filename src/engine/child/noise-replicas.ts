@@ -4,27 +4,28 @@ import { floats } from '../ort-session.js';
 import type { NoiseOptions } from '../protocol.js';
 import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
 import { scoredFeeds, type Window } from './score-pass.js';
-import { cacheNames, count, keyFeeds, runSequences } from './sequence-run.js';
+import { count, runSequences } from './sequence-run.js';
 
 interface Replica {
   readonly index: number;
-  /** Keys and values, or with derivatives their tangents. */
   readonly cache: KvCache;
 }
 
 /** Replicas whose embeddings are perturbed, each in its own way. */
 export class NoiseReplicas implements Replicas {
-  readonly needsClean: boolean;
   readonly #options: NoiseOptions;
   readonly #context: ReplicaContext;
   readonly #replicas: readonly Replica[];
+  readonly #normals: typeof standardNormals;
 
+  /** @param normals draws from N(0, 1) */
   constructor(
     options: NoiseOptions,
     context: ReplicaContext,
     caches: readonly KvCache[] = replicaCaches(options.samples, context),
+    normals = standardNormals,
   ) {
-    this.needsClean = options.form === 'derivative';
+    this.#normals = normals;
     this.#options = options;
     this.#context = context;
     this.#replicas = caches.map((cache, index) => ({ index, cache }));
@@ -32,32 +33,26 @@ export class NoiseReplicas implements Replicas {
 
   fork(length: number): NoiseReplicas {
     const caches = this.#replicas.map(({ cache }) => cache.fork(length));
-    return new NoiseReplicas(this.#options, this.#context, caches);
+    return new NoiseReplicas(this.#options, this.#context, caches, this.#normals);
   }
 
   cut(length: number): void {
     for (const { cache } of this.#replicas) cache.length = Math.min(cache.length, length);
   }
 
-  /** @returns per token, what each replica says: log P(token), or its derivative along the noise */
-  *advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]> {
+  /** @returns per token, log P(token) of each replica */
+  *advance(ids: readonly number[], from: number): Generator<() => Promise<void>, number[][]> {
     const values = ids.slice(from).map(() => Array<number>(this.#replicas.length).fill(Number.NaN));
     const last = ids.length - 1;
     for (;;) {
       const start = Math.min(...this.#replicas.map(({ cache }) => cache.length));
       if (start >= last) return values;
       const waiting = this.#replicas.filter(({ cache }) => cache.length === start);
-      const replicas = waiting.slice(
-        0,
-        this.needsClean ? 1 : this.#context.sessions.batchSize(waiting.length),
-      );
+      const replicas = waiting.slice(0, this.#context.sessions.batchSize(waiting.length));
       const end = replicaEnd(this.#context, { start, from, last }, replicas.length);
       yield async () => {
         const targets = replicaTargets(ids, start, end, from);
-        const part = { start, ids: ids.slice(start, end), targets };
-        const results = this.needsClean
-          ? [await this.#derive(replicas[0]!, { ...part, cache: clean })]
-          : await this.#perturb(replicas, part);
+        const results = await this.#perturb(replicas, { start, ids: ids.slice(start, end), targets });
         const first = end + 1 - targets.length - from;
         for (const [i, { index }] of replicas.entries()) {
           for (const [k, value] of results[i]!.entries())
@@ -79,53 +74,22 @@ export class NoiseReplicas implements Replicas {
     return replicas.map((_, i) => logprob.subarray(i * size, (i + 1) * size));
   }
 
-  async #derive(replica: Replica, window: Window): Promise<Float32Array> {
-    const session = await this.#context.sessions.get({ kind: 'tangent', rival: false });
-    const { start, ids } = window;
-    const { layers } = this.#context.runtime.config;
-    replica.cache.reserve(start + ids.length);
-    const feeds = {
-      ...scoredFeeds([window]),
-      noise: this.#noise([replica], window),
-      ...keyFeeds('tangent_', 0, replica.cache.past(start)),
-    };
-    const changes = cacheNames('window_tangent_', 0, layers);
-    const result = await runSequences(session, this.#context.runtime, [window], feeds, [
-      'derivative',
-      ...changes,
-    ]);
-    replica.cache.write(
-      start,
-      ids.length,
-      changes.map((name) => result.floats(name)),
-    );
-    return result.floats('derivative');
-  }
-
   /** `[replicas · rows, hidden]` */
   #noise(replicas: readonly Replica[], { start, ids }: Omit<Window, 'cache'>) {
     const { hiddenSize } = this.#context.runtime.config;
-    const { noise } = this.#options;
+    const { sigma, seed } = this.#options;
     const data = new Float32Array(replicas.length * ids.length * hiddenSize);
     let at = 0;
     for (const { index } of replicas) {
       for (const position of count(start, ids.length)) {
-        data.set(rowOf(noise, index, position, hiddenSize), at);
+        const normals = this.#normals({ seed, replica: index, position }, hiddenSize);
+        data.set(
+          normals.map((x) => sigma * x),
+          at,
+        );
         at += hiddenSize;
       }
     }
     return floats(data, [replicas.length * ids.length, hiddenSize]);
   }
-}
-
-function rowOf(noise: NoiseOptions['noise'], replica: number, position: number, size: number): Float32Array {
-  if ('values' in noise) {
-    if (position >= noise.positions) {
-      throw new RangeError(`noise: holds ${noise.positions} positions, and the sequence has more`);
-    }
-    const start = (replica * noise.positions + position) * size;
-    return noise.values.subarray(start, start + size);
-  }
-  const { seed, sigma } = noise;
-  return standardNormals({ seed, replica, position }, size).map((x) => sigma * x);
 }

@@ -8,18 +8,15 @@ import type { Runtime } from './sequence-run.js';
  * grow with the sequence, and a streamed value equals that of the finished sequence.
  */
 export interface Replicas {
-  /** Whether they read the keys and values of the sequence itself. */
-  readonly needsClean: boolean;
   /** Forgets what lies behind the first `length` positions. */
   cut(length: number): void;
   /** The same replicas of a sequence that begins with the same `length` positions. */
   fork(length: number): Replicas;
   /**
    * Brings the replicas up to the end of a sequence, run by run.
-   * @param clean cache of the sequence itself; where it is needed, it must hold all but the last token
    * @returns numbers of each token from `from` on
    */
-  advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]>;
+  advance(ids: readonly number[], from: number): Generator<() => Promise<void>, number[][]>;
 }
 
 export interface ReplicaContext {

@@ -97,7 +97,9 @@ export function* scoreSequence(
     const tokens = yield { kind: 'score', window, adversary, ...most };
     return { type: 'scored', stream, tokens, positions };
   }
-  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary, most).steps());
+  if (adversary.form === 'derivative')
+    throw new Error('the window is too long for a derivative: one run has it all');
+  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary.alpha, most).steps());
   return { type: 'scored', stream, tokens, positions };
 }
 
@@ -118,18 +120,13 @@ function* forwardSequence(
   return tokens;
 }
 
-export function* sampleSequence(
-  { stream, kind, from, to }: SampleMessage,
-  sequence: Sequence,
-  runtime: Runtime,
-): Steps {
+export function* sampleSequence({ stream, kind, from, to }: SampleMessage, sequence: Sequence): Steps {
   const { ids, cache } = sequence;
   const replicas = sequence.replicas.get(kind);
   if (!replicas) throw new Error(`the sequence has no replicas of kind ${kind}`);
-  cache.reserve(to - 1);
-  if (replicas.needsClean) yield* fill(sequence, to - 1, runtime);
+  cache.check(to - 1);
   replicas.cut(from - 1);
-  const values = yield* ownRuns(replicas.advance(ids.slice(0, to), from, cache));
+  const values = yield* ownRuns(replicas.advance(ids.slice(0, to), from));
   return { type: 'sampled', stream, values };
 }
 

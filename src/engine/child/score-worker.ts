@@ -14,7 +14,7 @@ import type {
 import { fitsOneRun, type RunSize } from '../run-limits.js';
 import { FairTurns } from './fair-turns.js';
 import type { GraphRunners } from './graph-sessions.js';
-import type { HeldSequences } from './held-sequence.js';
+import type { HeldSequence } from './held-sequence.js';
 import { NoiseReplicas } from './noise-replicas.js';
 import { PrefixCache } from './prefix-cache.js';
 import { runForward, runScorePass } from './score-pass.js';
@@ -46,8 +46,8 @@ interface Job {
 
 export interface ScoreWorkerOptions {
   readonly sessions: GraphRunners;
-  /** Store of keys and values in place of the worker's own. */
-  readonly held?: HeldSequences | undefined;
+  /** Opens a sequence whose keys and values are held elsewhere. */
+  readonly held?: (() => HeldSequence) | undefined;
   readonly source: ModelSource;
   readonly threads: number;
   readonly device?: Backend;
@@ -122,7 +122,7 @@ export class ScoreWorker {
 
   sample(message: SampleMessage): void {
     const sequence = this.#sequence(message);
-    this.#begin(message, sampleSequence(message, sequence, this.#runtime));
+    this.#begin(message, sampleSequence(message, sequence));
   }
 
   release(stream: number): void {
@@ -141,7 +141,7 @@ export class ScoreWorker {
     const sequence: Sequence = this.#sequences.get(stream) ?? {
       ids: [],
       cache: new KvCache(source.config, contextLength),
-      held: this.#options.held?.open() ?? null,
+      held: this.#options.held?.() ?? null,
       clean: 0,
       readFor: undefined,
       replicas: new Map(),

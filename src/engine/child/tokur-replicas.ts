@@ -9,7 +9,6 @@ const PROJECTIONS = ['q', 'v'] as const;
 
 /** Replicas whose query and value weights are perturbed; the first is the model as it is. All go through together. */
 export class TokurReplicas implements Replicas {
-  readonly needsClean = false;
   readonly #settings: TokurSettings;
   readonly #context: ReplicaContext;
   readonly #caches: readonly KvCache[];

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AddressPool } from '#triton/address-pool.js';
-import { LostSequence, ServerFault } from '#triton/server-fault.js';
+import { AddressPool } from '#src/engine/server/address-pool.js';
+import { LostSequence, ServerFault } from '#src/engine/server/server-fault.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,7 +1,6 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
@@ -9,11 +8,11 @@ import { ScoreWorker, type ScoreWorkerOptions } from '#src/engine/child/score-wo
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
 import { Engine } from '#src/engine/engine.js';
 import type { FromScore, PassToken, ToScore } from '#src/engine/protocol.js';
+import { openServers } from '#src/engine/server/open-servers.js';
 import { type RecordedScores, readRecordedScores } from '#src/engine/server/score-servers.js';
+import { STATELESS_GRAPHS } from '#src/engine/server/served-graphs.js';
+import { writeTritonRepository } from '#src/engine/server/write-repository.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
-import { openServers } from '#triton/open-servers.js';
-import { STATELESS_GRAPHS } from '#triton/served-graphs.js';
-import { writeTritonRepository } from '#triton/write-repository.js';
 import {
   CHECKPOINTS,
   type CheckpointName,
@@ -24,13 +23,10 @@ import {
 import { type Answer, InferenceServerDouble, type RunAnswer } from '../../support/inference-server-double.js';
 import type { WireTensor } from '../../support/repository-models.js';
 
-const PROTOCOLS = ['http', 'grpc'] as const;
-type Protocol = (typeof PROTOCOLS)[number];
-
 let folder: string;
 const checkpoints = new Map<CheckpointName, Checkpoint>();
 const doubles = new Map<CheckpointName, InferenceServerDouble>();
-const urls = new Map<CheckpointName, Readonly<Record<Protocol, string>>>();
+const urls = new Map<CheckpointName, string>();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'flinch-servers-'));
@@ -43,7 +39,7 @@ beforeAll(async () => {
     const double = new InferenceServerDouble(output);
     checkpoints.set(name, checkpoint);
     doubles.set(name, double);
-    urls.set(name, { http: await double.listen(), grpc: await double.listenGrpc() });
+    urls.set(name, await double.listen());
   }
 });
 afterAll(async () => {
@@ -52,7 +48,7 @@ afterAll(async () => {
 });
 
 const llama = () => doubles.get('tiny-llama')!;
-const urlOf = (name: CheckpointName, protocol: Protocol = 'http') => urls.get(name)![protocol];
+const urlOf = (name: CheckpointName) => urls.get(name)!;
 interface Opening {
   readonly urls?: readonly string[];
   readonly model?: string;
@@ -137,18 +133,15 @@ const localOf = (name: CheckpointName) => {
 
 describe('on an inference server', () => {
   const all = CHECKPOINTS.flatMap((name) => [
-    { name, protocol: 'http', held: false, threads: 1 } as const,
-    { name, protocol: 'http', held: true, threads: 1 } as const,
+    { name, held: false, threads: 1 } as const,
+    { name, held: true, threads: 1 } as const,
   ]);
   it.each([
     ...all,
-    { name: 'tiny-qwen2', protocol: 'grpc', held: false, threads: 1 } as const,
-    { name: 'tiny-qwen2', protocol: 'grpc', held: true, threads: 1 } as const,
-    // With next to no threads no window fits into one run.
-    { name: 'tiny-mistral', protocol: 'http', held: false, threads: 1e-9 } as const,
-    { name: 'tiny-mistral', protocol: 'grpc', held: true, threads: 1e-9 } as const,
-  ])('scores are those of the engine: %o', async ({ name, protocol, held, threads }) => {
-    const remote = await openRemote(name, { urls: [urlOf(name, protocol)], held, threads });
+    // With so few threads a prompt is read in several runs.
+    { name: 'tiny-mistral', held: true, threads: 1e-5 } as const,
+  ])('scores are those of the engine: %o', async ({ name, held, threads }) => {
+    const remote = await openRemote(name, { held, threads });
     expect(await compareScores(ask(remote), localOf(name))).toBeGreaterThan(300);
   });
 });
@@ -170,9 +163,8 @@ describe('a sequence that a server holds', () => {
     expect(bytes[0]).toBeLessThan(bytes[1]! / 3);
   });
 
-  it.each(PROTOCOLS)('is read again from its beginning after it was lost (%s)', async (protocol) => {
-    const opened = await openRemote('tiny-llama', { held: true, urls: [urlOf('tiny-llama', protocol)] });
-    const [remote, local] = [ask(opened), localOf('tiny-llama')];
+  it('is read again from its beginning after it was lost', async () => {
+    const [remote, local] = [ask(await openRemote('tiny-llama', { held: true })), localOf('tiny-llama')];
     for (const message of [MESSAGES[0], first]) {
       await remote(message);
       await local(message);
@@ -218,13 +210,16 @@ describe('a sequence that a server holds', () => {
 
   it('stays at one address, and goes to the other when that is gone', async () => {
     const other = new InferenceServerDouble(join(folder, 'tiny-llama-repository'));
-    const addresses = [urlOf('tiny-llama', 'grpc'), await other.listen()];
+    const addresses = [urlOf('tiny-llama'), await other.listen()];
+    llama().models.forgetSequences();
     const remote = ask(await openRemote('tiny-llama', { held: true, urls: addresses }));
+    // Those of the check at the start have ended.
+    await expect.poll(() => [llama().models.sequences, other.models.sequences]).toEqual([0, 0]);
     llama().runs.length = 0;
     other.runs.length = 0;
     for (const message of [MESSAGES[0], first]) expect((await remote(message)).type).not.toBe('failed');
     expect([llama().runs.length, other.runs.length]).toEqual([2, 0]);
-    llama().insteadStatus.push(status.UNAVAILABLE);
+    llama().instead.push(reset);
     expect((await remote(second)).type).toBe('scored');
     expect(other.runs.length).toBe(2);
     await other.close();
@@ -253,22 +248,26 @@ describe('a sequence that a server holds', () => {
     expect((await remote(first)).type).toBe('scored');
   });
 
-  it('needs none of the other models, until a window is too long for a run', async () => {
+  it('needs none of the other models', async () => {
     for (const graph of STATELESS_GRAPHS) llama().hidden.add(`tiny-llama_${graph}`);
     const remote = ask(await openRemote('tiny-llama', { held: true }));
     expect((await remote(MESSAGES.at(-1)!)).type).toBe('scored');
-    const small = ask(await openRemote('tiny-llama', { held: true, threads: 1e-9 }));
+    llama().hidden.clear();
+  });
+
+  // With next to no threads no window fits into one run.
+  it.each([true, false])('is refused where its window is too long for one run: held %s', async (held) => {
+    const small = ask(await openRemote('tiny-llama', { held, threads: 1e-9 }));
     expect(await small(MESSAGES.at(-1)!)).toMatchObject({
       type: 'failed',
-      message: 'Error: the inference servers do not have the model for hidden',
+      message: 'Error: the window is too long for one run of an inference server',
     });
-    llama().hidden.clear();
   });
 });
 
 describe('an engine that scores on inference servers', () => {
-  it.each(PROTOCOLS)('agrees with float64 PyTorch (%s)', async (protocol) => {
-    const scoreServers = { urls: [urlOf('tiny-llama', protocol)], model: 'tiny-llama' };
+  it('agrees with float64 PyTorch', async () => {
+    const scoreServers = { urls: [urlOf('tiny-llama')], model: 'tiny-llama' };
     const engine = await Engine.open(join(folder, 'tiny-llama'), { scoreServers });
     try {
       const [golden] = goldenCases('tiny-llama');
@@ -310,15 +309,11 @@ const answer =
     response.end(json + body);
   };
 
-describe.each([
-  { protocol: 'http', held: false },
-  { protocol: 'grpc', held: true },
-] as const)('an answer that is not as it should be: %o', ({ protocol, held }) => {
+describe('an answer that is not as it should be', () => {
   const pass = MESSAGES.at(-1)!;
-  const model = `tiny-llama_${held ? 'sequence' : 'score'}`;
   let remote: ReturnType<typeof ask>;
   beforeAll(async () => {
-    remote = ask(await openRemote('tiny-llama', { held, urls: [urlOf('tiny-llama', protocol)] }));
+    remote = ask(await openRemote('tiny-llama'));
   });
   let stream = 100;
   const scored = () => remote({ ...pass, stream: ++stream });
@@ -338,12 +333,10 @@ describe.each([
       changed('logprob', ({ bytes }) => bytes.writeFloatLE(Number.NaN, 4)),
       'logprob has numbers that are not finite',
     ],
-    ...(!held && {
-      'keys that are not finite': [
-        changed('window_key.0.1', ({ bytes }) => bytes.writeFloatLE(Number.POSITIVE_INFINITY, 0)),
-        'window_key.0.1 has numbers that are not finite',
-      ],
-    }),
+    'keys that are not finite': [
+      changed('window_key.0.1', ({ bytes }) => bytes.writeFloatLE(Number.POSITIVE_INFINITY, 0)),
+      'window_key.0.1 has numbers that are not finite',
+    ],
     'another shape of the same size': [
       changed('top_ids', ({ shape }) => shape.reverse()),
       'top_ids has shape [5,8] instead of [8,5]',
@@ -374,28 +367,12 @@ describe.each([
     ],
     'another model': [
       (answer) => ({ ...answer, model: 'other' }),
-      `the answer is of another model than ${model}`,
+      'the answer is of another model than tiny-llama_score',
     ],
   };
   it.each(Object.entries(HOSTILE))('fails the pass: %s', async (_name, [change, problem]) => {
     llama().change = change;
     expect(await scored()).toEqual({ type: 'failed', stream, message: `ServerFault: ${problem}` });
-  });
-});
-
-describe('a server over gRPC that does not answer', () => {
-  it.each<[string, status | null, string]>([
-    ['a status', status.INTERNAL, 'ModelInfer: status INTERNAL'],
-    ['an answer that is too large', status.RESOURCE_EXHAUSTED, 'ModelInfer: status RESOURCE_EXHAUSTED'],
-    ['a connection that breaks', status.UNAVAILABLE, 'the connection failed (UNAVAILABLE)'],
-    ['no answer', null, 'no answer within 0.5 s'],
-  ])('fails the pass: %s', async (_name, code, problem) => {
-    const addresses = [urlOf('tiny-llama', 'grpc')];
-    const remote = ask(await openRemote('tiny-llama', { urls: addresses, requestMs: 500 }));
-    const pass = MESSAGES.at(-1)!;
-    llama().insteadStatus.push(code, code);
-    expect(await remote(pass)).toEqual({ type: 'failed', stream: 3, message: `ServerFault: ${problem}` });
-    expect((await remote({ ...pass, stream: 4 })).type).toBe('scored');
   });
 });
 

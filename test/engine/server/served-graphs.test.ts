@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import {
+  buildServedGraph,
+  SERVED_GRAPH_NAMES,
+  servedGraphOf,
+  signatureOf,
+} from '#src/engine/server/served-graphs.js';
 import { operatorSpec } from '#src/onnx/operators.js';
-import { buildServedGraph, SERVED_GRAPH_NAMES, servedGraphOf, signatureOf } from '#triton/served-graphs.js';
 import { CHECKPOINTS, checkpointFolder } from '../../support/golden.js';
 
 /** Standard operators that onnxruntime 1.27 was seen to run (test/peers/inference-server.peers.test.ts). */

@@ -51,7 +51,7 @@ const FULL = {
     other: {
       upstreams: [upstream, { url: 'http://x', key_file: '/run/server' }],
       scorer: '/shown',
-      scorer_url: ['http://triton/?token=sekret', 'grpc://triton:8001'],
+      scorer_url: ['http://triton/?token=sekret', 'http://triton:8000'],
       scorer_model: 'shown',
       calibration: '/shown',
       escalate: { to: 'own' },
@@ -99,7 +99,7 @@ describe('a configuration that is shown', () => {
     const addresses = [
       'https://h.example/v1?[hidden]',
       'rediss://[hidden]@redis:6379/1',
-      'grpc://triton:8001',
+      'http://triton:8000',
     ];
     const others = [
       '"https://hooks.example/[hidden]"',

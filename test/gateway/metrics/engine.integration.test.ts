@@ -84,7 +84,7 @@ describe('the engine of a model', () => {
     const { state, read } = watch();
     const of = { sequences: 2, lostSequences: 1, seconds: 3.5 };
     const a = { address: 'http://a:8000', up: true, runs: 10, failures: 1, ...of };
-    const b = { address: 'grpc://b:8001', up: false, runs: 4, failures: 4, ...of };
+    const b = { address: 'http://b:8000', up: false, runs: 4, failures: 4, ...of };
     state.servers = [a, b];
     await read();
     state.servers = [{ ...a, runs: 2, failures: 0, seconds: 0.5 }, b];

@@ -33,7 +33,7 @@ const withAlpha = (alpha: number) => ({ ...DEFAULT_SCORING, alpha });
 function teach(risks: RiskModel, scores: (i: number) => number, count = 500): void {
   for (let i = 0; i < count; i++) {
     risks.ofToken('adversarial', scores(i), i);
-    risks.ofStep('adversarial', 'max', scores(i));
+    risks.ofStep('adversarial', scores(i));
   }
 }
 const garbage = (i: number): number => 1000 + i;
@@ -44,7 +44,7 @@ describe('RiskModels', () => {
     const lines: string[] = [];
     const models = await RiskModels.open(checkpoint, pino({}, { write: (line) => lines.push(line) }));
     const rankOf = async (alpha: number, client: string) =>
-      (await models.of(withAlpha(alpha), client)).risks.ofStep('adversarial', 'max', 2);
+      (await models.of(withAlpha(alpha), client)).risks.ofStep('adversarial', 2);
     const first = await models.of(withAlpha(2e-4), 'a');
     teach(first.risks, ordinary);
     expect(await rankOf(2e-4, 'a')).toBe(500 / 501);
@@ -61,11 +61,11 @@ describe('RiskModels', () => {
     const models = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
     const risksOf = async (client: string) => (await models.of(withAlpha(0.5), client)).risks;
     teach(await risksOf('b'), ordinary);
-    const before = (await risksOf('b')).ofStep('adversarial', 'max', 0.995);
+    const before = (await risksOf('b')).ofStep('adversarial', 0.995);
     for (let i = 0; i < 25; i++) teach(await risksOf('a'), garbage);
     expect(before).toBeGreaterThan(0.99);
-    expect((await risksOf('b')).ofStep('adversarial', 'max', 0.995)).toBeGreaterThan(0.99);
-    expect((await risksOf('a')).ofStep('adversarial', 'max', 0.995)).toBe(0);
+    expect((await risksOf('b')).ofStep('adversarial', 0.995)).toBeGreaterThan(0.99);
+    expect((await risksOf('a')).ofStep('adversarial', 0.995)).toBe(0);
   });
 });
 
@@ -81,8 +81,7 @@ describe('a calibration that is written while a model is served', () => {
     const dir = await calibratedReasoner(folder.path('written-anew'), 1);
     const own = await openCheckpoint(dir);
     const models = await RiskModels.open(own, pino({}, { write: (line) => lines.push(line) }));
-    const rankOf = async () =>
-      (await models.of(DEFAULT_SCORING, 'a')).risks.ofStep('adversarial', 'max', 0.5) ?? 0;
+    const rankOf = async () => (await models.of(DEFAULT_SCORING, 'a')).risks.ofStep('adversarial', 0.5) ?? 0;
     expect([models.judge, await rankOf()]).toEqual(['nll', expect.closeTo(0.5, 1)]);
     const file = calibrationFileOf(own);
     const model = await fingerprint(own);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { byAggregation } from '#bench/steps/aggregation.js';
 import type { LabelledStep, StepSet } from '#lab/evidence/answer-set.js';
 import { conformalRanks, detectorsOf } from '#lab/evidence/detectors.js';
 import { choose, evaluate } from '#lab/evidence/evaluate.js';
-import { byStatistic } from '#src/risk/risk.js';
 
 /** Answers of a right step, a wrong one, and what follows it; `doubt` is of the wrong step, and the right one has i. */
 function answers(count: number, doubt: (i: number) => number, entropy = doubt): StepSet {
@@ -13,8 +13,8 @@ function answers(count: number, doubt: (i: number) => number, entropy = doubt): 
       place,
       tokens: 1 + (answer % 4),
       scores: new Map([
-        ['adversarial', byStatistic(() => scores[0]!)],
-        ['entropy', byStatistic(() => scores[1]!)],
+        ['adversarial', byAggregation(() => scores[0]!)],
+        ['entropy', byAggregation(() => scores[1]!)],
       ]),
     });
     return [

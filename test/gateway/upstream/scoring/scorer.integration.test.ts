@@ -26,7 +26,7 @@ import {
   SequenceScorer,
   type TokenEvent,
 } from '#src/index.js';
-import { PartAligner } from '#src/steps/part-aligner.js';
+import { PartAligner } from '#src/steps/step-aligner.js';
 import { changedReasoner, toBfloat16 } from '../../../support/changed-model.js';
 import { useFolder } from '../../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../../support/engine-upstream.js';

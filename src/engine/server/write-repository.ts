@@ -1,26 +1,47 @@
 import { existsSync } from 'node:fs';
 import { copyFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import {
-  type Checkpoint,
-  type FinishedGraph,
-  fingerprint,
-  type RecordedScores,
-  SERVER_SCORES_FILE,
-  Sessions,
-  serialize,
-  UsageError,
-  type WriteTritonRepository,
-  type WrittenRepository,
-} from 'flinch/engine-server';
-import { scoreParts, scoreWhole } from './check-scores.js';
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import { fingerprint } from '../../checkpoint/fingerprint.js';
+import { UsageError } from '../../files/errors.js';
+import { serialize } from '../../onnx/serialize.js';
+import type { FinishedGraph } from '../../onnx/weights-as-inputs.js';
+import { Sessions } from '../child/graph-sessions.js';
+import { scoreText } from './check-scores.js';
 import { modelConfig, VERSION } from './model-config.js';
+import { type RecordedScores, SERVER_SCORES_FILE } from './score-servers.js';
 import { buildServedGraph, SERVED_GRAPH_NAMES, servedName, signatureOf } from './served-graphs.js';
 
 /** Share of the embeddings' root mean square: the recorded text is perturbed by it. */
 const ALPHA_SHARE = 0.01;
 
-export const writeTritonRepository: WriteTritonRepository = async (checkpoint, { output, name, threads }) => {
+export interface TritonExport {
+  /** Folder of the repository; made if it is not there. */
+  readonly output: string;
+  /** Names of its models begin with it. */
+  readonly name: string;
+  readonly threads: number;
+}
+
+export interface WrittenRepository {
+  readonly models: readonly string[];
+  /** Whether the weights are links to the checkpoint's files; copies elsewhere than on its file system. */
+  readonly weights: 'linked' | 'copied';
+  /** File of the scores that `flinch serve` compares a server's with, beside the checkpoint's weights. */
+  readonly scores: string;
+}
+
+/**
+ * Writes a model repository for Triton's ONNX Runtime backend: for each graph `config.pbtxt` and
+ * `1/model.onnx/model.onnx`, with the checkpoint's own weight files beside it. An unfinished file has a
+ * name that ends with `.tmp`.
+ *
+ * @throws UsageError for a model that is there already; ModelError
+ */
+export async function writeTritonRepository(
+  checkpoint: Checkpoint,
+  { output, name, threads }: TritonExport,
+): Promise<WrittenRepository> {
   const models = SERVED_GRAPH_NAMES.map((graph) => servedName(name, graph));
   for (const model of models) {
     if (existsSync(join(output, model))) {
@@ -46,13 +67,12 @@ export const writeTritonRepository: WriteTritonRepository = async (checkpoint, {
   const file = join(checkpoint.dir, SERVER_SCORES_FILE);
   await writeFile(file, `${JSON.stringify(scores)}\n`);
   return { models, weights, scores: file };
-};
+}
 
 async function recordScores(checkpoint: Checkpoint, threads: number): Promise<RecordedScores> {
   const alpha = ALPHA_SHARE * (await checkpoint.embeddingRms());
   const sessions = new Sessions(checkpoint, { threads });
-  const run = { sessions, source: checkpoint, alpha };
-  const scores = [...(await scoreWhole(run)), ...(await scoreParts(run))];
+  const scores = await scoreText({ sessions, source: checkpoint, alpha });
   return { fingerprint: await fingerprint(checkpoint), alpha, scores };
 }
 

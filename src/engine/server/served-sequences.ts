@@ -1,40 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import {
-  ADVERSARY,
-  count,
-  debug,
-  type Feeds,
-  floats,
-  type HeldSequence,
-  type HeldSequences,
-  LEAST_ROOM,
-  longs,
-  type PassToken,
-  RunResult,
-  type Runs,
-  type Runtime,
-  readTokens,
-  rowsPerRun,
-  STATISTICS,
-} from 'flinch/engine-server';
 import type * as ort from 'onnxruntime-node';
+import type { HeldSequence, Runs } from '../child/held-sequence.js';
+import { LEAST_ROOM } from '../child/prefix-cache.js';
+import { ADVERSARY, readTokens, STATISTICS } from '../child/score-pass.js';
+import { count, RunResult, type Runtime } from '../child/sequence-run.js';
+import { debug } from '../debug.js';
+import { type Feeds, floats, longs } from '../ort-session.js';
+import type { PassToken } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
+import type { AddressPool } from './address-pool.js';
 import type { ServerConnection } from './connection.js';
 import type { Signature } from './served-graphs.js';
 import { LostSequence, Refusal, ServerFault } from './server-fault.js';
 import { checkIds, expectedTensors, sentTensors } from './tensors.js';
 
-/** Addresses of sequences: each sequence stays at one. */
-export interface ServerPool<Address> {
-  /** @param avoid is only taken if there is no other. @throws ServerFault if none can be used */
-  take(avoid?: Address): Address;
-  /** @param lost whether the server failed the sequence, or did not hold it any more */
-  leave(address: Address, lost: boolean): void;
-  /** @throws ServerFault */
-  at<Result>(address: Address, work: (address: Address) => Promise<Result>): Promise<Result>;
-}
-
-export interface ServedModel<Address> {
-  readonly servers: ServerPool<Address>;
+export interface ServedModel {
+  readonly servers: AddressPool<ServerConnection>;
   /** Its name at the servers. */
   readonly name: string;
   readonly signature: Signature;
@@ -42,8 +23,8 @@ export interface ServedModel<Address> {
 }
 
 /** Part of a text that a server holds. */
-interface Held<Address> {
-  readonly address: Address;
+interface Held {
+  readonly address: ServerConnection;
   readonly id: string;
   /** Positions there; `null` before the first run, when an implicit state has a size of its own. */
   size: number | null;
@@ -68,32 +49,21 @@ const OUTPUTS = [...STATISTICS, ...ADVERSARY.perturb, 'held'];
 /** onnxruntime dies of a division by zero when no row is scored: one is, for nothing. */
 const UNSCORED = { targets: [0], attacked: [false], alpha: 0 } as const;
 
-/** Sequences whose keys and values an inference server holds between runs: Triton's implicit state. */
-export class ServedSequences<Address extends ServerConnection> implements HeldSequences {
-  readonly #model: ServedModel<Address>;
-
-  constructor(model: ServedModel<Address>) {
-    this.#model = model;
-  }
-
-  open(): HeldSequence {
-    return new ServedSequence(this.#model, null);
-  }
-}
-
 /**
+ * A sequence whose keys and values an inference server holds between runs: Triton's implicit state.
+ *
  * A run that fails for any reason gives up the sequence at the server, because its state is unknown. The text is then
  * read again, once, as a new sequence, at another address if there is one.
  */
-class ServedSequence<Address extends ServerConnection> implements HeldSequence {
-  readonly #model: ServedModel<Address>;
-  #held: Held<Address> | null;
+export class ServedSequence implements HeldSequence {
+  readonly #model: ServedModel;
+  #held: Held | null;
   /** Address at which the last run failed. */
-  #avoid: Address | undefined;
+  #avoid: ServerConnection | undefined;
   #busy = false;
   #released = false;
 
-  constructor(model: ServedModel<Address>, held: Held<Address> | null) {
+  constructor(model: ServedModel, held: Held | null = null) {
     this.#model = model;
     this.#held = held;
   }
@@ -116,7 +86,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
 
   fork(length: number): HeldSequence {
     const held = this.#held;
-    if (this.#busy || !held) return new ServedSequence(this.#model, null);
+    if (this.#busy || !held) return new ServedSequence(this.#model);
     this.#held = null;
     return new ServedSequence(this.#model, { ...held, clean: Math.min(held.clean, length) });
   }
@@ -216,7 +186,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     }
   }
 
-  async #send({ address, id, size }: Held<Address>, rows: Rows, end: boolean): Promise<RunResult> {
+  async #send({ address, id, size }: Held, rows: Rows, end: boolean): Promise<RunResult> {
     const { servers, name, signature, runtime } = this.#model;
     const inputs = sentTensors(feedsOf(rows, runtime));
     const expected = expectedTensors(signature, inputs, OUTPUTS);

@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  buildGraph,
-  type Graph,
-  type GraphSpec,
-  type ModelSource,
-  type PlainSpec,
-  type Value,
-} from 'flinch/engine-server';
+import type { ModelSource } from '../../graphs/decoder.js';
+import type { Graph } from '../../onnx/graph.js';
+import type { Value } from '../../onnx/types.js';
+import { buildGraph, type GraphSpec, type PlainSpec } from '../child/graph-sessions.js';
 
 /** The graphs that an inference server runs. Each is a model there, of the name that {@link servedName} gives it. */
 export const SERVED_GRAPHS = {
@@ -14,21 +10,19 @@ export const SERVED_GRAPHS = {
   sequence: { kind: 'sequence' },
   score: { kind: 'score', sequences: 1, form: 'perturb' },
   forward: { kind: 'forward', sequences: 1, result: 'statistics' },
-  /** These three are for windows that are too long for one run. */
-  hidden: { kind: 'forward', sequences: 1, result: 'hidden' },
-  backward: { kind: 'backward' },
-  compare: { kind: 'forward', sequences: 1, result: 'compare', noise: true },
 } as const satisfies Record<string, PlainSpec>;
 
 export type ServedGraph = keyof typeof SERVED_GRAPHS;
 
 /** Graphs without a state at the server. */
-export const STATELESS_GRAPHS = ['score', 'forward', 'hidden', 'backward', 'compare'] as const;
+export const STATELESS_GRAPHS = ['score', 'forward'] as const;
 
 export const SERVED_GRAPH_NAMES: readonly ServedGraph[] = ['sequence', ...STATELESS_GRAPHS];
 
 /** @throws Error for a graph that is not served */
 export function servedGraphOf(spec: GraphSpec): ServedGraph {
+  if (spec.kind === 'forward' && spec.result === 'hidden')
+    throw new Error('the window is too long for one run of an inference server');
   const graph = SERVED_GRAPH_NAMES.find((name) => isDeepStrictEqual(SERVED_GRAPHS[name], spec));
   if (!graph) throw new Error(`an inference server has no graph ${JSON.stringify(spec)}`);
   return graph;
@@ -54,6 +48,6 @@ export function signatureOf({ inputs, outputs }: Pick<Graph, 'inputs' | 'outputs
     return output ? [{ input, output }] : [];
   });
   const ofState = new Set(states.flatMap(({ input, output }) => [input.name, output.name]));
-  const parsedAnswer = (values: readonly Value[]): Value[] => values.filter(({ name }) => !ofState.has(name));
-  return { inputs: parsedAnswer(inputs), outputs: parsedAnswer(named), states };
+  const visible = (values: readonly Value[]): Value[] => values.filter(({ name }) => !ofState.has(name));
+  return { inputs: visible(inputs), outputs: visible(named), states };
 }

@@ -1,5 +1,4 @@
-import type { ServerStatus } from 'flinch/engine-server';
-import type { ServerPool } from './served-sequences.js';
+import type { ServerStatus } from './score-servers.js';
 import { LostSequence, ServerFault } from './server-fault.js';
 
 /** Faults in a row after which an address is not asked any more. */
@@ -34,7 +33,7 @@ interface Entry<Address> {
  * Several addresses of the same models, with a circuit breaker each. A request without a state at the server goes to
  * the one that has the fewest, and once more elsewhere if that fails. A sequence stays where it is.
  */
-export class AddressPool<Address> implements ServerPool<Address> {
+export class AddressPool<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
 
@@ -62,13 +61,19 @@ export class AddressPool<Address> implements ServerPool<Address> {
     }
   }
 
+  /**
+   * An address for a new sequence, which stays there.
+   * @param avoid is only taken if there is no other
+   * @throws ServerFault if none can be used
+   */
   take(avoid?: Address): Address {
     const entry = this.#take(avoid === undefined ? undefined : this.#of(avoid));
     entry.sequences += 1;
     return entry.address;
   }
 
-  leave(address: Address, lost = false): void {
+  /** @param lost whether the server failed the sequence, or did not hold it any more */
+  leave(address: Address, lost: boolean): void {
     const entry = this.#of(address);
     entry.sequences -= 1;
     if (lost) entry.lostSequences += 1;
@@ -86,6 +91,7 @@ export class AddressPool<Address> implements ServerPool<Address> {
     }));
   }
 
+  /** Work for a sequence that is at an address. @throws ServerFault */
   async at<Result>(address: Address, work: (address: Address) => Promise<Result>): Promise<Result> {
     const entry = this.#of(address);
     if (entry.open) throw new ServerFault('the inference server of a sequence cannot be reached');

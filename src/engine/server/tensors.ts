@@ -1,5 +1,6 @@
-import type { Feeds, TensorType, Value } from 'flinch/engine-server';
 import * as ort from 'onnxruntime-node';
+import type { TensorType, Value } from '../../onnx/types.js';
+import type { Feeds } from '../ort-session.js';
 import type { Signature } from './served-graphs.js';
 import { ServerFault } from './server-fault.js';
 

@@ -1,5 +1,6 @@
-import type { Feeds, Fetches, GraphRunner, GraphRunners, GraphSpec } from 'flinch/engine-server';
 import type * as ort from 'onnxruntime-node';
+import type { GraphRunners, GraphSpec } from '../child/graph-sessions.js';
+import type { Feeds, Fetches, GraphRunner } from '../ort-session.js';
 import type { InferenceRun } from './connection.js';
 import { type ServedGraph, type Signature, servedGraphOf } from './served-graphs.js';
 import { checkIds, expectedTensors, sentTensors } from './tensors.js';
@@ -16,7 +17,6 @@ export class ServerSessions implements GraphRunners {
   readonly #vocabSize: number;
   readonly #infer: Infer;
 
-  /** @param signatures signatures of the graphs that the server has */
   constructor(signatures: Signatures, vocabSize: number, infer: Infer) {
     this.#signatures = signatures;
     this.#vocabSize = vocabSize;
@@ -29,8 +29,7 @@ export class ServerSessions implements GraphRunners {
 
   async get(spec: GraphSpec): Promise<GraphRunner> {
     const graph = servedGraphOf(spec);
-    const signature = this.#signatures.get(graph);
-    if (!signature) throw new Error(`the inference servers do not have the model for ${graph}`);
+    const signature = this.#signatures.get(graph)!;
     const { inputs, outputs } = signature;
     const run = async (feeds: Feeds, fetches: Fetches): Promise<Record<string, ort.Tensor>> => {
       const tensors = sentTensors(feeds);

@@ -1,22 +1,29 @@
 import type * as ort from 'onnxruntime-node';
 import { z } from 'zod';
-import {
-  type InferenceRun,
-  MAX_HEADER_BYTES,
-  type ModelMetadata,
-  metadataSchema,
-  modelConfigSchema,
-  parsedAnswer,
-  QUESTION_MS,
-  type ServerConnection,
-  type ToldConfig,
-  unlessRefused,
-} from './connection.js';
 import { type Exchange, exchange, type HttpAnswer } from './http-exchange.js';
 import { Refusal, ServerFault } from './server-fault.js';
-import { type AnsweredTensor, byteLengthOf, datatypeOf, readTensors } from './tensors.js';
+import {
+  type AnsweredTensor,
+  byteLengthOf,
+  datatypeOf,
+  type ExpectedTensor,
+  readTensors,
+  type SentTensor,
+} from './tensors.js';
 
-const answerSchema = z.object({
+const tensorSchema = z.object({ name: z.string(), datatype: z.string(), shape: z.array(z.int()) });
+const metadataSchema = z.object({ inputs: z.array(tensorSchema), outputs: z.array(tensorSchema) });
+/** Metadata of a model, as a server reports it. */
+export type ModelMetadata = z.output<typeof metadataSchema>;
+
+/** Fields of a model's configuration that are read (triton-inference-server/common, protobuf/model_config.proto). */
+const modelConfigSchema = z.object({
+  sequence_batching: z
+    .object({ state: z.array(z.object({ input_name: z.string(), output_name: z.string() })).default([]) })
+    .nullish(),
+});
+
+const inferSchema = z.object({
   model_name: z.string().optional(),
   outputs: z.array(
     z.object({
@@ -28,12 +35,24 @@ const answerSchema = z.object({
   ),
 });
 
+export interface InferenceRun {
+  readonly inputs: ReadonlyMap<string, SentTensor>;
+  readonly expected: ReadonlyMap<string, ExpectedTensor>;
+  /** Sequence that the run belongs to (triton-inference-server/server, docs/protocol/extension_sequence.md). */
+  readonly sequence?: { readonly id: string; readonly start: boolean; readonly end: boolean };
+}
+
+/** Bytes of an answer beside its tensors. */
+const MAX_HEADER_BYTES = 2 ** 20;
+/** Timeout of requests that are answered at once: health and metadata. */
+const QUESTION_MS = 5000;
+
 /**
- * The Open Inference Protocol v2 over HTTP (github.com/kserve/open-inference-protocol) with Triton's binary tensor data
- * extension (triton-inference-server/server, docs/protocol/extension_binary_data.md) and, for sequences,
- * extension_sequence.md. JSON comes first, then the tensors in its order: little-endian, row by row.
+ * An inference server: the Open Inference Protocol v2 over HTTP (github.com/kserve/open-inference-protocol) with Triton's
+ * binary tensor data extension (triton-inference-server/server, docs/protocol/extension_binary_data.md). JSON comes first,
+ * then the tensors in its order: little-endian, row by row.
  */
-export class HttpConnection implements ServerConnection {
+export class ServerConnection {
   readonly #base: URL;
   readonly #requestMs: number;
 
@@ -43,22 +62,30 @@ export class HttpConnection implements ServerConnection {
     this.#requestMs = requestMs;
   }
 
+  /** @throws ServerFault unless the server and the model are ready */
   async ready(model: string): Promise<void> {
     await this.#question('v2/health/ready');
     await this.#question(`${pathOf(model)}/ready`);
   }
 
+  /** @throws ServerFault */
   async metadata(model: string): Promise<ModelMetadata> {
     const { body } = await this.#question(pathOf(model));
-    return parsedAnswer(metadataSchema, () => JSON.parse(body.toString()), `the metadata of ${model}`);
+    return parsedAnswer(metadataSchema, body, `the metadata of ${model}`);
   }
 
-  async config(model: string): Promise<ToldConfig | null> {
-    const answer = await unlessRefused(this.#question(`${pathOf(model)}/config`));
-    const decode = (): unknown => JSON.parse(String(answer?.body));
-    return answer && parsedAnswer(modelConfigSchema, decode, `the configuration of ${model}`);
+  /** `null` where the server does not tell. @throws ServerFault */
+  async config(model: string): Promise<z.output<typeof modelConfigSchema> | null> {
+    try {
+      const { body } = await this.#question(`${pathOf(model)}/config`);
+      return parsedAnswer(modelConfigSchema, body, `the configuration of ${model}`);
+    } catch (error) {
+      if (error instanceof Refusal) return null;
+      throw error;
+    }
   }
 
+  /** Runs a model once. @throws ServerFault for whatever is not its answer */
   async infer(
     model: string,
     { inputs, expected, sequence }: InferenceRun,
@@ -118,19 +145,36 @@ const pathOf = (model: string): string => `v2/models/${encodeURIComponent(model)
  * @throws ServerFault where it is not of this form
  */
 function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeof readTensors>[1] {
-  const { model_name, outputs } = parsedAnswer(
-    answerSchema,
-    () => JSON.parse(body.subarray(0, headerBytes).toString()),
-    'the answer',
-  );
+  const { model_name, outputs } = parsedAnswer(inferSchema, body.subarray(0, headerBytes), 'the answer');
   let offset = headerBytes;
-  const tensors = outputs.map(({ parameters, ...parsedAnswer }): AnsweredTensor => {
+  const tensors = outputs.map(({ parameters, ...told }): AnsweredTensor => {
     const from = offset;
     offset += parameters.binary_data_size;
     if (offset > body.byteLength) throw new ServerFault('the answer is too short');
-    return { ...parsedAnswer, bytes: body.subarray(from, offset) };
+    return { ...told, bytes: body.subarray(from, offset) };
   });
   if (offset !== body.byteLength)
     throw new ServerFault(`the answer has ${body.byteLength - offset} bytes too many`);
   return { model: model_name, outputs: tensors };
+}
+
+/**
+ * @param what name of the answer, for errors
+ * @throws ServerFault where it is not of that form
+ */
+function parsedAnswer<Schema extends z.ZodType>(
+  schema: Schema,
+  body: Buffer,
+  what: string,
+): z.output<Schema> {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(body.toString());
+  } catch {
+    throw new ServerFault(`${what} is not a message of the protocol`);
+  }
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  const { path, message } = result.error.issues[0]!;
+  throw new ServerFault(`${[what, ...path].join('.')}: ${message}`);
 }

@@ -1,9 +1,7 @@
-import type { Logger } from 'pino';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { Estimates } from '../models/estimates.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
-  AskedAnswer,
   Forwards,
   ModelAbout,
   ModelInside,
@@ -13,25 +11,15 @@ import type {
   ServedModel,
 } from '../models/served-model.js';
 import type { Slots } from '../models/slots.js';
-import { checkOwnCompletion } from '../requests/completion-request.js';
-import { type GenerationFields, textRequest } from '../requests/generation-request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { usualJudge } from '../requests/guard-limits.js';
-import { checkOwnResponse } from '../requests/response-request.js';
 import { prepareByLogprobs } from './prepare-logprobs.js';
 import { prepareScored } from './prepare-scored.js';
 import { methodsOf } from './scoring/logprob-scores.js';
 import type { Scorer } from './scoring/scorer.js';
 import type { Failover } from './servers/failover.js';
 import { UpstreamGenerations } from './servers/upstream-generations.js';
-import { UpstreamHealth } from './servers/upstream-health.js';
 import { invalid, requestOf, topLogprobsOf, topLogprobsWarnings } from './servers/upstream-request.js';
-
-/** @throws ApiError 400 for what is not text alone */
-function checkOwn(request: GenerationFields, { prompt, response }: AskedAnswer): void {
-  if (response) checkOwnResponse(response);
-  else if (prompt !== undefined) checkOwnCompletion(request);
-  else textRequest(request);
-}
 
 /** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {
@@ -39,10 +27,7 @@ export class UpstreamModel implements ServedModel {
   readonly #failover: Failover;
   readonly #slots: Slots;
   readonly #generations: UpstreamGenerations;
-  readonly #health: UpstreamHealth;
   readonly #scorer: Scorer | null;
-  /** Whether requests for anything but text are refused. */
-  readonly #strict: boolean;
   readonly #routes: Forwards['routes'];
   /** Estimates without a scorer. Scores by log-probabilities depend on no settings. */
   readonly #estimates = new Estimates();
@@ -52,25 +37,19 @@ export class UpstreamModel implements ServedModel {
     failover: Failover,
     {
       slots,
-      logger,
       scorer,
-      strict = false,
-      passthrough = [],
+      passthrough,
     }: {
       readonly slots: Slots;
-      readonly logger: Logger;
       readonly scorer: Scorer | null;
-      readonly strict?: boolean;
-      readonly passthrough?: Forwards['routes'];
+      readonly passthrough: Forwards['routes'];
     },
   ) {
-    this.#strict = strict;
     this.#routes = passthrough;
     this.name = name;
     this.#failover = failover;
     this.#slots = slots;
     this.#generations = new UpstreamGenerations(failover, slots);
-    this.#health = new UpstreamHealth(failover, logger);
     this.#scorer = scorer;
   }
 
@@ -79,7 +58,7 @@ export class UpstreamModel implements ServedModel {
       provider: 'openai',
       ...(this.#scorer && { engine: { engine: this.#scorer.engine, processes: ['score'] } }),
       upstream: {
-        look: () => this.#health.look(),
+        look: () => this.#failover.look(),
         up: () => this.#failover.servers.some(({ reachable }) => reachable),
       },
     };
@@ -114,7 +93,7 @@ export class UpstreamModel implements ServedModel {
     const ready = reachable && (scorer?.running ?? true);
     const problem = reachable ? 'its scorer is not running' : 'its server does not answer';
     // A monitor that asks for readiness alone would otherwise never notice that a server goes, or comes back.
-    this.#health.look();
+    this.#failover.look();
     return {
       ready,
       ...(!ready && { problem }),
@@ -128,12 +107,11 @@ export class UpstreamModel implements ServedModel {
     const { prompt, given } = options.asked;
     const { client = '', further = false } = options.from ?? {};
     const maxTokens = options.bounds?.maxTokens;
-    if (this.#strict) checkOwn(request, options.asked);
     if (given) {
       if (this.#scorer) return this.#scorer.given(given, this.name, this.#slots, request, options);
       throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
     }
-    this.#health.refresh();
+    this.#failover.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = topLogprobsOf(request, capabilities);
     const echoes = prompt !== undefined && request.echo === true;

@@ -1,7 +1,7 @@
-import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
+import { catchError, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
 import type { GuardEvent } from '../../../src/stream/events.js';
 import type { GuardInForce } from '../../models/served-model.js';
-import { checkSlot, type Slots } from '../../models/slots.js';
+import { inSlot, type Slots } from '../../models/slots.js';
 import { UpstreamError } from '../errors.js';
 import type { Writing } from '../scoring/scorer.js';
 import type { UpstreamRequest } from '../upstream.js';
@@ -73,14 +73,11 @@ export class UpstreamGenerations {
     { asked, suits, topLogprobs, client }: Attempt,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
-    return defer(() => {
-      const slot = this.#slots.take(client);
-      if (!(slot instanceof Promise)) checkSlot(slot, this.#slots);
+    return inSlot(this.#slots, client, () => {
       this.#streams += 1;
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
-        if (slot instanceof Promise) checkSlot(await slot, this.#slots);
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
@@ -104,8 +101,6 @@ export class UpstreamGenerations {
         finalize(() => {
           this.#streams -= 1;
           abort.abort(OVER);
-          if (slot instanceof Promise) slot.then((release) => release?.());
-          else slot?.();
         }),
       );
     });

@@ -4,16 +4,20 @@ import { UpstreamError } from '../errors.js';
 const notUtf8 = () => new UpstreamError('upstream_error', 'the upstream sent bytes that are not UTF-8');
 const tooLong = () => new UpstreamError('upstream_error', 'the upstream sent a line that is too long');
 
-/** The messages of a body: the `data:` of Server-Sent Events, lines of JSON, or the whole of it. */
+/** The messages of a body: the `data:` of Server-Sent Events, or the whole of it. */
 export class Messages {
   readonly #feed: Feed;
-  #whole: string[] = [];
+  #read: string[] = [];
   // Fatal: a text with replaced characters would be passed on as what the model wrote. It takes a byte order mark away.
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
 
-  /** @param limit characters that may be buffered of a message that has not ended */
-  constructor(framing: keyof typeof FRAMINGS, limit: number) {
-    this.#feed = FRAMINGS[framing]((data) => this.#whole.push(data), limit);
+  /**
+   * @param isWhole whether the body is one message
+   * @param limit characters that may be buffered of a message that has not ended
+   */
+  constructor(isWhole: boolean, limit: number) {
+    const feed = isWhole ? whole : sse;
+    this.#feed = feed((data) => this.#read.push(data), limit);
   }
 
   /**
@@ -21,19 +25,19 @@ export class Messages {
    * @throws UpstreamError
    */
   push(bytes: Uint8Array): readonly string[] {
-    return this.#read(this.#decode(bytes));
+    return this.#fed(this.#decode(bytes), false);
   }
 
   /** The one that the end of the body ends: many servers send no empty line after the last. */
   end(): readonly string[] {
-    return this.#read('\n\n', true);
+    return this.#fed('\n\n', true);
   }
 
-  #read(text: string, end = false): readonly string[] {
+  #fed(text: string, end: boolean): readonly string[] {
     this.#feed(text, end);
-    const whole = this.#whole;
-    this.#whole = [];
-    return whole;
+    const messages = this.#read;
+    this.#read = [];
+    return messages;
   }
 
   #decode(chunk: Uint8Array): string {
@@ -77,23 +81,3 @@ function whole(emit: Emit, limit: number): Feed {
     if (end) emit(parts.join(''));
   };
 }
-
-function lines(emit: Emit, limit: number): Feed {
-  // Joined once a line has ended: a long one in small parts would be copied at each of them.
-  let rest: string[] = [];
-  let length = 0;
-  return (text) => {
-    rest.push(text);
-    length += text.length;
-    if (text.includes('\n')) {
-      const parts = rest.join('').split('\n');
-      const last = parts.pop() ?? '';
-      for (const line of parts) if (line.trim() !== '') emit(line);
-      rest = [last];
-      length = last.length;
-    }
-    if (length > limit) throw tooLong();
-  };
-}
-
-const FRAMINGS = { sse, lines, whole };

@@ -5,8 +5,8 @@ import { Scorer } from '#gateway/upstream/scoring/scorer.js';
 import type { PeerModel } from '#lab/peers/folder.js';
 import { checkpointOf } from '#lab/peers/folder.js';
 import { Engine, type ScorerMismatchEvent } from '#src/index.js';
-import { THINKING_TEMPLATE } from '../support/llama-cpp-recordings.js';
 import { needsServer, startServer } from '../support/peers.js';
+import { THINKING_TEMPLATE } from '../support/recordings.js';
 import { said } from '../support/upstream-contract/said.js';
 import { type StreamedChunk, streamed, upstreamGateway } from '../support/upstream-gateway.js';
 

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
@@ -139,20 +138,6 @@ describe('before the first byte a fault is a status of its own', () => {
     expect(answer).toMatchObject({ status: 503, error: { code: 'upstream_overloaded' } });
     expect(answer.headers.get('retry-after')).toBe(told);
   });
-
-  it('a server that accepts no connection: 502 upstream_unreachable', async () => {
-    // Closed as soon as it stands.
-    const server = createServer((socket) => socket.destroy());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
-    const gateway = await upstreamGateway([`http://127.0.0.1:${port}/v1`], PATIENT);
-    expect(await streamed(gateway.url)).toMatchObject({
-      status: 502,
-      error: { code: 'upstream_unreachable' },
-    });
-    await new Promise((resolve) => server.close(resolve));
-  });
 });
 
 describe('after the first byte a fault is an error within, and there is no [DONE]', () => {
@@ -208,15 +193,13 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     expect(answer.error!.message).toMatch(/ more than (4096 tokens|65536 lists)/);
   });
 
-  it.each<[string, (i: number) => object]>([
-    ['names of fields', (i) => ({ choices: [], [`n${i}`]: i })],
-    ['tool calls', (i) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: i }] } }] })],
-  ])('too many %s in all chunks together: upstream_error', async (_, said) => {
+  it('too many tool calls in all chunks together: upstream_error', async () => {
+    const said = (index: number) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index }] } }] });
     const messages = Array.from({ length: 5000 }, (_, i) => `data: ${JSON.stringify(said(i))}\n\n`).join('');
     for (const request of [{}, { stream: false }]) {
       const answer = await begun((reply) => reply.write(messages), PATIENT, request);
       expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
-      expect(answer.error!.message).toMatch(/ more than 4096 (names|choices) .*in one answer/);
+      expect(answer.error!.message).toMatch(/ more than 4096 choices .*in one answer/);
     }
   });
 
@@ -243,25 +226,11 @@ describe('after the first byte a fault is an error within, and there is no [DONE
         setTimeout(() => reply.cut(), 20);
       },
     ],
-    ['the end of the body within an event', (reply) => reply.write('data: {"choices":[{"del').end()],
     ['a cut after the reason, without [DONE]', (reply) => reply.data(stopChunk).cut()],
-    ['[DONE] without a reason', (reply) => reply.last()],
     [
       'an event of lines without end',
       (reply) => {
         for (let i = 0; i < 400; i++) reply.write(`data: ${'x'.repeat(50_000)}\n`);
-      },
-    ],
-    [
-      'bytes that are not UTF-8',
-      (reply) => {
-        const [head = '', tail = ''] = JSON.stringify(chunk('?')).split('?"},"finish');
-        const bytes = [
-          Buffer.from(`data: ${head}`),
-          Uint8Array.of(0xff),
-          Buffer.from(`"},"finish${tail}\n\n`),
-        ];
-        reply.write(Buffer.concat(bytes)).last(stopChunk);
       },
     ],
   ])('%s: an error', async (name, script, changes) => {
@@ -269,27 +238,6 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     const answer = await begun(script, changes);
     expect(answer).toMatchObject({ status: 200, done: false, error: { code } });
     expect(answer.text).toMatch(/^(One( \d+)*)?$/);
-  });
-
-  it.each([
-    ['an error object', { error: { message: 'CUDA error on their-host', code: 500 } }],
-    ['an error text', { error: 'CUDA error on their-host' }],
-    ['something that is no chunk', 'CUDA error on their-host'],
-    ['a reason that is no text', { choices: [{ delta: {}, finish_reason: 7 }] }],
-  ])('%s: upstream_error, nothing of its text', async (_, payload) => {
-    const answer = await begun((reply) => reply.last(payload));
-    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
-    expect(answer.error!.message).not.toContain('CUDA');
-  });
-
-  it('an error object as the first event after 200: upstream_error', async () => {
-    const answer = await answered((_, reply) =>
-      reply
-        .head()
-        .data({ error: { message: 'no' } })
-        .end(),
-    );
-    expect(answer).toMatchObject({ text: '', done: false, error: { code: 'upstream_error' } });
   });
 
   it('a line without end: upstream_error, and the connection is closed', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { post, TestSocket } from '../../support/gateway.js';
+import { TestSocket } from '../../support/gateway.js';
 import { type RequestBody, type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import {
   ANSWER,
@@ -212,19 +212,22 @@ describe('what the guard does about a doubtful step', () => {
     expect(textOf(events)).toBe(TEXT);
   });
 
-  it.each([
+  it.each<[string, 200 | 400 | 429, number[], string, number]>([
     ['both candidates', 429, [0, 1], 'kept', 1],
     ['one of them', 429, [1], 'replaced', 2],
     ['one of them, which it refuses', 400, [1], 'replaced', 2],
     ['what follows the chosen one', 429, [2], 'kept', 3],
+    ['both candidates, which it cuts off', 200, [0, 1], 'kept', 1],
   ])('rollback does without what the server does not write: %s', async (...of) => {
     const [, status, refused, outcome, candidates] = of;
     const double = vllmDouble(doubtful);
     let continuations = 0;
     const { url, log } = await serving((request, reply) => {
       if (isProbe(request) || !continues(request.body)) return double(request, reply);
-      if (refused.includes(continuations++)) return reply.json(status, {});
-      return double(request, reply);
+      if (!refused.includes(continuations++)) return double(request, reply);
+      if (status !== 200) return reply.json(status, {});
+      reply.head().data({ choices: [{ index: 0, text: 'Then', finish_reason: null }] });
+      reply.end();
     });
     const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
     const done = events.find(({ type }) => type === 'rollback.done');
@@ -232,44 +235,9 @@ describe('what the guard does about a doubtful step', () => {
     expect(done!.candidates).toHaveLength(candidates);
     expect(textOf(events)).toBe(outcome === 'kept' ? TEXT : TEXT.replace(' not', ' yes'));
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'stop' });
-    const code = status === 400 ? 'upstream_refused' : 'upstream_overloaded';
+    const codes = { 200: 'upstream_error', 400: 'upstream_refused', 429: 'upstream_overloaded' };
+    const code = codes[status];
     expect(log.filter((line) => line.includes(code))).toHaveLength(refused.length);
-  });
-
-  it('rollback does without a candidate that is cut off', async () => {
-    const double = vllmDouble(doubtful);
-    const { url } = await serving((request, reply) => {
-      if (isProbe(request) || !continues(request.body)) return double(request, reply);
-      reply.head().data({ choices: [{ index: 0, text: 'Then', finish_reason: null }] });
-      reply.end();
-    });
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 });
-    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept' });
-    expect(textOf(events)).toBe(TEXT);
-    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
-  });
-
-  it('rollback from the start asks as if nothing had been written', async () => {
-    const first = {
-      probability: (index: number, request: RequestBody) =>
-        asked(request) === 'Doubt.' && index < 5 ? 0.2 : SURE,
-    };
-    const { url, upstream } = await serving(llamaCppDouble(first));
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
-    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ step: 0, outcome: 'kept' });
-    const requests = upstream.requests.filter(({ body }) => asked(body) === 'Doubt.');
-    expect(requests).toHaveLength(3);
-    expect(requests.some(({ body }) => continues(body))).toBe(false);
-  });
-
-  it('rollback ends a candidate at a stop string that begins before it', async () => {
-    const { url } = await serving(vllmDouble(doubtful));
-    const stop = ['so.\nThen it is yes'];
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 }, { stop });
-    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
-      outcome: 'kept',
-      candidates: [{ text: 'Then it is not.\n' }, { text: '', tokens: 0 }],
-    });
   });
 
   it('rollback is not done after reasoning that is no part of the text', async () => {
@@ -356,42 +324,5 @@ describe('what is passed on', () => {
     const { text, chunks, done } = await streamed(url, { max_tokens: 3 });
     expect({ text, done }).toEqual({ text: ANSWER.slice(0, 3).join(''), done: true });
     expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason === 'length')).toBe(true);
-  });
-
-  it('its finish reason, usage and log-probabilities', async () => {
-    const { url } = await serving(vllmDouble());
-    const response = await post(
-      url,
-      body({ stream: false, max_tokens: 2, logprobs: true, top_logprobs: 1, guard: { enabled: false } }),
-    );
-    expect(await response.json()).toMatchObject({
-      choices: [
-        {
-          finish_reason: 'length',
-          message: { content: 'First it' },
-          logprobs: {
-            content: [
-              {
-                token: 'First',
-                logprob: Math.log(0.8),
-                bytes: [...Buffer.from('First')],
-                top_logprobs: [{ token: 'First', logprob: Math.log(0.8) }, { token: 'First?' }],
-              },
-              { token: ' it' },
-            ],
-          },
-        },
-      ],
-      usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
-    });
-  });
-
-  it.each<[Script, number]>([
-    [vllmDouble(), 3],
-    [mute, 1],
-  ])('more alternatives than the server tells are refused by name', async (script, top) => {
-    const { url } = await serving(script);
-    const answer = await streamed(url, { logprobs: true, top_logprobs: top });
-    expect(answer).toMatchObject({ status: 400, error: { param: 'top_logprobs' } });
   });
 });

@@ -150,7 +150,10 @@ describe.each([
   it.each<[string, (reply: ScriptedReply) => void]>([
     ['an event that is no JSON', (reply) => void reply.last('{"choices": [')],
     ['an event that is no object', (reply) => void reply.last('5')],
-    ['an error object', (reply) => void reply.last({ error: { message: 'CUDA' } })],
+    ['an error object', (reply) => void reply.last({ error: { message: 'CUDA', code: 500 } })],
+    ['an error text', (reply) => void reply.last({ error: 'CUDA' })],
+    ['a text', (reply) => void reply.last('CUDA')],
+    ['a reason that is no text', (reply) => void reply.last({ choices: [{ delta: {}, finish_reason: 7 }] })],
     ['a choice that is no object', (reply) => void reply.last({ choices: [5] })],
     [
       'an index of a choice that is no number',
@@ -181,7 +184,7 @@ describe.each([
     });
     const answer = await streamed(url, changes);
     expect(answer).toMatchObject({ text: 'One two', done: false, error: { code: 'upstream_error' } });
-    expect(answer.error!.message).toContain('upstream');
+    expect(answer.error!.message).toMatch(/^(?!.*CUDA).*upstream/);
     expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
     expect((await wholeOf(url)).error).toMatchObject({ code: 'upstream_error' });
   });

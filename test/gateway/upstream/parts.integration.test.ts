@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post, TestSocket } from '../../support/gateway.js';
-import { recordings } from '../../support/recordings.js';
+import { recordings, VLLM } from '../../support/recordings.js';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { isProbe, vllmDouble } from '../../support/upstream-doubles.js';
 import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
-import { VLLM } from '../../support/vllm-recordings.js';
 
 const chunk = z.looseObject({
   choices: z.array(

@@ -277,8 +277,8 @@ describe('tokens of reasoning and of tool calls', () => {
       ['⇐R:Hm', '⇐R:</think>'],
       'length',
     ],
-  ])('%s', (_, chunks, expected, finishReason = null) => {
-    const last = { ...chunkOf(chunks.at(-1)!), finishReason };
+  ])('%s', (_, chunks, expected, finishReason) => {
+    const last = { ...chunkOf(chunks.at(-1)!), finishReason: finishReason ?? null };
     const pieces = aligned([...chunks.slice(0, -1), last]);
     expect(short(pieces)).toEqual(expected);
     expect(textOf(pieces)).toBe(chunks.map((chunk) => chunkOf(chunk).text ?? '').join(''));

@@ -1,7 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
-import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { mersenne } from 'pure-rand/generator/mersenne';
 import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config/config.js';
@@ -276,11 +274,6 @@ describe('a generation of a scored upstream', () => {
     expect(events.at(-1)).toMatchObject({ verdict: { flagged: null, reason: 'unscored_tokens' } });
   });
 
-  it('stops where the guard stops', async () => {
-    const events = await collect({ upstream, changes: { guard: { action: 'stop', rate: 0.9 } } });
-    expect(events.at(-1)).toMatchObject({ type: 'generation.done', finishReason: 'content_filter' });
-  });
-
   it('ends with its length where it was asked to, and counts the tokens of the prompt', async () => {
     const events = await collect({ upstream, changes: { max_tokens: 9 } });
     const promptTokens = encodePrompt(engine.checkpoint, chatBody().messages).length;
@@ -350,14 +343,6 @@ describe('a generation of a scored upstream', () => {
       );
       await expect(lastValueFrom(all)).rejects.toMatchObject({ code: 'crashed' });
       expect(seen.some(({ type }) => type === 'generation.done')).toBe(false);
-    });
-  });
-
-  it('is refused where nobody could do what the guard is asked to do', async () => {
-    const refused = (changes: object) => collect({ upstream, changes });
-    await expect(refused({ guard: { action: 'rollback' } })).rejects.toMatchObject({
-      status: 400,
-      body: { param: 'guard.action' },
     });
   });
 
@@ -444,17 +429,6 @@ describe('the weights of a scorer', () => {
       await close();
       await upstream.close();
     }
-  });
-
-  it('are found to be others where they are near', async () => {
-    const random = mersenne(1);
-    const near = changedReasoner(folder.path('near'), (weights) => {
-      const rms = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0) / weights.length);
-      for (const i of weights.keys()) weights[i]! += 1.5 * rms * (uniformFloat64(random) - 0.5);
-    });
-    const { scorer, mismatches } = await open(near);
-    await collect({ upstream, changes: { temperature: 1, seed: 3 }, scorer });
-    expect(mismatches).toHaveLength(1);
   });
 
   const upstream = DIALECTS['ids and log-probabilities']!;

@@ -8,7 +8,6 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { post, sseData } from '../../support/gateway.js';
 import { askedOf, CITY, comparable, OBJECT, openAiDouble } from '../../support/openai-double.js';
 import { scriptedUpstream } from '../../support/scripted-upstream.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
@@ -360,31 +359,5 @@ describe.each([
       expect(comparable(through)).toEqual(comparable(direct));
       expect(askedOf(upstream.requests).slice(before).map(others)).toEqual(sent);
     });
-  });
-});
-
-describe('what has no scores is named', () => {
-  it.each([
-    ['a text', []],
-    ['a tool call', ['unscored: tool_calls']],
-    ['reasoning', ['unscored: reasoning']],
-    ['three choices', ['unscored: choices']],
-    ['a refusal', ['unscored: refusal']],
-  ])('%s', async (name, expected) => {
-    const upstream = await scriptedUpstream(openAiDouble());
-    const { url } = await upstreamGateway([upstream.url], { retries: 0 });
-    const warned = z.looseObject({
-      flinch: z.looseObject({ guard: z.looseObject({ warnings: z.array(z.string()) }) }).optional(),
-    });
-    const question = { model: MODEL, ...QUESTIONS[name] };
-    const whole = warned.parse(await (await post(url, question)).json());
-    const streamed: z.output<typeof warned>[] = [];
-    for await (const data of sseData(await post(url, { ...question, stream: true }))) {
-      if (data !== '[DONE]' && data.includes('"guard"')) streamed.push(warned.parse(JSON.parse(data)));
-    }
-    for (const answer of [whole, streamed.at(-1)]) {
-      const warnings = answer?.flinch?.guard.warnings ?? [];
-      expect(warnings.filter((warning) => warning.startsWith('unscored'))).toEqual(expected);
-    }
   });
 });

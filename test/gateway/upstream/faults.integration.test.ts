@@ -144,30 +144,6 @@ describe('after the first byte a fault is an error within, and there is no [DONE
   const begun = (script: (reply: ScriptedReply) => void, changes: object = PATIENT, request: object = {}) =>
     answered((_, reply) => script(reply.head().data(chunk('One'))), changes, request);
 
-  const EMPTY = {
-    system_fingerprint: 'f',
-    choices: [{ index: 0, delta: { content: '' }, finish_reason: null }],
-  };
-
-  it.each<[string, (reply: ScriptedReply) => void]>([
-    ['comments', (reply) => reply.write(': at work\n\n')],
-    ['empty chunks', (reply) => reply.data(EMPTY)],
-    ['chunks without choices', (reply) => reply.data({ choices: [] })],
-    ['objects that say nothing', (reply) => reply.data({ type: 'ping' })],
-    ['bytes of a line that does not end', (reply) => reply.write('x')],
-  ])('nothing but %s, for ever: upstream_timeout, at the beginning too', async (_, say) => {
-    const forever = (reply: ScriptedReply): void => {
-      const timer = setInterval(() => say(reply), 20);
-      reply.closed.then(() => clearInterval(timer));
-    };
-    expect(await begun(forever, TIMEOUTS)).toMatchObject({
-      text: 'One',
-      error: { code: 'upstream_timeout' },
-    });
-    const atFirst = await answered((_, reply) => forever(reply.head()), TIMEOUTS);
-    expect(atFirst).toMatchObject({ text: '', error: { code: 'upstream_timeout' } });
-  });
-
   it('comments for longer than the limits do no harm to an answer that goes on', async () => {
     const answer = await begun(async (reply) => {
       for (const text of [' two', ' three', ' four', ' five']) {
@@ -253,39 +229,10 @@ describe('after the first byte a fault is an error within, and there is no [DONE
 });
 
 describe('what looks odd and is right', () => {
-  it('Mistral’s name for the end of the context', async () => {
-    const answer = await answered((_, reply) =>
-      reply.head().last(chunk('One'), { choices: [{ index: 0, delta: {}, finish_reason: 'model_length' }] }),
-    );
-    const reasons = answer.chunks.flatMap(({ choices }) => choices?.[0]?.finish_reason ?? []);
-    expect(answer).toMatchObject({ text: 'One', done: true, error: null });
-    expect(reasons).toEqual(['length']);
-  });
-
   const TEXT = 'Größe: 漢字 😀!';
   const payloads = [chunk('Größe:'), chunk(' 漢字'), chunk(' 😀!'), stopChunk].map((each) =>
     JSON.stringify(each),
   );
-  const asEvents = (newline: string): string =>
-    [...payloads, '[DONE]'].map((data) => `data: ${data}${newline}${newline}`).join('');
-
-  it.each([
-    ['one-byte packets, which split characters', '\n', 1],
-    ['packets of three bytes', '\n', 3],
-    ['CR LF', '\r\n', 7],
-    ['CR LF in one-byte packets', '\r\n', 1],
-    ['CR alone', '\r', 5],
-    ['CR alone in one-byte packets', '\r', 1],
-  ])('%s', async (_, newline, size) => {
-    const answer = await answered((_, reply) => {
-      const bytes = Buffer.from(asEvents(newline));
-      reply.head();
-      for (let at = 0; at < bytes.length; at += size) reply.write(bytes.subarray(at, at + size));
-      reply.end();
-    });
-    expect(answer).toMatchObject({ text: TEXT, done: true, error: null });
-  });
-
   it('a byte order mark, comments, other fields, events with names, a space less', async () => {
     const answer = await answered((_, reply) => {
       reply.head().write('\uFEFF').write(': ping\n\n').write('retry: 10\nid: 4\nfoo: bar\n\n');
@@ -293,14 +240,6 @@ describe('what looks odd and is right', () => {
       reply.last();
     });
     expect(answer).toMatchObject({ text: TEXT, done: true, error: null });
-  });
-
-  it('data of several lines', async () => {
-    const answer = await answered((_, reply) => {
-      const pretty = JSON.stringify(chunk('One'), null, 1).replaceAll('\n', '\ndata: ');
-      reply.head().write(`data: ${pretty}\n\n`).last(stopChunk);
-    });
-    expect(answer).toMatchObject({ text: 'One', done: true });
   });
 
   it('a connection that stays open after [DONE]', async () => {

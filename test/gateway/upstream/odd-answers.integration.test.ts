@@ -98,49 +98,6 @@ describe.each([
       choices: [{ message: { content: 'One two' } }],
     });
   });
-
-  it('a choice that was not asked for', async () => {
-    const other = { choices: [{ index: 7, delta: { content: 'Other' }, finish_reason: null }] };
-    const url = await gatewayOf(ended((reply) => reply.data(chunk('One')).data(other).data(chunk(' two'))));
-    const answer = await streamed(url, changes);
-    expect(answer).toMatchObject({ done: true, error: null });
-    expect(answer.chunks.flatMap(({ choices }) => choices ?? [])).toContainEqual(
-      expect.objectContaining({ index: 7, delta: { content: 'Other' } }),
-    );
-    const { choices } = await wholeOf(url);
-    expect(choices).toMatchObject([
-      { index: 0, message: { content: 'One two' } },
-      { index: 7, message: { content: 'Other' } },
-    ]);
-  });
-
-  it.each([1, 2, 3, 5])('arguments whose bytes come in packets of %i', async (size) => {
-    const text = '{"city":"Zürich 東京 😀"}';
-    const url = await gatewayOf((reply) => {
-      const events = [callStart, callPart(text), stopChunk].map(
-        (each) => `data: ${JSON.stringify(each)}\n\n`,
-      );
-      const bytes = Buffer.from(`${events.join('')}data: [DONE]\n\n`);
-      for (let at = 0; at < bytes.length; at += size) reply.write(bytes.subarray(at, at + size));
-      reply.end();
-    });
-    const { choices } = await wholeOf(url);
-    expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: text } }] } }]);
-  });
-
-  it('a character in two pieces, half of it each', async () => {
-    const url = await gatewayOf(
-      ended((reply) => reply.data(callStart).data(callPart('"\ud83d')).data(callPart('\ude00"'))),
-    );
-    const answer = await streamed(url, changes);
-    expect(answer).toMatchObject({ done: true, error: null });
-    expect(deltasOf(answer, 'tool_calls').slice(1)).toEqual([
-      [{ index: 0, function: { arguments: '"\ud83d' } }],
-      [{ index: 0, function: { arguments: '\ude00"' } }],
-    ]);
-    const { choices } = await wholeOf(url);
-    expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: '"😀"' } }] } }]);
-  });
 });
 
 describe.each([

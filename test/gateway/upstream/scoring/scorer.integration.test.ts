@@ -295,30 +295,6 @@ describe('a generation of a scored upstream', () => {
     }
   });
 
-  it('pauses while nobody reads, and goes on', async () => {
-    await withModel({ upstream }, async (model) => {
-      const prepared = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
-      const gate = new FlowGate();
-      const seen: GuardEvent[] = [];
-      let release = () => {};
-      const all = prepared.start(gate).pipe(
-        tap((event) => {
-          seen.push(event);
-          if (seen.length === 5) release = gate.hold();
-        }),
-      );
-      const done = lastValueFrom(all);
-      while (seen.length < 5) await setTimeout(10);
-      await setTimeout(300);
-      const { length } = seen.filter(({ type }) => type === 'token.delta');
-      // What one pass has under way may still come.
-      expect(length).toBeLessThan(5 + 3 * 8);
-      expect(seen.at(-1)?.type).not.toBe('generation.done');
-      release();
-      expect((await done).type).toBe('generation.done');
-    });
-  });
-
   it('tells the server that nobody wants the rest, and leaves nothing behind', async () => {
     await withModel({ upstream }, async (model, server) => {
       const changes = { messages: [{ role: 'user', content: LONG_QUESTION }] };

@@ -1,8 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { pino } from 'pino';
 import { lastValueFrom, tap, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { Metrics, openModels, startGateway } from '#gateway/index.js';
 import { createSchema, parse } from '#gateway/requests/generation-request.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { FlowGate } from '#src/index.js';
@@ -20,7 +18,6 @@ import {
 import { body, streamed, upstreamGateway } from '../../../support/upstream-gateway.js';
 import { upstreamConfig } from '../../../support/upstream-server.js';
 
-const silent = pino({ level: 'silent' });
 const TEXT = ANSWER.join('');
 const good = answering(ollamaDouble());
 
@@ -401,23 +398,6 @@ describe('a client that does not read', () => {
 });
 
 describe('bounds', () => {
-  it('takes on no more generations than are allowed', async () => {
-    const { url, status } = await models([failing((_, reply) => void reply.head().data(chunk('One')))], {
-      max_streams: 1,
-    });
-    const abort = new AbortController();
-    const first = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body()),
-      signal: abort.signal,
-    });
-    expect(first.status).toBe(200);
-    expect(await streamed(url)).toMatchObject({ status: 503, error: { code: 'overloaded' } });
-    abort.abort();
-    await expect.poll(status).toMatchObject({ streams: 0 });
-  });
-
   it('a server that did not answer is there again once it says what it can do, though nobody asks else', async () => {
     let now = 0;
     let dead = false;
@@ -450,27 +430,5 @@ describe('bounds', () => {
     down = false;
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
     expect(status()).toMatchObject({ ready: true, upstreams: [{ capabilities: { resume: 'tokens' } }] });
-  });
-});
-
-describe('the configuration file’s models', () => {
-  it('are opened with their upstreams, and their faults are counted', async () => {
-    let left = 1;
-    const script = answering((request, reply) =>
-      left-- > 0 ? reply.json(503, {}) : ollamaDouble()(request, reply),
-    );
-    const upstream = await scriptedUpstream(script);
-    const metrics = new Metrics();
-    const opened = await openModels(
-      { m: upstreamConfig([upstream.url]) },
-      { logger: silent, env: {}, metrics },
-    );
-    const gateway = await startGateway({ models: opened.models, metrics, config: { listen: { port: 0 } } });
-    expect(await streamed(gateway.url)).toMatchObject({ text: TEXT, done: true });
-    expect(await metrics.text()).toContain(
-      'flinch_upstream_errors_total{model="m",kind="upstream_overloaded"} 1',
-    );
-    await gateway.close();
-    await opened.close();
   });
 });

@@ -147,6 +147,14 @@ describe.each([
   });
 });
 
+it('log-probabilities that are of no text there are named in a warning, once', async () => {
+  const other = (text: string) => chunk(text, -1, 'Ġtown');
+  const url = await gatewayOf(ended((reply) => reply.data(other('Ulm')).data(other(' old.'))));
+  const { chunks } = await streamed(url, { logprobs: true });
+  const said = chunks.flatMap(({ flinch }) => flinch?.guard?.warnings ?? []).map(String);
+  expect(said.filter((each) => each.includes('could not be matched with its text'))).toHaveLength(1);
+});
+
 describe('a server that refuses log-probabilities with tools, as llama.cpp does', () => {
   const REFUSAL = { error: { code: 400, message: 'logprobs is not supported with tools + stream' } };
   const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] };

@@ -1,4 +1,4 @@
-import { catchError, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
+import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
 import type { GuardEvent } from '../../../src/stream/events.js';
 import type { GuardInForce } from '../../models/served-model.js';
 import { inSlot, type Slots } from '../../models/slots.js';
@@ -73,8 +73,7 @@ export class UpstreamGenerations {
     { asked, suits, topLogprobs, client }: Attempt,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
-    return inSlot(this.#slots, client, () => {
-      this.#streams += 1;
+    const written = inSlot(this.#slots, client, () => {
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
@@ -98,9 +97,15 @@ export class UpstreamGenerations {
           },
         }),
         asked.knownOnly ? catchError((error: unknown) => throwError(() => withoutWords(error))) : identity,
+        finalize(() => abort.abort(OVER)),
+      );
+    });
+    // Those that wait for a place count, too.
+    return defer(() => {
+      this.#streams += 1;
+      return written.pipe(
         finalize(() => {
           this.#streams -= 1;
-          abort.abort(OVER);
         }),
       );
     });

@@ -1,6 +1,5 @@
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { Estimates } from '../models/estimates.js';
-import { withWarnings } from '../models/resolve-guard.js';
 import type {
   Forwards,
   ModelAbout,
@@ -13,13 +12,12 @@ import type {
 import type { Slots } from '../models/slots.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { usualJudge } from '../requests/guard-limits.js';
-import { prepareByLogprobs } from './prepare-logprobs.js';
-import { prepareScored } from './prepare-scored.js';
+import { prepareUpstream } from './prepare.js';
 import { methodsOf } from './scoring/logprob-scores.js';
 import type { Scorer } from './scoring/scorer.js';
 import type { Failover } from './servers/failover.js';
 import { UpstreamGenerations } from './servers/upstream-generations.js';
-import { invalid, requestOf, topLogprobsOf, topLogprobsWarnings } from './servers/upstream-request.js';
+import { invalid } from './servers/upstream-request.js';
 
 /** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {
@@ -104,36 +102,18 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, given } = options.asked;
+    const { given } = options.asked;
     const { client = '', further = false } = options.from ?? {};
-    const maxTokens = options.bounds?.maxTokens;
     if (given) {
       if (this.#scorer) return this.#scorer.given(given, this.name, this.#slots, request, options);
       throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
     }
     this.#failover.refresh();
-    const capabilities = await this.#failover.capabilities();
-    const topLogprobs = topLogprobsOf(request, capabilities);
-    const echoes = prompt !== undefined && request.echo === true;
-    const scored = echoes ? null : await this.#scorer?.prepare(request, options, capabilities);
-    if (scored) {
-      const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
-      const whole = requestOf(request, most, options);
-      const length = whole.maxTokens !== undefined && {
-        maxTokens: Math.min(whole.maxTokens, scored.room),
-      };
-      const guard = withWarnings(scored.guard, topLogprobsWarnings(request, topLogprobs));
-      return prepareScored(
-        { ...whole, ...length, topLogprobs },
-        { ...scored, guard },
-        { model: this.name, generations: this.#generations, seed: request.seed, client },
-      );
-    }
-    return prepareByLogprobs(request, options, {
+    return prepareUpstream(request, options, {
       model: this.name,
       generations: this.#generations,
-      capabilities,
-      topLogprobs,
+      capabilities: await this.#failover.capabilities(),
+      scorer: this.#scorer,
       risks: () => this.#estimates.of(client, '').ofOneAnswer(!further),
     });
   }

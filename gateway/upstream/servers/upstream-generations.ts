@@ -56,14 +56,9 @@ export class UpstreamGenerations {
     return this.#streams;
   }
 
-  /** Whether a server can go on with a text of which this is known. */
-  canContinue(prefix: NonNullable<UpstreamRequest['prefix']>): boolean {
-    return this.#failover.servers.some((server) => server.canContinue(prefix));
-  }
-
-  /** @throws ApiError 400 where none can */
+  /** @throws ApiError 400 where no server can go on with a text of which this is known */
   checkContinues({ action }: GuardInForce, prefix: NonNullable<UpstreamRequest['prefix']>): void {
-    if (this.canContinue(prefix)) return;
+    if (this.#failover.servers.some((server) => server.canContinue(prefix))) return;
     const problem = `${action} requires an upstream that can continue a text; this model has none`;
     throw invalid('guard.action', problem);
   }

@@ -188,14 +188,6 @@ describe('tokens of vLLM that are no text', () => {
     expect(warnings((await whole(calls)).flinch.guard.warnings)).toEqual(['unscored: tool_calls']);
   });
 
-  it('with the guard off all passes as it came', async () => {
-    const url = await serving(retold(thenText));
-    const { ofType, done } = await heard(url, { guard: { enabled: false } });
-    expect(ofType('score.delta')).toEqual([]);
-    expect(partsOf(ofType('token.delta')).filter((part) => part === 'text')).toHaveLength(TEXTS.length - 4);
-    expect(done).toMatchObject({ type: 'generation.done' });
-  });
-
   it('steps of them are held, and a flagged one can stop the answer, but none is drawn again', async () => {
     // The model doubts its reasoning more than its text.
     const url = await serving(retold((i, text) => (i < 8 ? { reasoning: text } : { content: text })));

@@ -317,11 +317,8 @@ describe('cancellation reaches the server', () => {
     return { ...running, asked: whenAsked, closed: whenClosed };
   }
 
-  it.each([
-    ['in the middle of its answer', true],
-    ['before its first byte', false],
-  ])('when an SSE client goes away %s', async (_, write) => {
-    const { url, asked, closed, status } = await waiting(write);
+  it('when an SSE client goes away before the first byte', async () => {
+    const { url, asked, closed, status } = await waiting(false);
     const abort = new AbortController();
     const request = fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -331,7 +328,6 @@ describe('cancellation reaches the server', () => {
     });
     request.catch(() => {});
     await asked;
-    if (write) await request;
     await setTimeout(20);
     abort.abort();
     await closed;

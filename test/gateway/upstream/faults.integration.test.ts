@@ -8,16 +8,15 @@ import {
   scriptedUpstream,
 } from '../../support/scripted-upstream.js';
 import { answering, chunk, stopChunk } from '../../support/upstream-doubles.js';
-import { streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { gatewayBefore, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 
 /** Some tests wait for them to pass; long enough for the probe of a server that is only slow. */
 const TIMEOUTS = { timeouts: { first_byte_s: 0.5, idle_s: 0.5 }, retries: 0 };
 const PATIENT = { retries: 0 };
 
 const answered = async (script: Script, changes: object = PATIENT, request: object = {}) => {
-  const upstream = await scriptedUpstream(answering(script));
-  const gateway = await upstreamGateway([upstream.url], changes);
-  return streamed(gateway.url, request);
+  const { url } = await gatewayBefore(answering(script), changes);
+  return streamed(url, request);
 };
 
 /** An answer of three tokens, whole. */
@@ -59,9 +58,8 @@ describe('before the first byte a fault is a status of its own', () => {
   });
 
   it('a black hole from the start: 504 upstream_timeout', async () => {
-    const upstream = await scriptedUpstream(() => {});
-    const gateway = await upstreamGateway([upstream.url], TIMEOUTS);
-    expect(await streamed(gateway.url)).toMatchObject({ status: 504, error: { code: 'upstream_timeout' } });
+    const { url } = await gatewayBefore(() => {}, TIMEOUTS);
+    expect(await streamed(url)).toMatchObject({ status: 504, error: { code: 'upstream_timeout' } });
   });
 
   it.each([200, 500, 502])(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post } from '../../support/gateway.js';
-import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
+import type { ScriptedReply } from '../../support/scripted-upstream.js';
 import { answering, chunk, llamaCppDouble, stopChunk } from '../../support/upstream-doubles.js';
-import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { body, gatewayBefore, streamed } from '../../support/upstream-gateway.js';
 
 const delta = (delta: object, choice: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: null, ...choice }],
@@ -13,12 +13,8 @@ const callStart = call([{ index: 0, id: 'c', type: 'function', function: { name:
 const callPart = (text: unknown) => call([{ index: 0, function: { arguments: text } }]);
 
 async function gatewayOf(write: (reply: ScriptedReply) => void): Promise<string> {
-  const upstream = await scriptedUpstream(
-    answering((_, reply) => {
-      write(reply.head());
-    }),
-  );
-  return (await upstreamGateway([upstream.url], { retries: 0, timeouts: { idle_s: 5 } })).url;
+  const script = answering((_, reply) => write(reply.head()));
+  return (await gatewayBefore(script, { timeouts: { idle_s: 5 } })).url;
 }
 
 const ended = (write: (reply: ScriptedReply) => void) => (reply: ScriptedReply) => {
@@ -158,12 +154,11 @@ it('log-probabilities that are of no text there are named in a warning, once', a
 describe('a server that refuses log-probabilities with tools, as llama.cpp does', () => {
   const REFUSAL = { error: { code: 400, message: 'logprobs is not supported with tools + stream' } };
   const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] };
-  const serving = async () => {
+  const serving = () => {
     const answer = llamaCppDouble();
-    const upstream = await scriptedUpstream((request, reply) =>
+    return gatewayBefore((request, reply) =>
       request.body.tools && request.body.logprobs ? reply.json(400, REFUSAL) : answer(request, reply),
     );
-    return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0 })) };
   };
 
   it('answers without scores, and without a verdict', async () => {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post, TestSocket } from '../../support/gateway.js';
 import { recordings, VLLM } from '../../support/recordings.js';
-import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
+import type { ScriptedReply } from '../../support/scripted-upstream.js';
 import { isProbe, vllmDouble } from '../../support/upstream-doubles.js';
-import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { body, gatewayBefore, streamed } from '../../support/upstream-gateway.js';
 
 const chunk = z.looseObject({
   choices: z.array(
@@ -45,10 +45,10 @@ const retold =
 
 async function serving(write: (reply: ScriptedReply) => void): Promise<string> {
   const probed = vllmDouble();
-  const upstream = await scriptedUpstream((request, reply) =>
+  const { url } = await gatewayBefore((request, reply) =>
     isProbe(request) ? probed(request, reply) : write(reply),
   );
-  return (await upstreamGateway([upstream.url], { retries: 0 })).url;
+  return url;
 }
 
 /** All events of a WebSocket; each is checked against the protocol. */

@@ -8,7 +8,7 @@ import {
   scriptedUpstream,
 } from '../../support/scripted-upstream.js';
 import { answering, chunk, isProbe, ollamaDouble } from '../../support/upstream-doubles.js';
-import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { body, gatewayBefore, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 import { upstreamConfig } from '../../support/upstream-server.js';
 
 const KEY = 'sk-very-secret-0123456789';
@@ -134,9 +134,8 @@ describe('what leaves', () => {
   });
 
   it('carries no key where none is configured', async () => {
-    const upstream = await scriptedUpstream(ollamaDouble());
-    const gateway = await upstreamGateway([upstream.url]);
-    await streamed(gateway.url);
+    const { upstream, url } = await gatewayBefore(ollamaDouble());
+    await streamed(url);
     for (const { headers } of upstream.requests) expect(headers).not.toHaveProperty('authorization');
   });
 });

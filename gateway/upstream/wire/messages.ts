@@ -1,4 +1,4 @@
-import { createParser } from 'eventsource-parser';
+import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { UpstreamError } from '../errors.js';
 
 const notUtf8 = () => new UpstreamError('upstream_error', 'the upstream sent bytes that are not UTF-8');
@@ -6,18 +6,34 @@ const tooLong = () => new UpstreamError('upstream_error', 'the upstream sent a l
 
 /** The messages of a body: the `data:` of Server-Sent Events, or the whole of it. */
 export class Messages {
-  readonly #feed: Feed;
-  #read: string[] = [];
+  /** `null` for a body that is one message. */
+  readonly #parser: EventSourceParser | null;
+  readonly #limit: number;
   // Fatal: a text with replaced characters would be passed on as what the model wrote. It takes a byte order mark away.
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  /** Messages that have ended, or the parts of the one that has not. */
+  #read: string[] = [];
+  #length = 0;
+  #overflow = false;
 
   /**
    * @param isWhole whether the body is one message
    * @param limit characters that may be buffered of a message that has not ended
    */
   constructor(isWhole: boolean, limit: number) {
-    const feed = isWhole ? whole : sse;
-    this.#feed = feed((data) => this.#read.push(data), limit);
+    this.#limit = limit;
+    this.#parser = isWhole
+      ? null
+      : createParser({
+          maxBufferSize: limit,
+          // Some servers send events without data while nothing is written.
+          onEvent: ({ data }) => {
+            if (data.trim() !== '') this.#read.push(data);
+          },
+          onError: ({ type }) => {
+            this.#overflow ||= type === 'max-buffer-size-exceeded';
+          },
+        });
   }
 
   /**
@@ -25,16 +41,22 @@ export class Messages {
    * @throws UpstreamError
    */
   push(bytes: Uint8Array): readonly string[] {
-    return this.#fed(this.#decode(bytes), false);
+    const text = this.#decode(bytes);
+    if (this.#parser) return this.#parsed(this.#parser, text);
+    this.#length += text.length;
+    if (this.#length > this.#limit) throw tooLong();
+    this.#read.push(text);
+    return [];
   }
 
   /** The one that the end of the body ends: many servers send no empty line after the last. */
   end(): readonly string[] {
-    return this.#fed('\n\n', true);
+    return this.#parser ? this.#parsed(this.#parser, '\n\n') : [this.#read.join('')];
   }
 
-  #fed(text: string, end: boolean): readonly string[] {
-    this.#feed(text, end);
+  #parsed(parser: EventSourceParser, text: string): readonly string[] {
+    parser.feed(text);
+    if (this.#overflow) throw tooLong();
     const messages = this.#read;
     this.#read = [];
     return messages;
@@ -47,37 +69,4 @@ export class Messages {
       throw notUtf8();
     }
   }
-}
-
-type Emit = (message: string) => void;
-/** Takes more of the text, and whether it is the last. */
-type Feed = (text: string, end: boolean) => void;
-
-function sse(emit: Emit, limit: number): Feed {
-  let overflow = false;
-  const parser = createParser({
-    maxBufferSize: limit,
-    // Some servers send events without data while nothing is written.
-    onEvent: ({ data }) => {
-      if (data.trim() !== '') emit(data);
-    },
-    onError: ({ type }) => {
-      overflow ||= type === 'max-buffer-size-exceeded';
-    },
-  });
-  return (text) => {
-    parser.feed(text);
-    if (overflow) throw tooLong();
-  };
-}
-
-function whole(emit: Emit, limit: number): Feed {
-  const parts: string[] = [];
-  let length = 0;
-  return (text, end) => {
-    parts.push(text);
-    length += text.length;
-    if (length > limit) throw tooLong();
-    if (end) emit(parts.join(''));
-  };
 }

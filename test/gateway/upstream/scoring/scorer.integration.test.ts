@@ -208,23 +208,6 @@ describe('a generation of a scored upstream', () => {
     expect(scoring.memory.used).toBe(0);
   });
 
-  it('is passed on and not scored after a reasoning that the server keeps apart', async () => {
-    await withModel({ upstream: { ...upstream, reasoning: 'Hm.' } }, async (model) => {
-      const seen: GuardEvent[] = [];
-      await lastValueFrom((await events(model, {})).pipe(tap((event) => seen.push(event))));
-      expect(seen.find(({ type }) => type === 'upstream.delta')).toMatchObject({ unscored: ['reasoning'] });
-      const scores = seen.filter((event) => event.type === 'score.delta');
-      expect(scores.length).toBeGreaterThan(20);
-      for (const { scores: own, missing } of scores) {
-        expect({ own, missing }).toMatchObject({ own: {}, missing: expect.arrayContaining(['adversarial']) });
-      }
-      const steps = seen.filter((event) => event.type === 'step.done');
-      expect(steps.every(({ risk, score }) => risk === null && score === null)).toBe(true);
-      const off = await events(model, { guard: { enabled: false } });
-      expect(await lastValueFrom(off)).toMatchObject({ type: 'generation.done' });
-    });
-  });
-
   /** Its first line is a reasoning, the second the text, and all else the arguments of a call; line ends are marks. */
   function lines(): NonNullable<EngineUpstreamOptions['deltaOf']> {
     let line = 0;

@@ -178,10 +178,6 @@ export const upstreamModelSchema = z
     calibration,
     device,
     max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
-    strict: z
-      .boolean()
-      .default(false)
-      .describe('Whether to refuse requests for anything but text, such as `tools`, and unknown fields.'),
     passthrough: passedRoutes
       .meta(plain)
       .describe(

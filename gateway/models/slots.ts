@@ -16,7 +16,7 @@ export function ownSlots(most: number): Slots {
 }
 
 /** @throws ApiError 503 `overloaded` for none */
-export function checkSlot(slot: Release | null, { most }: Slots): Release {
+function checkSlot(slot: Release | null, { most }: Slots): Release {
   if (slot) return slot;
   throw new ApiError('overloaded', `at most ${most} concurrent generations of this model`);
 }

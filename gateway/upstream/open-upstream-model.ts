@@ -24,47 +24,29 @@ export interface UpstreamModelOptions extends Partial<FailoverOptions> {
 export function openUpstreamModel(
   name: string,
   config: UpstreamModelConfig,
-  options: UpstreamModelOptions = {},
+  { env = process.env, logger, scorer, slots, ...options }: UpstreamModelOptions = {},
 ): UpstreamModel {
-  const { logger = pino({ level: 'silent' }), scorer = null, slots } = options;
-  const bound = logger.child({ model: name });
-  const model = new UpstreamModel(name, openFailover(name, config, { ...options, logger: bound }), {
-    slots: slots ?? ownSlots(config.max_streams),
-    strict: config.strict,
-    passthrough: config.passthrough,
-    logger: bound,
-    scorer,
-  });
-  model.inside.upstream?.look();
-  return model;
-}
-
-/**
- * The servers of a model.
- * @throws ConfigError as {@link openUpstreamModel}
- */
-export function openFailover(
-  name: string,
-  config: UpstreamModelConfig,
-  {
-    env = process.env,
-    logger = pino({ level: 'silent' }),
-    ...rest
-  }: Omit<UpstreamModelOptions, 'scorer' | 'places'> = {},
-): Failover {
+  const { timeouts, retries, passthrough, max_streams } = config;
   const servers = config.upstreams.map((upstream, i) => {
     const { url, model = name } = upstream;
-    const { timeouts } = config;
     const credentials = credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     return new UpstreamServer({
       url,
       model,
       ...credentials,
       timeouts,
-      ...(rest.now && { now: rest.now }),
+      ...(options.now && { now: options.now }),
     });
   });
-  return new Failover(servers, { retries: config.retries, logger, ...rest });
+  const bound = (logger ?? pino({ level: 'silent' })).child({ model: name });
+  const failover = new Failover(servers, { retries, ...options, logger: bound });
+  const model = new UpstreamModel(name, failover, {
+    slots: slots ?? ownSlots(max_streams),
+    passthrough,
+    scorer: scorer ?? null,
+  });
+  failover.look();
+  return model;
 }
 
 /**

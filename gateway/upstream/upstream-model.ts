@@ -1,9 +1,6 @@
-import type { Logger } from 'pino';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { Estimates } from '../models/estimates.js';
-import { withWarnings } from '../models/resolve-guard.js';
 import type {
-  AskedAnswer,
   Forwards,
   ModelAbout,
   ModelInside,
@@ -13,25 +10,14 @@ import type {
   ServedModel,
 } from '../models/served-model.js';
 import type { Slots } from '../models/slots.js';
-import { checkOwnCompletion } from '../requests/completion-request.js';
-import { type GenerationFields, textRequest } from '../requests/generation-request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { usualJudge } from '../requests/guard-limits.js';
-import { checkOwnResponse } from '../requests/response-request.js';
-import { prepareByLogprobs } from './prepare-logprobs.js';
-import { prepareScored } from './prepare-scored.js';
+import { prepareUpstream } from './prepare.js';
 import { methodsOf } from './scoring/logprob-scores.js';
 import type { Scorer } from './scoring/scorer.js';
 import type { Failover } from './servers/failover.js';
 import { UpstreamGenerations } from './servers/upstream-generations.js';
-import { UpstreamHealth } from './servers/upstream-health.js';
-import { invalid, requestOf, topLogprobsOf, topLogprobsWarnings } from './servers/upstream-request.js';
-
-/** @throws ApiError 400 for what is not text alone */
-function checkOwn(request: GenerationFields, { prompt, response }: AskedAnswer): void {
-  if (response) checkOwnResponse(response);
-  else if (prompt !== undefined) checkOwnCompletion(request);
-  else textRequest(request);
-}
+import { invalid } from './servers/upstream-request.js';
 
 /** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {
@@ -39,10 +25,7 @@ export class UpstreamModel implements ServedModel {
   readonly #failover: Failover;
   readonly #slots: Slots;
   readonly #generations: UpstreamGenerations;
-  readonly #health: UpstreamHealth;
   readonly #scorer: Scorer | null;
-  /** Whether requests for anything but text are refused. */
-  readonly #strict: boolean;
   readonly #routes: Forwards['routes'];
   /** Estimates without a scorer. Scores by log-probabilities depend on no settings. */
   readonly #estimates = new Estimates();
@@ -52,25 +35,19 @@ export class UpstreamModel implements ServedModel {
     failover: Failover,
     {
       slots,
-      logger,
       scorer,
-      strict = false,
-      passthrough = [],
+      passthrough,
     }: {
       readonly slots: Slots;
-      readonly logger: Logger;
       readonly scorer: Scorer | null;
-      readonly strict?: boolean;
-      readonly passthrough?: Forwards['routes'];
+      readonly passthrough: Forwards['routes'];
     },
   ) {
-    this.#strict = strict;
     this.#routes = passthrough;
     this.name = name;
     this.#failover = failover;
     this.#slots = slots;
     this.#generations = new UpstreamGenerations(failover, slots);
-    this.#health = new UpstreamHealth(failover, logger);
     this.#scorer = scorer;
   }
 
@@ -79,7 +56,7 @@ export class UpstreamModel implements ServedModel {
       provider: 'openai',
       ...(this.#scorer && { engine: { engine: this.#scorer.engine, processes: ['score'] } }),
       upstream: {
-        look: () => this.#health.look(),
+        look: () => this.#failover.look(),
         up: () => this.#failover.servers.some(({ reachable }) => reachable),
       },
     };
@@ -114,7 +91,7 @@ export class UpstreamModel implements ServedModel {
     const ready = reachable && (scorer?.running ?? true);
     const problem = reachable ? 'its scorer is not running' : 'its server does not answer';
     // A monitor that asks for readiness alone would otherwise never notice that a server goes, or comes back.
-    this.#health.look();
+    this.#failover.look();
     return {
       ready,
       ...(!ready && { problem }),
@@ -125,37 +102,18 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, given } = options.asked;
+    const { given } = options.asked;
     const { client = '', further = false } = options.from ?? {};
-    const maxTokens = options.bounds?.maxTokens;
-    if (this.#strict) checkOwn(request, options.asked);
     if (given) {
       if (this.#scorer) return this.#scorer.given(given, this.name, this.#slots, request, options);
       throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
     }
-    this.#health.refresh();
-    const capabilities = await this.#failover.capabilities();
-    const topLogprobs = topLogprobsOf(request, capabilities);
-    const echoes = prompt !== undefined && request.echo === true;
-    const scored = echoes ? null : await this.#scorer?.prepare(request, options, capabilities);
-    if (scored) {
-      const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
-      const whole = requestOf(request, most, options);
-      const length = whole.maxTokens !== undefined && {
-        maxTokens: Math.min(whole.maxTokens, scored.room),
-      };
-      const guard = withWarnings(scored.guard, topLogprobsWarnings(request, topLogprobs));
-      return prepareScored(
-        { ...whole, ...length, topLogprobs },
-        { ...scored, guard },
-        { model: this.name, generations: this.#generations, seed: request.seed, client },
-      );
-    }
-    return prepareByLogprobs(request, options, {
+    this.#failover.refresh();
+    return prepareUpstream(request, options, {
       model: this.name,
       generations: this.#generations,
-      capabilities,
-      topLogprobs,
+      capabilities: await this.#failover.capabilities(),
+      scorer: this.#scorer,
       risks: () => this.#estimates.of(client, '').ofOneAnswer(!further),
     });
   }

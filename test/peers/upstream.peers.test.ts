@@ -29,7 +29,7 @@ for (const model of ['reasoner', 'smollm2'] as const) {
         args: ['--threads', '1'],
         not: {
           promptIds: 'llama.cpp does not tell the ids of a prompt',
-          unicode: 'llama.cpp describes only the last token of a character: see llama-cpp.peers.test.ts',
+          unicode: 'llama.cpp describes only the last token of a character: see the recordings',
           tooManyTokens: 'llama.cpp ends at its context whatever max_tokens says',
           unknownModel: 'llama.cpp takes any name of a model',
         },

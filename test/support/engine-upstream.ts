@@ -22,8 +22,6 @@ export interface EngineUpstreamOptions {
   readonly fails?: boolean;
   /** System text that its template puts before every conversation. */
   readonly system?: string;
-  /** Reasoning that it sends before each answer, without tokens. */
-  readonly reasoning?: string;
   /** Delta that its parsers make of a token of a chat; by default its text belongs to the answer. */
   readonly deltaOf?: (index: number, text: string) => object;
 }
@@ -149,7 +147,7 @@ export class EngineUpstream {
       generation,
     }: { readonly chat: boolean; readonly promptIds: number[]; readonly generation: Generation },
   ): Promise<void> {
-    const { tokenIds, logprobs, reasoning, deltaOf = (_, content) => ({ content }) } = this.#options;
+    const { tokenIds, logprobs, deltaOf = (_, content) => ({ content }) } = this.#options;
     const tellsIds = tokenIds && asked.return_token_ids;
     const send = (choice: object | null, rest: object = {}): void => {
       const indices = choice ? Array.from({ length: asked.n }, (_, index) => index) : [];
@@ -159,7 +157,6 @@ export class EngineUpstream {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const prompt = tellsIds ? { prompt_token_ids: promptIds } : {};
     if (chat) send({ delta: { role: 'assistant', content: '' } }, prompt);
-    if (chat && reasoning !== undefined) send({ delta: { reasoning } });
     let first = !chat;
     for (let index = 0; ; index++) {
       const item = await generation.next();

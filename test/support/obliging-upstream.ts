@@ -82,7 +82,7 @@ function answerTo(request: StrictRequest, memory: Memory, served: Served) {
   return { type: JSON_TYPE, body: JSON.stringify({ stored: memory.said, text: doubtOf(json, served).text }) };
 }
 
-export const PROBES: ReadonlySet<string> = new Set(['POST /api/generate', 'GET /v1/models']);
+export const PROBES: ReadonlySet<string> = new Set(['GET /v1/models']);
 const JSON_TYPE = 'application/json';
 const SSE_TYPE = 'text/event-stream';
 

@@ -29,7 +29,7 @@ export const openAiDouble = (): Script =>
   });
 
 export const CITY = 'Zürich';
-export const OTHER_CITY = '東京 😀';
+const OTHER_CITY = '東京 😀';
 export const OBJECT = { city: CITY, celsius: 21 };
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional() });

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -17,6 +17,15 @@ export type Recording = z.output<typeof recording>;
 /** A request; without a body it is a GET. */
 export type Recorded = Recording['request'];
 
+/** The folders of the recordings: the servers with their versions. */
+export const VLLM = 'vllm-0.32.0';
+export const LLAMA_CPP = 'llama-cpp-0c1e57098';
+
+/** A template that has a place for reasoning, which llama.cpp finds out from it. */
+export const THINKING_TEMPLATE = fileURLToPath(
+  new URL('../fixtures/templates/thinking.jinja', import.meta.url),
+);
+
 const folderOf = (server: string): string =>
   fileURLToPath(new URL(`../fixtures/recordings/${server}`, import.meta.url));
 
@@ -33,7 +42,6 @@ export function recordings(server: string): Readonly<Record<string, Recording>> 
 }
 
 export function writeRecording(server: string, name: string, made: Recording): void {
-  mkdirSync(folderOf(server), { recursive: true });
   writeFileSync(join(folderOf(server), `${name}.json`), `${JSON.stringify(made, null, 2)}\n`);
 }
 

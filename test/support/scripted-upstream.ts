@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { originOf } from './http-receiver.js';
+import { readRequest } from './strict-upstream.js';
 
 /** A request as it came over the wire. */
 export interface ScriptedRequest {
@@ -157,26 +158,20 @@ function readRequests(socket: Socket, received: (request: ScriptedRequest) => Pr
   let bytes = Buffer.alloc(0);
   socket.on('data', (chunk) => {
     bytes = Buffer.concat([bytes, chunk]);
-    for (;;) {
-      const end = bytes.indexOf('\r\n\r\n');
-      if (end < 0) return;
-      const [first = '', ...lines] = bytes.subarray(0, end).toString().split('\r\n');
-      const headers = Object.fromEntries(
-        lines.map((line) => {
-          const at = line.indexOf(':');
-          return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()];
-        }),
-      );
-      const from = end + 4;
-      const to = from + Number(headers['content-length'] ?? 0);
-      if (bytes.length < to) return;
-      const raw = bytes.subarray(from, to).toString();
+    for (let read = readRequest(bytes); read; read = readRequest(bytes)) {
+      if (typeof read === 'string') throw new Error(read);
+      const { target: path, headers, body: sent } = read.request;
+      bytes = bytes.subarray(read.length);
+      const raw = sent.toString();
       const json = z.looseObject({}).parse(JSON.parse(raw || '{}'));
-      const body = requestBody.parse(json);
-      bytes = bytes.subarray(to);
-      received({ path: first.split(' ')[1] ?? '', headers, raw, body, json }).catch((error: unknown) =>
-        socket.destroy(error instanceof Error ? error : undefined),
-      );
+      const request = {
+        path,
+        headers: Object.fromEntries(headers),
+        raw,
+        body: requestBody.parse(json),
+        json,
+      };
+      received(request).catch((error: unknown) => socket.destroy(error instanceof Error ? error : undefined));
     }
   });
 }

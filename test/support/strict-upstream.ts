@@ -74,7 +74,7 @@ export async function strictUpstream(answer: Answer): Promise<StrictUpstream> {
 }
 
 /** The first request of these bytes; `null` until it is whole; a text for what is none. */
-function readRequest(
+export function readRequest(
   bytes: Buffer,
 ): { readonly request: StrictRequest; readonly length: number } | string | null {
   const end = bytes.indexOf('\r\n\r\n');

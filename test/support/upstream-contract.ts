@@ -10,7 +10,7 @@ import { scored } from './upstream-contract/scored.js';
 import { tokens } from './upstream-contract/tokens.js';
 import type { Subject } from './upstream-subjects.js';
 
-export type Part = (bench: ContractBench) => void;
+type Part = (bench: ContractBench) => void;
 
 /** The faults come last: they end the server. */
 const PARTS: readonly Part[] = [probing, tokens, requests, continuations, scored, rollbacks, faults];

@@ -362,12 +362,14 @@ function heldBack(tokens: readonly Written[], ended: boolean, { stop }: RequestB
 
 /**
  * Ollama: log-probabilities without ids, prompts as text alone; templates that end every message, so that nothing is
- * continued but by `/api/generate` with `raw`. `/v1/completions` puts the template around its prompt.
+ * continued. `/v1/completions` puts the template around its prompt, unless the server is another that does not (`raw`).
  */
-export function ollamaDouble(options: DoubleOptions = {}): Script {
+export function ollamaDouble({
+  raw = false,
+  ...options
+}: DoubleOptions & { readonly raw?: boolean } = {}): Script {
   const model = new Model(options);
   return ({ path, body }, reply) => {
-    if (path === '/api/generate') return generateRaw(model, body, reply);
     const chat = path === '/v1/chat/completions';
     if (!chat && path !== '/v1/completions') return notFound(reply);
     if (Array.isArray(body.prompt)) {
@@ -377,8 +379,9 @@ export function ollamaDouble(options: DoubleOptions = {}): Script {
       );
     }
     const messages = chat ? (body.messages ?? []) : [{ role: 'user', content: body.prompt ?? '' }];
-    const prompt = model.prompt(messages, false);
-    const { tokens, reason } = model.write('', body, body.max_tokens);
+    const prompt = raw && !chat ? idsOf(model, body) : model.prompt(messages, false);
+    const [, begun = ''] = body.prompt?.split('<|assistant|>') ?? [];
+    const { tokens, reason } = model.write(raw ? begun : '', body, body.max_tokens);
     reply.head();
     for (const token of tokens) {
       const logprobs =
@@ -389,26 +392,6 @@ export function ollamaDouble(options: DoubleOptions = {}): Script {
     reply.data({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: reason }] });
     finish(reply, prompt.length, tokens.length);
   };
-}
-
-function generateRaw(model: Model, body: RequestBody, reply: ScriptedReply): void {
-  const text = typeof body.prompt === 'string' ? body.prompt : '';
-  const [, prefix = ''] = text.split('<|assistant|>');
-  const limit = optionsOf(body).num_predict;
-  const { tokens, reason } = model.write(prefix, body, limit);
-  reply.head(200, { 'content-type': 'application/x-ndjson' });
-  for (const token of tokens) {
-    const logprobs = body.logprobs === true ? { logprobs: [logprobEntry(token, false, 0)] } : {};
-    reply.write(`${JSON.stringify({ model: 'double', response: token.text, done: false, ...logprobs })}\n`);
-  }
-  const counts = { prompt_eval_count: model.encode(text).length, eval_count: tokens.length };
-  reply.write(`${JSON.stringify({ response: '', done: true, done_reason: reason, ...counts })}\n`);
-  reply.end();
-}
-
-function optionsOf({ options }: RequestBody): { num_predict?: number } {
-  if (typeof options !== 'object' || options === null || !('num_predict' in options)) return {};
-  return typeof options.num_predict === 'number' ? { num_predict: options.num_predict } : {};
 }
 
 function idsOf(model: Model, { prompt = '' }: RequestBody): number[] {
@@ -445,10 +428,7 @@ export const isProbe = ({ body }: ScriptedRequest): boolean => body.max_tokens =
 /** Answers the probe as a server that tells log-probabilities and continues nothing; the rest is the script's. */
 export function answering(script: Script): Script {
   const probed = ollamaDouble();
-  return (request, reply) => {
-    if (request.path === '/api/generate') return notFound(reply);
-    return isProbe(request) ? probed(request, reply) : script(request, reply);
-  };
+  return (request, reply) => (isProbe(request) ? probed(request, reply) : script(request, reply));
 }
 
 /** A chunk of a chat, with the log-probability of its only token unless that is `null`. */

@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type GatewayOptions, Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel, type UpstreamModelOptions } from '#gateway/upstream/open-upstream-model.js';
 import { post, sseData } from './gateway.js';
+import { type Script, type ScriptedUpstream, scriptedUpstream } from './scripted-upstream.js';
 import { upstreamConfig } from './upstream-server.js';
 
 export interface UpstreamGateway {
@@ -27,6 +28,15 @@ export async function upstreamGateway(...parameters: Parameters): Promise<Upstre
   const { close, ...gateway } = await startUpstreamGateway(...parameters);
   onTestFinished(close);
   return gateway;
+}
+
+/** The same before one server, which answers as a script says; nothing is tried again. */
+export async function gatewayBefore(
+  script: Script,
+  changes: object = {},
+): Promise<UpstreamGateway & { readonly upstream: ScriptedUpstream }> {
+  const upstream = await scriptedUpstream(script);
+  return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0, ...changes })) };
 }
 
 /** The same, until it is closed. */

@@ -15,7 +15,6 @@ import { type DoubleOptions, llamaCppDouble, vllmDouble } from './upstream-doubl
 export type Feature =
   | 'promptIds'
   | 'continueFinalMessage'
-  | 'seeds'
   | 'unicode'
   | 'longPrompt'
   | 'tooManyTokens'
@@ -128,7 +127,6 @@ const DOUBLE_TIMEOUTS = { first_byte_s: 3, idle_s: 2 };
 const NO_WEIGHTS = {
   scorer: 'its words are of no model',
   unicode: 'its tokens are whole words',
-  seeds: 'it writes the same words whatever the seed',
 } as const;
 
 function words(

@@ -8,9 +8,9 @@ import { checkpointOf, peersFolder } from '#lab/peers/folder.js';
 import { startProcess } from '#lab/peers/server.js';
 import { litellmCommand } from '../support/litellm.js';
 import { needs, needsServer, startServer } from '../support/peers.js';
+import { THINKING_TEMPLATE } from '../support/recordings.js';
 import { told } from './compared.js';
-import { FOLDER, PATHS, STREAMED } from './exchange.js';
-import { RECORDED } from './recorded.js';
+import { EXCHANGES, FOLDER, PATHS, RESPONSES, STREAMED } from './exchange.js';
 
 /** FLINCH_RECORD=1 writes what the servers answer, instead of comparing it. */
 const writes = process.env.FLINCH_RECORD === '1';
@@ -74,7 +74,28 @@ const stable = ({
       .replaceAll(/(-?\d+\.\d{3})\d*(e-?\d+)?/g, '$1'),
   );
 
-for (const { name, peer, args, litellm, report, requests } of RECORDED) {
+const LLAMA_CPP = "llama.cpp's server at 0c1e57098";
+const TINY = 'SmolLM2-135M-Instruct';
+const ONE_THREAD = ['--threads', '1'];
+
+/** The servers that wrote an exchange, by its report. Its request is what they are asked, as a stream and whole. */
+const SERVERS: Readonly<
+  Record<string, readonly ['vllm' | 'llama-cpp' | 'transformers', readonly string[], 'litellm'?]>
+> = {
+  [`recorded: vLLM 0.32.0 on a CPU, ${TINY}`]: [
+    'vllm',
+    ['--enable-auto-tool-choice', '--tool-call-parser', 'hermes'],
+  ],
+  [`recorded: ${LLAMA_CPP}, ${TINY} (Q4_1)`]: ['llama-cpp', ONE_THREAD],
+  [`recorded: ${LLAMA_CPP}, ${TINY} (Q4_1), a template with thoughts`]: [
+    'llama-cpp',
+    [...ONE_THREAD, '--chat-template-file', THINKING_TEMPLATE],
+  ],
+  [`recorded: LiteLLM's proxy 1.106.2 before ${LLAMA_CPP}`]: ['llama-cpp', ONE_THREAD, 'litellm'],
+  [`recorded: transformers 5.19.0's \`serve\`, ${TINY}`]: ['transformers', []],
+};
+
+for (const [report, [peer, args, litellm]] of Object.entries(SERVERS)) {
   const needed = peer === 'transformers' ? needs(TRANSFORMERS, SMOLLM2) : needsServer(peer, 'smollm2');
   const lacks = [needed, ...(litellm ? [needs(LITELLM)] : [])].find(({ missing }) => missing);
 
@@ -89,7 +110,8 @@ for (const { name, peer, args, litellm, report, requests } of RECORDED) {
       for (const server of servers) await server.close();
     });
 
-    test.each(Object.entries(requests))('%s', async (kind, { api, request }) => {
+    const exchanges = [...EXCHANGES, ...RESPONSES].filter((exchange) => exchange.report === report);
+    test.each(exchanges)('$name', async ({ name, api, request }) => {
       const model = litellm ? 'peer/smollm2' : peer === 'transformers' ? SMOLLM2 : 'smollm2';
       const ask = async (changes: object): Promise<string> => {
         const response = await fetch(`${servers.at(-1)?.url}${PATHS[api]}`, {
@@ -103,7 +125,7 @@ for (const { name, peer, args, litellm, report, requests } of RECORDED) {
       const stream = (await ask(STREAMED)).split(/(?<=\n\n)/);
       const whole: unknown = JSON.parse(await ask({ stream: false }));
       const made = { report, api, request, stream, whole };
-      const file = new URL(`${name}-${kind}.json`, FOLDER);
+      const file = new URL(`${name}.json`, FOLDER);
       if (!writes) return expect(stable(made)).toEqual(stable(JSON.parse(readFileSync(file, 'utf8'))));
       const expected = api === 'responses' ? expectedResponse(whole) : expectedAnswer(whole);
       writeFileSync(file, `${JSON.stringify({ ...made, expected }, null, 2)}\n`);

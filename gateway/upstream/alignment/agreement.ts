@@ -8,7 +8,7 @@ const WINDOW = 200;
 /** A token that one side holds for all but impossible says no more than this. In nats. */
 const MOST_PER_TOKEN = 2;
 /** Difference in nats: see docs/upstreams.md for the effect of rounding and quantisation. */
-export const TOLERANCE = 0.2;
+const TOLERANCE = 0.2;
 
 export interface AgreementState {
   /** Compared so far, in all generations. */

@@ -1,7 +1,9 @@
-import { type Branch, type BranchJudge, branchOf } from '../../../src/guard/branch.js';
+import { identity } from 'rxjs';
+import { type Branch, type BranchJudge, type BranchScorer, branchOf } from '../../../src/guard/branch.js';
+import { scoreBy } from '../../../src/stream/written-scores.js';
 import type { Method } from '../../../src/uncertainty/method-names.js';
 import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from '../servers/upstream-writer.js';
-import { logprobScorer } from './logprob-scorer.js';
+import { logprobScores } from './logprob-scores.js';
 
 /** Model and servers that write the response. */
 export interface LogprobBranchOptions extends Pick<UpstreamWriterOptions, 'request' | 'signal'> {
@@ -27,4 +29,17 @@ export async function logprobBranch(
     prompt: typeof prompt === 'string' ? prompt : null,
   });
   return branchOf(writer, logprobScorer(methods), judge);
+}
+
+/**
+ * The log-probabilities that a server sends with its tokens are their scores.
+ * @param methods those that they allow; none for a text that is not scored
+ */
+export function logprobScorer(methods: readonly Method[]): BranchScorer {
+  const scorer: BranchScorer = {
+    score: () => (methods.length === 0 ? identity : scoreBy((token) => logprobScores(token, methods))),
+    fork: async () => scorer,
+    close: () => {},
+  };
+  return scorer;
 }

@@ -49,6 +49,6 @@ const NO_ROLLBACKS =
 
 /** Says so where steps cannot be written again. */
 export function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {
-  if (!retracts(guard.action) || isText(asked)) return guard;
+  if (!guard.enabled || !retracts(guard.action) || isText(asked)) return guard;
   return { ...guard, warnings: [...(guard.warnings ?? []), NO_ROLLBACKS] };
 }

@@ -25,18 +25,23 @@ export interface Dialect {
   readonly continuation: 'fields' | 'message';
   /** Whether its chat template takes white space off the end of a text that is to be continued. */
   readonly trims: boolean;
-  /** OpenAI's `/completions`, or Ollama's `/api/generate` with `raw: true`, where nothing is put around the prompt. */
-  readonly raw: 'completions' | 'generate';
+}
+
+/** The form of an answer. */
+export interface AnswerForm {
+  /** Whether it is one of `/responses`. */
+  readonly isResponse: boolean;
+  /** Whether it is passed on as it comes. */
+  readonly verbatim: boolean;
+  /** Whether it is one object, not a stream. */
+  readonly whole: boolean;
 }
 
 /** Request of a server, and the form of the answer. */
 export interface Call {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  readonly framing: 'sse' | 'lines' | 'whole';
-  readonly format:
-    | ('chunk' | 'generate' | 'verbatim' | 'response' | 'verbatim-response')
-    | ('whole-chunk' | 'whole-verbatim' | 'whole-response' | 'whole-verbatim-response');
+  readonly form: AnswerForm;
 }
 
 /** A request whose form is chosen. */
@@ -48,21 +53,19 @@ type DialectRequest = UpstreamRequest & {
 type Prefix = NonNullable<UpstreamRequest['prefix']>;
 
 /** The first way for which everything is known; `null` for none. */
-export function wayOf({ ways, raw }: Pick<Dialect, 'ways' | 'raw'>, prefix: Prefix): ResumeWay | null {
+export function wayOf({ ways }: Pick<Dialect, 'ways'>, prefix: Prefix): ResumeWay | null {
   const possible: Readonly<Record<ResumeWay, boolean>> = {
     tokens: prefix.promptIds !== null && prefix.ids !== null,
     continueFinalMessage: !prefix.raw,
-    // Ollama's completions put a template around a prompt, `/api/generate` does not.
-    prompt: prefix.prompt !== undefined && !(prefix.raw && raw === 'generate'),
+    prompt: prefix.prompt !== undefined,
   };
   const way = ways.find((way) => possible[way]) ?? null;
   // A server that takes ids puts nothing around a text either.
-  const plain = ways.includes('tokens') && raw === 'completions';
-  return way ?? (prefix.raw && plain && possible.prompt ? 'prompt' : null);
+  return way ?? (prefix.raw && ways.includes('tokens') && possible.prompt ? 'prompt' : null);
 }
 
 /** White space at the end of a text that is not sent, for the server would not see it: it may write it again. */
-export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, prefix: Prefix | undefined): string {
+export function seamOf(dialect: Pick<Dialect, 'ways' | 'trims'>, prefix: Prefix | undefined): string {
   if (!prefix || !dialect.trims || wayOf(dialect, prefix) !== 'continueFinalMessage') return '';
   return prefix.text.slice(prefix.text.trimEnd().length);
 }
@@ -86,12 +89,7 @@ export function callOf(model: string, given: UpstreamRequest, dialect: Dialect):
     const messages = [...request.messages, { role: 'assistant', content }];
     return chat(model, { ...request, messages }, dialect, CONTINUATION[dialect.continuation]);
   }
-  if (way === 'prompt') {
-    const prompt = `${prefix.prompt}${prefix.text}`;
-    return dialect.raw === 'generate'
-      ? generate(model, request, dialect, prompt)
-      : completion(model, request, dialect, prompt);
-  }
+  if (way === 'prompt') return completion(model, request, dialect, `${prefix.prompt}${prefix.text}`);
   throw new UpstreamError('upstream_error', 'the upstream cannot continue a text');
 }
 
@@ -112,7 +110,7 @@ function chat(model: string, request: DialectRequest, dialect: Dialect, extra: o
     ...(top !== null && { logprobs: true, top_logprobs: top }),
     ...extra,
   };
-  return { path: '/chat/completions', body, ...formOf(request) };
+  return { path: '/chat/completions', body, form: formOf(request) };
 }
 
 function completion(
@@ -131,13 +129,14 @@ function completion(
     prompt,
     ...(top !== null && { logprobs: top }),
   };
-  return { path: '/completions', body, ...formOf(request) };
+  return { path: '/completions', body, form: formOf(request) };
 }
 
-function formOf({ isResponse, verbatim, whole }: DialectRequest): Pick<Call, 'framing' | 'format'> {
-  const format = isResponse ? (verbatim ? 'verbatim-response' : 'response') : verbatim ? 'verbatim' : 'chunk';
-  return whole ? { framing: 'whole', format: `whole-${format}` } : { framing: 'sse', format };
-}
+const formOf = ({ isResponse = false, verbatim = false, whole }: DialectRequest): AnswerForm => ({
+  isResponse,
+  verbatim,
+  whole,
+});
 
 /** OpenAI's API reference, "Responses". */
 function response(model: string, request: DialectRequest, dialect: Dialect): Call {
@@ -152,30 +151,11 @@ function response(model: string, request: DialectRequest, dialect: Dialect): Cal
     ...given('max_output_tokens', maxTokens),
     ...(top !== null && { include: [...include], top_logprobs: top }),
   };
-  return { path: '/responses', body, ...formOf(request) };
+  return { path: '/responses', body, form: formOf(request) };
 }
 
 const withoutFieldsOfChats = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_CHATS.has(name)));
-
-/** https://github.com/ollama/ollama/blob/main/docs/api.md, "Generate a completion" and "Request (Raw Mode)". */
-function generate(model: string, request: DialectRequest, dialect: Dialect, prompt: string): Call {
-  const { sampling, maxTokens, stop } = request;
-  const top = alternatives(request, dialect);
-  const body = {
-    model,
-    prompt,
-    raw: true,
-    stream: true,
-    ...(top !== null && { logprobs: true, top_logprobs: top }),
-    options: {
-      ...samplingFields(sampling),
-      ...given('num_predict', maxTokens),
-      ...(stop.length > 0 && { stop }),
-    },
-  };
-  return { path: '/../api/generate', body, framing: 'lines', format: 'generate' };
-}
 
 const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
 

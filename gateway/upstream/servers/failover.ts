@@ -26,24 +26,20 @@ const PASSING: ReadonlySet<UpstreamErrorCode> = new Set([
 const FIRST_WAIT_MS = 100;
 /** Whatever a server asks for: a client waits meanwhile. */
 const MAX_WAIT_MS = 2000;
-/** A server that failed within this time is tried after the others; doubles with each trial that fails after it. */
+/** A server that failed within this time is tried after the others. */
 const AVOIDED_MS = 30_000;
-const MAX_AVOIDED_MS = 480_000;
+
+const LACKING = 'the upstream has its API below /v1: add /v1 to its url (--upstream)';
 
 /** How much longer than the first to answer the others may take to say what they can do. */
 const GRACE_MS = 1000;
-
-interface Fault {
-  /** Avoided until then; after that one request tries it, and while it does the others go elsewhere. */
-  readonly until: number;
-  readonly trials: number;
-}
 
 /** The servers of a model: the first that answers is used. */
 export class Failover {
   readonly servers: readonly UpstreamServer[];
   readonly #options: Required<FailoverOptions>;
-  readonly #faults = new Map<UpstreamServer, Fault>();
+  /** Servers that failed, and until when they are avoided. */
+  readonly #avoided = new Map<UpstreamServer, number>();
   #started: Promise<void> | null = null;
 
   constructor(servers: readonly UpstreamServer[], options: FailoverOptions) {
@@ -115,13 +111,13 @@ export class Failover {
         const answer = await this.#persist(server, () => ask(server), signal);
         // The server is not at fault.
         if (answer === null) continue;
-        this.#faults.delete(server);
+        this.#avoided.delete(server);
         return answer;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof UpstreamError)) throw error;
         if (error.code === 'upstream_refused') {
-          this.#faults.delete(server);
+          this.#avoided.delete(server);
           this.#options.failed(error.code);
           throw error;
         }
@@ -141,6 +137,35 @@ export class Failover {
     else this.#note(known, error);
   }
 
+  /** Asks those servers what they can do that have not said, or are in doubt; failures are in the log and the status. */
+  refresh(): void {
+    for (const server of this.servers) {
+      if (!server.due) continue;
+      server.renew().then(
+        (capabilities) => {
+          const upstream = this.servers.indexOf(server);
+          this.#options.logger.info({ upstream, capabilities }, 'upstream answers');
+          const { lastError } = server;
+          if (lastError) this.#warn(server, lastError, 'upstream capabilities were not all probed');
+        },
+        async (error: unknown) => {
+          const notFound = error instanceof UpstreamError && error.code === 'upstream_not_found';
+          const lacking = notFound && (await server.lacksVersion());
+          this.#warn(server, error, lacking ? LACKING : 'upstream capabilities cannot be probed');
+        },
+      );
+    }
+  }
+
+  /** The same, and asks those whether they are still there of which nothing was heard for a while. */
+  look(): void {
+    this.refresh();
+    for (const server of this.servers) {
+      if (!server.quiet) continue;
+      server.check().catch((error: unknown) => this.#warn(server, error, 'upstream does not answer'));
+    }
+  }
+
   /** All at once; a server that does not answer is not waited for where another does. */
   async #begin(): Promise<void> {
     const probes = this.servers.map((server) => server.probe());
@@ -157,16 +182,15 @@ export class Failover {
     signal: AbortSignal,
     suits: (server: UpstreamServer) => boolean,
   ): Promise<UpstreamResponse | null> {
-    const capabilities = await server.probe();
+    await server.probe();
     if (!suits(server)) return null;
-    this.#beginTrial(server);
+    // While one request tries a server that failed, the others go elsewhere.
+    if (this.#avoided.has(server)) this.#avoid(server);
     try {
       return await server.open(request, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') throw error;
-      // A client may be wrong, but so may what is known of the server.
-      if (await server.changed(capabilities)) return suits(server) ? server.open(request, signal) : null;
       return this.#askForLess(server, request, error, signal);
     }
   }
@@ -225,7 +249,7 @@ export class Failover {
    */
   #order(): UpstreamServer[] {
     const rank = (server: UpstreamServer): number => {
-      if (this.#isAvoided(server)) return this.#faults.get(server)?.until ?? 0;
+      if (this.#isAvoided(server)) return this.#avoided.get(server) ?? 0;
       if (!server.capabilities) return Number.MIN_SAFE_INTEGER;
       return server.reachable ? Number.NEGATIVE_INFINITY : Number.MIN_SAFE_INTEGER + 1;
     };
@@ -236,31 +260,30 @@ export class Failover {
   }
 
   #isAvoided(server: UpstreamServer): boolean {
-    const fault = this.#faults.get(server);
-    return fault !== undefined && fault.until > this.#options.now();
+    return (this.#avoided.get(server) ?? Number.NEGATIVE_INFINITY) > this.#options.now();
   }
 
-  /** Starts a trial of a server that failed; other requests do not wait for it meanwhile. */
-  #beginTrial(server: UpstreamServer): void {
-    const fault = this.#faults.get(server);
-    if (!fault || this.#isAvoided(server)) return;
-    const trials = fault.trials + 1;
-    const ms = Math.min(MAX_AVOIDED_MS, AVOIDED_MS * 2 ** trials);
-    this.#faults.set(server, { until: this.#options.now() + ms, trials });
+  /** For a while, unless it is. */
+  #avoid(server: UpstreamServer): void {
+    if (!this.#isAvoided(server)) this.#avoided.set(server, this.#options.now() + AVOIDED_MS);
   }
 
   #note(server: UpstreamServer, error: UpstreamError): void {
-    if (!this.#isAvoided(server)) {
-      const trials = this.#faults.get(server)?.trials ?? 0;
-      this.#faults.set(server, { until: this.#options.now() + AVOIDED_MS, trials });
-    }
+    this.#avoid(server);
     this.#tell(server, error);
   }
 
   #tell(server: UpstreamServer, error: UpstreamError): void {
     this.#options.failed(error.code);
-    // The place in the configuration identifies the server: the log has no addresses.
-    this.#options.logger.warn({ upstream: this.servers.indexOf(server), ...error.logged }, 'upstream failed');
+    this.#warn(server, error, 'upstream failed');
+  }
+
+  /** The place in the configuration identifies the server: the log has no addresses. */
+  #warn(server: UpstreamServer, error: unknown, message: string): void {
+    const { logger } = this.#options;
+    const upstream = this.servers.indexOf(server);
+    if (error instanceof UpstreamError) logger.warn({ upstream, ...error.logged }, message);
+    else logger.error({ err: error, upstream }, message);
   }
 }
 

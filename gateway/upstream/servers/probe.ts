@@ -47,29 +47,16 @@ export async function probe(model: string, ask: Ask): Promise<Probed> {
   if (await prober.takesTokens(dialect, promptIds ?? SOME_IDS)) ways.push('tokens');
   const continuation = promptTokens === null ? null : await prober.continuation(dialect, promptTokens);
   if (continuation) ways.push('continueFinalMessage');
-  const raw = ways.length > 0 ? null : await prober.raw(dialect);
-  if (raw) ways.push('prompt');
+  if (ways.length === 0 && (await prober.takesPrompts(dialect))) ways.push('prompt');
   return {
     dialect: {
       ...dialect,
       capabilities: { ...dialect.capabilities, resume: ways[0] ?? 'none' },
       ways,
       ...continuation,
-      ...(raw && { raw }),
     },
     interrupted: prober.interrupted,
   };
-}
-
-/** Whether the server still takes the fields that it took; so it is where it does not answer. */
-export async function stillTakes(model: string, dialect: Dialect, ask: Ask): Promise<boolean> {
-  try {
-    await ask(callOf(model, question({ topLogprobs: dialect.capabilities.logprobs ?? 0 }), dialect));
-    return true;
-  } catch (error) {
-    if (error instanceof UpstreamError) return error.code !== 'upstream_refused';
-    throw error;
-  }
 }
 
 /** Features that the answer shows, of those that were requested. */
@@ -232,21 +219,18 @@ class Prober {
     return null;
   }
 
-  /** Around a raw prompt there is at most a token that begins every text. */
-  async raw(dialect: Dialect): Promise<Dialect['raw'] | null> {
-    for (const raw of ['completions', 'generate'] as const) {
-      const count = (prompt: string): Promise<number | null> =>
-        this.#promptTokens(
-          { prefix: { text: '', promptIds: null, ids: null, prompt } },
-          { ...dialect, ways: ['prompt'], raw },
-        );
-      const once = await count(WORDS);
-      const twice = once === null ? null : await count(MORE_WORDS);
-      if (once === null || twice === null) continue;
-      const around = once - (twice - once);
-      if (around === 0 || around === 1) return raw;
-    }
-    return null;
+  /** Around a raw prompt there is at most a token that begins every text. Ollama puts a template around it. */
+  async takesPrompts(dialect: Dialect): Promise<boolean> {
+    const count = (prompt: string): Promise<number | null> =>
+      this.#promptTokens(
+        { prefix: { text: '', promptIds: null, ids: null, prompt } },
+        { ...dialect, ways: ['prompt'] },
+      );
+    const once = await count(WORDS);
+    const twice = once === null ? null : await count(MORE_WORDS);
+    if (once === null || twice === null) return false;
+    const around = once - (twice - once);
+    return around === 0 || around === 1;
   }
 
   /**
@@ -304,7 +288,6 @@ function plain({ usage, limit, unstreamed, ...capabilities }: ProbeState): Diale
     ways: [],
     continuation: 'fields',
     trims: false,
-    raw: 'completions',
   };
 }
 

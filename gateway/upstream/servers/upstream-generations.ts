@@ -1,7 +1,7 @@
 import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
 import type { GuardEvent } from '../../../src/stream/events.js';
 import type { GuardInForce } from '../../models/served-model.js';
-import { checkSlot, type Slots } from '../../models/slots.js';
+import { inSlot, type Slots } from '../../models/slots.js';
 import { UpstreamError } from '../errors.js';
 import type { Writing } from '../scoring/scorer.js';
 import type { UpstreamRequest } from '../upstream.js';
@@ -56,14 +56,9 @@ export class UpstreamGenerations {
     return this.#streams;
   }
 
-  /** Whether a server can go on with a text of which this is known. */
-  canContinue(prefix: NonNullable<UpstreamRequest['prefix']>): boolean {
-    return this.#failover.servers.some((server) => server.canContinue(prefix));
-  }
-
-  /** @throws ApiError 400 where none can */
+  /** @throws ApiError 400 where no server can go on with a text of which this is known */
   checkContinues({ action }: GuardInForce, prefix: NonNullable<UpstreamRequest['prefix']>): void {
-    if (this.canContinue(prefix)) return;
+    if (this.#failover.servers.some((server) => server.canContinue(prefix))) return;
     const problem = `${action} requires an upstream that can continue a text; this model has none`;
     throw invalid('guard.action', problem);
   }
@@ -73,14 +68,10 @@ export class UpstreamGenerations {
     { asked, suits, topLogprobs, client }: Attempt,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
-    return defer(() => {
-      const slot = this.#slots.take(client);
-      if (!(slot instanceof Promise)) checkSlot(slot, this.#slots);
-      this.#streams += 1;
+    const written = inSlot(this.#slots, client, () => {
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
-        if (slot instanceof Promise) checkSlot(await slot, this.#slots);
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
@@ -101,11 +92,15 @@ export class UpstreamGenerations {
           },
         }),
         asked.knownOnly ? catchError((error: unknown) => throwError(() => withoutWords(error))) : identity,
+        finalize(() => abort.abort(OVER)),
+      );
+    });
+    // Those that wait for a place count, too.
+    return defer(() => {
+      this.#streams += 1;
+      return written.pipe(
         finalize(() => {
           this.#streams -= 1;
-          abort.abort(OVER);
-          if (slot instanceof Promise) slot.then((release) => release?.());
-          else slot?.();
         }),
       );
     });

@@ -10,7 +10,7 @@ import type { Exchange } from '../wire/exchange.js';
 import { UpstreamHttp } from '../wire/http.js';
 import { refusalOf, refusalWithin } from '../wire/refusal.js';
 import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
-import { probe, stillTakes } from './probe.js';
+import { probe } from './probe.js';
 import { StreamedResponse } from './streamed-response.js';
 
 export interface UpstreamServerOptions {
@@ -40,13 +40,13 @@ const AGAIN_MS = 5000;
 const MAX_AGAIN_MS = 120_000;
 /** Time without an answer after which a server may be gone: without requests, this would go unnoticed. */
 const QUIET_MS = 30_000;
-/** How often a refusal makes one ask whether the server is still the same. */
-const CHECK_MS = 60_000;
+/** A refusal this long after the last probe is a reason for another: the server may be another one now. */
+const PROBED_MS = 60_000;
 
 /**
  * One server that speaks OpenAI's API or nearly so. What it can do is found out by asking it: at the first request,
- * or before; and again after it could not be reached, for it may be another then. Until it has answered that, what was
- * known holds.
+ * or before; and again after it could not be reached or refused a request, for it may be another then. Until it has
+ * answered that, what was known holds.
  */
 export class UpstreamServer {
   /** Host with its port. */
@@ -58,8 +58,7 @@ export class UpstreamServer {
   readonly #now: () => number;
   #dialect: Dialect | null = null;
   #probing: Promise<Dialect> | null = null;
-  #checking: Promise<boolean> | null = null;
-  #checkedAt = Number.NEGATIVE_INFINITY;
+  #probedAt = Number.NEGATIVE_INFINITY;
   #lastError: UpstreamError | null = null;
   /** Refusal of a probe, until the next one. */
   #refusal: UpstreamError | null = null;
@@ -154,20 +153,6 @@ export class UpstreamServer {
     return (await this.#probe()).capabilities;
   }
 
-  /**
-   * Whether what the server can do is not what it was, after it refused a request: mostly that is the client's fault, so
-   * one question finds out, at most once a minute; all is asked again only where that is refused, too.
-   * @param before what was known when it was asked
-   * @throws UpstreamError where it is another, and does not say what it can do
-   */
-  async changed(before: Capabilities): Promise<boolean> {
-    if (this.#dialect && this.#dialect.capabilities !== before) return true;
-    this.#checking ??= this.#check().finally(() => {
-      this.#checking = null;
-    });
-    return this.#checking;
-  }
-
   /** Whether the server has a way to go on with a text of which this is known. `false` until it was probed. */
   canContinue(prefix: NonNullable<UpstreamRequest['prefix']>): boolean {
     return this.#dialect !== null && wayOf(this.#dialect, prefix) !== null;
@@ -246,6 +231,7 @@ export class UpstreamServer {
   }
 
   async #findOut(): Promise<Dialect> {
+    this.#probedAt = this.#now();
     try {
       const { dialect, interrupted } = await probe(this.#options.model, (call) => this.#ask(call));
       this.#answers();
@@ -276,16 +262,6 @@ export class UpstreamServer {
     this.#againAt = this.#now() + Math.min(MAX_AGAIN_MS, ms);
   }
 
-  async #check(): Promise<boolean> {
-    const dialect = this.#dialect;
-    if (!dialect || this.#now() < this.#checkedAt + CHECK_MS) return false;
-    this.#checkedAt = this.#now();
-    if (await stillTakes(this.#options.model, dialect, (call) => this.#ask(call))) return false;
-    if (this.#dialect === dialect) this.#dialect = null;
-    await this.#known();
-    return true;
-  }
-
   async #ask(call: Call): Promise<Chunk[]> {
     const exchange = await this.#send(call, this.#closing.signal);
     try {
@@ -300,22 +276,24 @@ export class UpstreamServer {
   }
 
   async #send(
-    { path, body, framing }: Call,
+    { path, body, form: { whole } }: Call,
     signal: AbortSignal,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Exchange> {
-    const exchange = await this.#http.post(path, body, signal, { headers, whole: framing === 'whole' });
+    const exchange = await this.#http.post(path, body, signal, { headers, whole });
     const problem =
       exchange.status === 200
-        ? problemOf(exchange, framing)
+        ? problemOf(exchange, whole)
         : await refusalOf(exchange, { secrets: this.#secrets, now: Date.now() });
     if (!problem) return exchange;
     exchange.cancel();
     throw problem;
   }
 
-  #reader(exchange: Exchange, call: Call): ChunkReader {
-    return new ChunkReader(exchange, call, (message) => refusalWithin(message, { secrets: this.#secrets }));
+  #reader(exchange: Exchange, call: Pick<Call, 'form'>): ChunkReader {
+    return new ChunkReader(exchange, call.form, (message) =>
+      refusalWithin(message, { secrets: this.#secrets }),
+    );
   }
 
   #answers(): void {
@@ -327,8 +305,11 @@ export class UpstreamServer {
   /** Notes the error of a request that got no answer. */
   #note(error: unknown): unknown {
     if (!(error instanceof UpstreamError)) return error;
-    if (error.code === 'upstream_refused') this.#answers();
-    else this.#lastError = error;
+    if (error.code === 'upstream_refused') {
+      this.#answers();
+      // Mostly that is the client's fault.
+      this.#doubted ||= this.#now() >= this.#probedAt + PROBED_MS;
+    } else this.#lastError = error;
     if (UNREACHED.has(error.code)) {
       this.#reachable = false;
       this.#doubted = true;
@@ -353,17 +334,12 @@ function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): u
   return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 
-const TYPES: Readonly<Record<Call['framing'], readonly string[]>> = {
-  sse: ['text/event-stream'],
-  lines: ['application/x-ndjson', 'application/json'],
-  whole: ['application/json'],
-};
-
 /** Error for an answer of another form than was asked for, such as a page, or a compressed one. */
-function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError | null {
+function problemOf(exchange: Exchange, whole: boolean): UpstreamError | null {
   const [type = ''] = (exchange.header('content-type') ?? '').split(';');
   const encoding = exchange.header('content-encoding') ?? 'identity';
-  if (TYPES[framing].includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
-  const form = framing === 'whole' ? 'JSON' : 'a stream';
+  const expected = whole ? 'application/json' : 'text/event-stream';
+  if (type.trim().toLowerCase() === expected && encoding === 'identity') return null;
+  const form = whole ? 'JSON' : 'a stream';
   return new UpstreamError('upstream_error', `the upstream did not answer with ${form}`);
 }

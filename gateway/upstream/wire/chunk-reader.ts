@@ -1,14 +1,7 @@
 import { TURNS } from '../../../src/stream/turns.js';
 import { UpstreamError } from '../errors.js';
-import type { Call } from '../servers/dialect.js';
-import {
-  type Chunk,
-  readChunks,
-  readGenerateLine,
-  readVerbatim,
-  readWhole,
-  readWholeVerbatim,
-} from './chunks.js';
+import type { AnswerForm } from '../servers/dialect.js';
+import { type Chunk, readChunks, readVerbatim, readWhole, readWholeVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
@@ -16,23 +9,13 @@ import { readResponseVerbatim, readWholeResponse, responseReader } from './respo
 
 const DONE = '[DONE]';
 
-const READERS = {
-  chunk: () => readChunks,
-  generate: () => readGenerateLine,
-  verbatim: () => readVerbatim,
-  response: responseReader,
-  'verbatim-response': () => readResponseVerbatim,
-  'whole-chunk': () => readWhole,
-  'whole-verbatim': () => readWholeVerbatim,
-  'whole-response': () => readWholeResponse,
-  'whole-verbatim-response': () => readWholeResponse,
-} as const;
+type ReadMessage = (message: string) => Chunk | readonly Chunk[];
 
-/** Formats whose last message says that it is the last; others have a mark of their own. */
-const ENDS: ReadonlySet<Call['format']> = new Set([
-  ...(['generate', 'response', 'verbatim-response'] as const),
-  ...(['whole-chunk', 'whole-verbatim', 'whole-response', 'whole-verbatim-response'] as const),
-]);
+function readerOf({ isResponse, verbatim, whole }: AnswerForm): ReadMessage {
+  if (isResponse) return whole ? readWholeResponse : verbatim ? readResponseVerbatim : responseReader();
+  if (verbatim) return whole ? readWholeVerbatim : readVerbatim;
+  return whole ? readWhole : readChunks;
+}
 
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
@@ -49,8 +32,9 @@ const MAX_MESSAGE = 16 << 20;
 export class ChunkReader {
   readonly #messages: Messages;
   readonly #exchange: Source;
-  readonly #call: Pick<Call, 'format'>;
-  readonly #read: (message: string) => Chunk | readonly Chunk[];
+  /** Whether its last message says that it is the last; others have a mark of their own. */
+  readonly #ends: boolean;
+  readonly #read: ReadMessage;
   readonly #refused: (message: string) => UpstreamError | null;
   /** Messages that have come, and the index of the next one. */
   #waiting: readonly string[] = [];
@@ -69,19 +53,15 @@ export class ChunkReader {
   #patienceMs: number;
 
   /** @param refused refusal in the first message; `null` if there is none */
-  constructor(
-    exchange: Source,
-    call: Pick<Call, 'format' | 'framing'>,
-    refused: (message: string) => UpstreamError | null,
-  ) {
+  constructor(exchange: Source, form: AnswerForm, refused: (message: string) => UpstreamError | null) {
+    const { isResponse, verbatim, whole } = form;
     this.#refused = refused;
     this.#exchange = exchange;
-    this.#call = call;
-    this.#read = READERS[call.format]();
-    const passed = call.format === 'verbatim' || call.format === 'whole-verbatim';
-    this.#joined = passed ? null : new JoinedParts();
+    this.#ends = isResponse || whole;
+    this.#read = readerOf(form);
+    this.#joined = verbatim && !isResponse ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
-    this.#messages = new Messages(call.framing, MAX_MESSAGE);
+    this.#messages = new Messages(whole, MAX_MESSAGE);
   }
 
   /**
@@ -158,7 +138,7 @@ export class ChunkReader {
       throw new UpstreamError('upstream_error', 'the upstream went on after its finish_reason');
     if (chunk.finishReason !== null) {
       this.#finished = true;
-      this.#over = ENDS.has(this.#call.format);
+      this.#over = this.#ends;
       if (this.#over) this.#exchange.leave();
     }
     return chunk;

@@ -16,7 +16,7 @@ import {
   parseObject,
   textOfParts,
 } from './json.js';
-import { entriesOf, tokensOf, withText } from './logprobs.js';
+import { tokensOf, withText } from './logprobs.js';
 
 /** One message of a server, whatever its dialect. */
 export interface Chunk {
@@ -101,27 +101,6 @@ function chunkOf(chunk: Json, most?: number): Chunk {
     written: asCount(asObject(chunk.timings)?.predicted_n),
     finishReason: finishReasonOf(choice?.finish_reason),
     usage: usageIn(chunk, choice),
-  };
-}
-
-/**
- * Reads a line of Ollama's `/api/generate` (docs/api.md, "Generate a completion").
- * @throws UpstreamError as {@link readChunks}
- */
-export function readGenerateLine(message: string): Chunk {
-  const line = checked(message);
-  const done = line.done === true;
-  const thinking = asText(line.thinking) ?? '';
-  const text = asText(line.response) ?? '';
-  const tokens = withText(entriesOf(line.logprobs), text);
-  return {
-    ...NOTHING,
-    says: done || `${text}${thinking}` !== '' || tokens !== null,
-    text,
-    parts: thinking === '' ? [] : [{ kind: 'reasoning', text: thinking }],
-    tokens,
-    finishReason: done ? finishReasonOf(line.done_reason ?? 'stop') : null,
-    usage: done ? usageOf(line.prompt_eval_count, line.eval_count) : null,
   };
 }
 

@@ -65,7 +65,7 @@ export class UpstreamHttp {
 
   /**
    * Resolves with the first byte of the answer's body, or its end, whatever the status is.
-   * @param path below the configured address; with a leading `/../` beside its last part
+   * @param path below the configured address
    * @param signal closes the connection
    * @param options headers of this request, unless the configuration has them, and whether the answer is written to
    *   its end before its first byte comes
@@ -148,8 +148,7 @@ export class UpstreamHttp {
   }
 
   #path(path: string): string {
-    const base = path.startsWith('/../') ? this.#base.slice(0, this.#base.lastIndexOf('/')) : this.#base;
-    return `${base}${path.replace(/^\/\.\.\//, '/')}${this.#query}`;
+    return `${this.#base}${path}${this.#query}`;
   }
 
   /** All that leave: there is no way for others to be added. */

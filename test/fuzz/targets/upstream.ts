@@ -6,7 +6,7 @@ import { VerbatimEncoding, wholeVerbatim } from '#gateway/http/verbatim.js';
 import { WholeCompletion } from '#gateway/http/whole-completion.js';
 import { UpstreamError } from '#gateway/upstream/errors.js';
 import { logprobBranch } from '#gateway/upstream/scoring/logprob-branch.js';
-import type { Call } from '#gateway/upstream/servers/dialect.js';
+import type { AnswerForm } from '#gateway/upstream/servers/dialect.js';
 import { StreamedResponse } from '#gateway/upstream/servers/streamed-response.js';
 import { chunksOf } from '#gateway/upstream/servers/verbatim.js';
 import { ChunkReader } from '#gateway/upstream/wire/chunk-reader.js';
@@ -33,22 +33,19 @@ async function orFault<T>(work: () => T | Promise<T>): Promise<T | string> {
 const sse: Target = {
   name: 'sse',
   run: async (input) => {
-    const read = (framing: 'sse' | 'lines', pieces: Iterable<Uint8Array>) => {
-      const messages = new Messages(framing, LINE_BYTES);
+    const read = (pieces: Iterable<Uint8Array>) => {
+      const messages = new Messages(false, LINE_BYTES);
       return orFault(() => [...pieces].flatMap((piece) => messages.push(piece)).concat(messages.end()));
     };
-    for (const framing of ['sse', 'lines'] as const) {
-      const [inParts, atOnce] = [await read(framing, parts(input, 7)), await read(framing, [input])];
-      if (!String(inParts).includes('too long')) expect(inParts).toEqual(atOnce);
-    }
+    const [inParts, atOnce] = [await read(parts(input, 7)), await read([input])];
+    if (!String(inParts).includes('too long')) expect(inParts).toEqual(atOnce);
   },
 };
 
-function responseOf(input: Uint8Array, format: Call['format']) {
+function responseOf(input: Uint8Array, form: Partial<AnswerForm>) {
   const exchange = exchangeOf(parts(input, 400));
-  const framing = format === 'generate' ? 'lines' : format.startsWith('whole') ? 'whole' : 'sse';
-  const reader = new ChunkReader(exchange, { format, framing }, () => null);
-  const verbatim = format.includes('verbatim');
+  const { isResponse = false, verbatim = false, whole = false } = form;
+  const reader = new ChunkReader(exchange, { isResponse, verbatim, whole }, () => null);
   const options = { lags: false, verbatim, warnings: [], seam: '', failed: () => {} };
   return new StreamedResponse(exchange, reader, options);
 }
@@ -61,8 +58,8 @@ const scoring = { ...DEFAULT_SCORING, methods: ['nll' as const, 'margin' as cons
 const request = { messages: [], sampling: {}, stop: [], topLogprobs: 2 };
 const named = { id: 'c', model: 'm', form: CHAT_FORM, includeUsage: true };
 
-function scored(input: Uint8Array, format: 'chunk' | 'response' | 'generate'): Observable<GuardEvent> {
-  const answer = responseOf(input, format);
+function scored(input: Uint8Array, isResponse: boolean): Observable<GuardEvent> {
+  const answer = responseOf(input, { isResponse });
   const ask = async () => ({ answer, server: { open: () => Promise.reject(new Error('not asked for')) } });
   const { signal } = new AbortController();
   return guardedBranch((judge) => logprobBranch({ ask, request, signal }, scoring.methods, judge), {
@@ -80,13 +77,13 @@ const inUtf8 = (frame: string): unknown => JSON.parse(Buffer.from(frame).toStrin
 const upstream: Target = {
   name: 'upstream',
   run: async (input) => {
-    for (const format of ['chunk', 'response', 'generate'] as const) {
+    for (const isResponse of [false, true]) {
       const options = { ...named, vocabulary: null, guard: { ...plain, enabled: true }, logprobs: true };
       const streamed = new Completion({ ...options, scoredAtOnce: true });
       const whole = new WholeCompletion(options);
       const done = await orFault(() =>
         lastValueFrom(
-          scored(input, format).pipe(
+          scored(input, isResponse).pipe(
             tap((event) => {
               whole.add(event);
               for (const chunk of streamed.json(event)) expect(inUtf8(chunk)).toEqual(JSON.parse(chunk));
@@ -99,14 +96,14 @@ const upstream: Target = {
       const { choices } = JSON.parse(whole.json().join(''));
       expect(choices[0]).toMatchObject({ index: 0 });
     }
-    for (const format of ['verbatim', 'whole-verbatim'] as const) {
+    for (const isWhole of [false, true]) {
       const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
       const whole = wholeVerbatim({ ...named, guard: plain });
       await orFault(() =>
         lastValueFrom(
-          chunksOf(responseOf(input, format), new FlowGate()).pipe(
+          chunksOf(responseOf(input, { verbatim: true, whole: isWhole }), new FlowGate()).pipe(
             tap((event) => {
-              if (format === 'verbatim') streamed.event(event, 1);
+              if (!isWhole) streamed.event(event, 1);
               else for (const json of whole.event(event, 1)) JSON.parse(json);
             }),
           ),

@@ -8,7 +8,7 @@ import { Completion } from '#gateway/http/completion.js';
 import { GenerationObserver } from '#gateway/metrics/generation-observer.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import { Models } from '#gateway/models/models.js';
-import { logprobScorer } from '#gateway/upstream/scoring/logprob-scorer.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-branch.js';
 import { branchOf } from '#src/guard/branch.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, type FlowGate, RunningRisk, type TokenEvent } from '#src/index.js';

@@ -10,7 +10,7 @@ import { servedWithin } from '#gateway/models/limited-models.js';
 import { Models } from '#gateway/models/models.js';
 import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
-import { logprobScorer } from '#gateway/upstream/scoring/logprob-scorer.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-branch.js';
 import { branchOf } from '#src/guard/branch.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';

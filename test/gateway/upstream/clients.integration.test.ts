@@ -8,7 +8,6 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { post, sseData } from '../../support/gateway.js';
 import { askedOf, CITY, comparable, OBJECT, openAiDouble } from '../../support/openai-double.js';
 import { scriptedUpstream } from '../../support/scripted-upstream.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
@@ -258,14 +257,6 @@ const AI_SDK: Readonly<Record<string, Use>> = {
     expect(reasoning).toBe('Two and two make four.');
     return { text, reasoning, usage: await result.usage, reason: await result.finishReason };
   },
-  'streamText with an image': async (server) => {
-    const content = [
-      { type: 'text', text: 'What is this?' },
-      { type: 'image', image: IMAGE },
-    ] as const;
-    const result = streamText({ model: aiSdk(server), messages: [{ role: 'user', content: [...content] }] });
-    return { text: await result.text, reason: await result.finishReason };
-  },
   generateObject: async (server) => {
     const { object, usage, finishReason } = await generateObject({
       model: aiSdk(server),
@@ -368,55 +359,5 @@ describe.each([
       expect(comparable(through)).toEqual(comparable(direct));
       expect(askedOf(upstream.requests).slice(before).map(others)).toEqual(sent);
     });
-  });
-});
-
-describe('chunks of an answer that is not scored', () => {
-  it.each([
-    'a text',
-    'parallel tool calls',
-    'reasoning',
-    'three choices with log-probabilities',
-    'a refusal',
-  ])('come as they were sent, %s', async (name) => {
-    const upstream = await scriptedUpstream(openAiDouble());
-    const { url } = await upstreamGateway([upstream.url], { retries: 0 });
-    const question = { model: MODEL, ...QUESTIONS[name], stream: true };
-    const chunksFrom = async (url: string, fields: object = {}): Promise<unknown[]> => {
-      const chunks: unknown[] = [];
-      for await (const data of sseData(await post(url, { ...question, ...fields }))) {
-        chunks.push(data === '[DONE]' ? data : comparable(JSON.parse(data)));
-      }
-      return chunks;
-    };
-    const direct = await chunksFrom(upstream.url.replace('/v1', ''));
-    expect(direct.length).toBeGreaterThan(4);
-    expect(await chunksFrom(url, { guard: { enabled: false } })).toEqual(direct);
-  });
-});
-
-describe('what has no scores is named', () => {
-  it.each([
-    ['a text', []],
-    ['a tool call', ['unscored: tool_calls']],
-    ['reasoning', ['unscored: reasoning']],
-    ['three choices', ['unscored: choices']],
-    ['a refusal', ['unscored: refusal']],
-  ])('%s', async (name, expected) => {
-    const upstream = await scriptedUpstream(openAiDouble());
-    const { url } = await upstreamGateway([upstream.url], { retries: 0 });
-    const warned = z.looseObject({
-      flinch: z.looseObject({ guard: z.looseObject({ warnings: z.array(z.string()) }) }).optional(),
-    });
-    const question = { model: MODEL, ...QUESTIONS[name] };
-    const whole = warned.parse(await (await post(url, question)).json());
-    const streamed: z.output<typeof warned>[] = [];
-    for await (const data of sseData(await post(url, { ...question, stream: true }))) {
-      if (data !== '[DONE]' && data.includes('"guard"')) streamed.push(warned.parse(JSON.parse(data)));
-    }
-    for (const answer of [whole, streamed.at(-1)]) {
-      const warnings = answer?.flinch?.guard.warnings ?? [];
-      expect(warnings.filter((warning) => warning.startsWith('unscored'))).toEqual(expected);
-    }
   });
 });

@@ -121,17 +121,6 @@ describe('completions of a prompt by an upstream', () => {
     expect({ text, tokens }).toEqual({ text: TEXT, tokens: body.flinch.tokens });
   });
 
-  it('are under the policy of the operator', async () => {
-    const guard = { name: 'halt', locked: ['enabled', 'action'], defaults: { action: 'stop' } };
-    const { url } = await serving(vllmDouble(), {}, { guard });
-    expect(await post(url, { guard: { enabled: false } })).toMatchObject({
-      status: 403,
-      body: { error: { code: 'policy_violation', param: 'guard.enabled' } },
-    });
-    const { body } = await post(url, { max_tokens: 30 });
-    expect(body.flinch.guard).toMatchObject({ policy: 'halt', action: 'stop' });
-  });
-
   it.each([
     ['by ids, which the server tells', vllmDouble, PROMPT, (prompt: unknown) => Array.isArray(prompt)],
     [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { JSON_TYPE, SSE, scriptedUpstream } from '../../support/scripted-upstream.js';
-import { upstreamGateway } from '../../support/upstream-gateway.js';
+import { JSON_TYPE, SSE } from '../../support/scripted-upstream.js';
+import { gatewayBefore } from '../../support/upstream-gateway.js';
 
 /** Numbers of which JavaScript would write others, in fields that it reads and in fields that nobody knows. */
 const NUMBERS = '"big":12345678901234567,"price":{"of":[1.10,{"least":0.0000001}]},"most":1e400,"none":-0';
@@ -42,7 +42,7 @@ describe.each(Object.entries(PATHS))('/v1/%s', (path, { asked }) => {
     ),
   )('keeps digits both ways, with the guard %s, streamed: %s', async (_, streams, guard) => {
     const bodies: string[] = [];
-    const upstream = await scriptedUpstream(({ json, path: target, raw }, reply) => {
+    const { url } = await gatewayBefore(({ json, path: target, raw }, reply) => {
       bodies.push(raw);
       const { stream, whole } = PATHS[target.replace('/v1/', '')]!;
       const body = json.stream === true ? stream : whole;
@@ -51,7 +51,6 @@ describe.each(Object.entries(PATHS))('/v1/%s', (path, { asked }) => {
         .write(body)
         .end();
     });
-    const { url } = await upstreamGateway([upstream.url], { retries: 0 });
     const seed = path === 'responses' ? '' : ',"seed":9223372036854775807';
     const fields = `"temperature":1.0,${NUMBERS},"tools":[{"type":"function","function":{"name":"f","parameters":{"multipleOf":0.10}}}],"logit_bias":{"7":-100.0}`;
     const body = `{"model":"m",${asked},${fields}${seed},"stream":${streams}${guard}}`;
@@ -70,8 +69,9 @@ describe.each(Object.entries(PATHS))('/v1/%s', (path, { asked }) => {
 });
 
 it('what is passed through keeps them, too', async () => {
-  const upstream = await scriptedUpstream(({ raw }, reply) => reply.head(200, JSON_TYPE).write(raw).end());
-  const { url } = await upstreamGateway([upstream.url], { retries: 0, passthrough: ['POST /v1/embeddings'] });
+  const { url } = await gatewayBefore(({ raw }, reply) => reply.head(200, JSON_TYPE).write(raw).end(), {
+    passthrough: ['POST /v1/embeddings'],
+  });
   const response = await fetch(`${url}/v1/embeddings`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

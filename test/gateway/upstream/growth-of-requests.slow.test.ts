@@ -75,20 +75,6 @@ const JOINED: Readonly<Record<string, Shape>> = {
   },
 };
 
-const JOINED_TEXT: Readonly<Record<string, Shape>> = {
-  'a name beside the choices': (i) => ({ ...chunk(choice({ text: ' w' })), [`n${i}`]: 1 }),
-  'names within choices': (i) => {
-    const name = { [`n${i}`]: 1 };
-    const own = { text: ' w', ...name, logprobs: name, deep: name, delta: name };
-    return chunk(choice(own), choice(own, 1));
-  },
-  'choices and tokens': (i) => {
-    const [tokens, token_logprobs, text_offset] = [[' w'], [-1], [i]];
-    const logprobs = { tokens, token_logprobs, text_offset, top_logprobs: [{ [`w${i}`]: -1 }] };
-    return chunk(choice({ text: ' w', logprobs }), choice({ text: ' w', logprobs }, i + 1));
-  },
-};
-
 const place = { item_id: 'm', output_index: 0, content_index: 0 };
 
 const EVENTS: Readonly<Record<string, Shape>> = {
@@ -129,7 +115,6 @@ const CHAT = {
   request: { messages: [{ role: 'user', content: 'Say it.' }], logprobs: true },
   end: stop({ delta: {} }),
 };
-const TEXT = { path: '/v1/completions', request: { prompt: 'Say', logprobs: 1 }, end: stop({ text: '' }) };
 const RESPONSES = {
   path: '/v1/responses',
   request: { input: 'Say it.', include: ['message.output_text.logprobs'] },
@@ -142,7 +127,6 @@ const UNREAD = { stream: true, guard: { enabled: false } };
 
 const cases = [
   { api: CHAT, shapes: JOINED, modes: { STREAMED, WHOLE, UNREAD } },
-  { api: TEXT, shapes: JOINED_TEXT, modes: { STREAMED, WHOLE, UNREAD } },
   { api: RESPONSES, shapes: EVENTS, modes: { STREAMED, WHOLE } },
 ].flatMap(({ api, shapes, modes }) =>
   Object.entries(modes).flatMap(([mode, request]) =>

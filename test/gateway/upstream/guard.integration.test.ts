@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { post, TestSocket } from '../../support/gateway.js';
-import { type RequestBody, type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { TestSocket } from '../../support/gateway.js';
+import type { RequestBody } from '../../support/scripted-upstream.js';
 import {
   ANSWER,
   isProbe,
@@ -9,15 +9,10 @@ import {
   ollamaDouble,
   vllmDouble,
 } from '../../support/upstream-doubles.js';
-import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { body, gatewayBefore, streamed } from '../../support/upstream-gateway.js';
 
 const TEXT = ANSWER.join('');
 const SURE = 0.9;
-
-async function serving(script: Script, changes: object = {}) {
-  const upstream = await scriptedUpstream(script);
-  return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0, ...changes })) };
-}
 
 const asked = ({ messages = [] }: RequestBody): string =>
   messages.findLast(({ role }) => role === 'user')?.content ?? '';
@@ -62,7 +57,7 @@ function textOf(events: readonly { readonly type: string; readonly [field: strin
 
 describe('without a scorer the response says what is computed', () => {
   it('by default what log-probabilities allow, as they are defined', async () => {
-    const { url } = await serving(vllmDouble());
+    const { url } = await gatewayBefore(vllmDouble());
     const { chunks, text, done } = await streamed(url);
     expect({ text, done }).toEqual({ text: TEXT, done: true });
     const guard = chunks[0]!.flinch!.guard!;
@@ -85,7 +80,7 @@ describe('without a scorer the response says what is computed', () => {
   });
 
   it.each(['adversarial', 'entropy', 'random', 'tokur_eu'])('%s is refused by its name', async (method) => {
-    const { url } = await serving(vllmDouble());
+    const { url } = await gatewayBefore(vllmDouble());
     const { status, error } = await streamed(url, { guard: { methods: ['nll', method] } });
     expect(status).toBe(400);
     expect(error).toMatchObject({ code: 'invalid_value', param: 'guard.methods' });
@@ -93,13 +88,13 @@ describe('without a scorer the response says what is computed', () => {
   });
 
   it('a rate of answers is refused: there is no calibration', async () => {
-    const { url } = await serving(vllmDouble());
+    const { url } = await gatewayBefore(vllmDouble());
     const { status, error } = await streamed(url, { guard: { per: 'answer' } });
     expect({ status, param: error?.param }).toEqual({ status: 400, param: 'guard.per' });
   });
 
   it('nothing where the server tells no log-probabilities: no scores, no verdicts, and a warning', async () => {
-    const { url } = await serving(mute);
+    const { url } = await gatewayBefore(mute);
     const { chunks, text, done } = await streamed(url);
     expect({ text, done }).toEqual({ text: 'Yes', done: true });
     const guard = chunks[0]!.flinch!.guard!;
@@ -121,12 +116,12 @@ describe('without a scorer the response says what is computed', () => {
     [{ method: 'nll' }, 'guard.methods'],
     [{ action: 'stop' }, 'guard.action'],
   ])('and what is asked for all the same is refused: %j', async (guard, param) => {
-    const { url } = await serving(mute);
+    const { url } = await gatewayBefore(mute);
     expect(await streamed(url, { guard })).toMatchObject({ status: 400, error: { param } });
   });
 
   it('with the guard off, nothing is asked about it', async () => {
-    const { url } = await serving(mute);
+    const { url } = await gatewayBefore(mute);
     const { chunks, done } = await streamed(url, { guard: { enabled: false } });
     expect(done).toBe(true);
     expect(chunks[0]!.flinch!.guard).not.toHaveProperty('warnings');
@@ -134,7 +129,7 @@ describe('without a scorer the response says what is computed', () => {
   });
 
   it('all steps of an ordinary answer are judged', async () => {
-    const { url } = await serving(ollamaDouble());
+    const { url } = await gatewayBefore(ollamaDouble());
     const { chunks } = await streamed(url);
     const steps = chunks.flatMap(({ flinch }) => flinch?.events ?? []);
     expect(steps.map(({ type, text, flagged }) => [type, text, flagged])).toEqual([
@@ -147,7 +142,7 @@ describe('without a scorer the response says what is computed', () => {
 
 describe('what the guard does about a doubtful step', () => {
   it('annotate', async () => {
-    const { url } = await serving(ollamaDouble(doubtful));
+    const { url } = await gatewayBefore(ollamaDouble(doubtful));
     const events = await afterOrdinary(url, {});
     expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ step: 1, action: 'annotate' });
     expect(events.filter(({ type }) => type === 'step.done').map(({ flagged }) => flagged)).toEqual([
@@ -159,7 +154,7 @@ describe('what the guard does about a doubtful step', () => {
   });
 
   it('stop', async () => {
-    const { url } = await serving(ollamaDouble(doubtful));
+    const { url } = await gatewayBefore(ollamaDouble(doubtful));
     const events = await afterOrdinary(url, { action: 'stop', delivery: 'held' });
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'content_filter' });
     expect(textOf(events)).toBe(ANSWER.slice(0, 5).join(''));
@@ -170,7 +165,7 @@ describe('what the guard does about a doubtful step', () => {
     ['vLLM, by the ids of the tokens', vllmDouble, '/v1/completions', ANSWER.length + 1],
     ['llama.cpp, by the text', llamaCppDouble, '/v1/chat/completions', ANSWER.length],
   ])('rollback through %s', async (_, double, path, tokens) => {
-    const { url, upstream } = await serving(double(doubtful));
+    const { url, upstream } = await gatewayBefore(double(doubtful));
     const events = await afterOrdinary(
       url,
       { action: 'rollback', candidates: 2 },
@@ -199,7 +194,7 @@ describe('what the guard does about a doubtful step', () => {
 
   it('a candidate that cannot be scored is the last choice', async () => {
     const double = llamaCppDouble(doubtful);
-    const { url } = await serving((request, reply) => {
+    const { url } = await gatewayBefore((request, reply) => {
       const untold = !isProbe(request) && continues(request.body);
       return double(untold ? { ...request, body: { ...request.body, logprobs: false } } : request, reply);
     });
@@ -212,19 +207,22 @@ describe('what the guard does about a doubtful step', () => {
     expect(textOf(events)).toBe(TEXT);
   });
 
-  it.each([
+  it.each<[string, 200 | 400 | 429, number[], string, number]>([
     ['both candidates', 429, [0, 1], 'kept', 1],
     ['one of them', 429, [1], 'replaced', 2],
     ['one of them, which it refuses', 400, [1], 'replaced', 2],
     ['what follows the chosen one', 429, [2], 'kept', 3],
+    ['both candidates, which it cuts off', 200, [0, 1], 'kept', 1],
   ])('rollback does without what the server does not write: %s', async (...of) => {
     const [, status, refused, outcome, candidates] = of;
     const double = vllmDouble(doubtful);
     let continuations = 0;
-    const { url, log } = await serving((request, reply) => {
+    const { url, log } = await gatewayBefore((request, reply) => {
       if (isProbe(request) || !continues(request.body)) return double(request, reply);
-      if (refused.includes(continuations++)) return reply.json(status, {});
-      return double(request, reply);
+      if (!refused.includes(continuations++)) return double(request, reply);
+      if (status !== 200) return reply.json(status, {});
+      reply.head().data({ choices: [{ index: 0, text: 'Then', finish_reason: null }] });
+      reply.end();
     });
     const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
     const done = events.find(({ type }) => type === 'rollback.done');
@@ -232,48 +230,13 @@ describe('what the guard does about a doubtful step', () => {
     expect(done!.candidates).toHaveLength(candidates);
     expect(textOf(events)).toBe(outcome === 'kept' ? TEXT : TEXT.replace(' not', ' yes'));
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'stop' });
-    const code = status === 400 ? 'upstream_refused' : 'upstream_overloaded';
+    const codes = { 200: 'upstream_error', 400: 'upstream_refused', 429: 'upstream_overloaded' };
+    const code = codes[status];
     expect(log.filter((line) => line.includes(code))).toHaveLength(refused.length);
   });
 
-  it('rollback does without a candidate that is cut off', async () => {
-    const double = vllmDouble(doubtful);
-    const { url } = await serving((request, reply) => {
-      if (isProbe(request) || !continues(request.body)) return double(request, reply);
-      reply.head().data({ choices: [{ index: 0, text: 'Then', finish_reason: null }] });
-      reply.end();
-    });
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 });
-    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept' });
-    expect(textOf(events)).toBe(TEXT);
-    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
-  });
-
-  it('rollback from the start asks as if nothing had been written', async () => {
-    const first = {
-      probability: (index: number, request: RequestBody) =>
-        asked(request) === 'Doubt.' && index < 5 ? 0.2 : SURE,
-    };
-    const { url, upstream } = await serving(llamaCppDouble(first));
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
-    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ step: 0, outcome: 'kept' });
-    const requests = upstream.requests.filter(({ body }) => asked(body) === 'Doubt.');
-    expect(requests).toHaveLength(3);
-    expect(requests.some(({ body }) => continues(body))).toBe(false);
-  });
-
-  it('rollback ends a candidate at a stop string that begins before it', async () => {
-    const { url } = await serving(vllmDouble(doubtful));
-    const stop = ['so.\nThen it is yes'];
-    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 }, { stop });
-    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
-      outcome: 'kept',
-      candidates: [{ text: 'Then it is not.\n' }, { text: '', tokens: 0 }],
-    });
-  });
-
   it('rollback is not done after reasoning that is no part of the text', async () => {
-    const { url, upstream } = await serving(vllmDouble({ ...doubtful, reasoning: 'Hm.' }));
+    const { url, upstream } = await gatewayBefore(vllmDouble({ ...doubtful, reasoning: 'Hm.' }));
     const events = await afterOrdinary(url, { action: 'rollback' });
     expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
     expect(textOf(events)).toBe(TEXT);
@@ -282,7 +245,7 @@ describe('what the guard does about a doubtful step', () => {
   });
 
   it('rollback is refused by its name where the server continues nothing', async () => {
-    const { url } = await serving(ollamaDouble());
+    const { url } = await gatewayBefore(ollamaDouble());
     const { status, error } = await streamed(url, { guard: { action: 'rollback' } });
     expect(status).toBe(400);
     expect(error).toMatchObject({ code: 'invalid_value', param: 'guard.action' });
@@ -292,7 +255,7 @@ describe('what the guard does about a doubtful step', () => {
 
 describe('what is passed on', () => {
   it('fields of a request that the server knows', async () => {
-    const { url, upstream } = await serving(vllmDouble());
+    const { url, upstream } = await gatewayBefore(vllmDouble());
     const asked = {
       temperature: 0.5,
       top_p: 0.9,
@@ -324,7 +287,7 @@ describe('what is passed on', () => {
   it.each([{}, { guard: { enabled: false } }])(
     'values beyond the limits of models that flinch runs, %j',
     async (changes) => {
-      const { url, upstream } = await serving(vllmDouble());
+      const { url, upstream } = await gatewayBefore(vllmDouble());
       const asked = {
         temperature: 2.5,
         top_p: 0,
@@ -340,7 +303,7 @@ describe('what is passed on', () => {
   );
 
   it('more alternatives than the probe asked for, with the guard off: the server says what it refuses', async () => {
-    const { url, upstream } = await serving(vllmDouble({ mostLogprobs: 50 }));
+    const { url, upstream } = await gatewayBefore(vllmDouble({ mostLogprobs: 50 }));
     const asked = { logprobs: true, top_logprobs: 25, max_tokens: 3, guard: { enabled: false } };
     const { status, done } = await streamed(url, asked);
     expect({ status, done }).toEqual({ status: 200, done: true });
@@ -349,49 +312,12 @@ describe('what is passed on', () => {
 
   it('no more tokens than were asked for, though the server writes more', async () => {
     const double = vllmDouble();
-    const { url } = await serving((request, reply) => {
+    const { url } = await gatewayBefore((request, reply) => {
       const { max_tokens: _, ...rest } = request.body;
       return double(isProbe(request) ? request : { ...request, body: rest }, reply);
     });
     const { text, chunks, done } = await streamed(url, { max_tokens: 3 });
     expect({ text, done }).toEqual({ text: ANSWER.slice(0, 3).join(''), done: true });
     expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason === 'length')).toBe(true);
-  });
-
-  it('its finish reason, usage and log-probabilities', async () => {
-    const { url } = await serving(vllmDouble());
-    const response = await post(
-      url,
-      body({ stream: false, max_tokens: 2, logprobs: true, top_logprobs: 1, guard: { enabled: false } }),
-    );
-    expect(await response.json()).toMatchObject({
-      choices: [
-        {
-          finish_reason: 'length',
-          message: { content: 'First it' },
-          logprobs: {
-            content: [
-              {
-                token: 'First',
-                logprob: Math.log(0.8),
-                bytes: [...Buffer.from('First')],
-                top_logprobs: [{ token: 'First', logprob: Math.log(0.8) }, { token: 'First?' }],
-              },
-              { token: ' it' },
-            ],
-          },
-        },
-      ],
-      usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
-    });
-  });
-
-  it.each<[Script, number]>([
-    [vllmDouble(), 3],
-    [mute, 1],
-  ])('more alternatives than the server tells are refused by name', async (script, top) => {
-    const { url } = await serving(script);
-    const answer = await streamed(url, { logprobs: true, top_logprobs: top });
-    expect(answer).toMatchObject({ status: 400, error: { param: 'top_logprobs' } });
   });
 });

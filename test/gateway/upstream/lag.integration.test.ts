@@ -181,13 +181,4 @@ describe('a scorer that is slower than the upstream', () => {
     const refused = await streamed(url);
     expect(refused).toMatchObject({ status: 403, error: { code: 'unscored' } });
   });
-
-  it('has no part in a text that its log-probabilities score', async () => {
-    const upstream = await scriptedUpstream(burst());
-    const { url } = await upstreamGateway([upstream.url]);
-    for (const lag of ['skip', 'wait']) {
-      const { fates } = await answer(url, { lag, methods: ['nll'] });
-      expect([...fates.values()].filter(({ reason, scores }) => reason || !scores)).toEqual([]);
-    }
-  });
 });

@@ -3,8 +3,7 @@ import { Alignment } from '#gateway/upstream/alignment/alignment.js';
 import { UpstreamError } from '#gateway/upstream/errors.js';
 import { openCheckpoint } from '#src/index.js';
 import { checkpointFolder } from '../../support/golden.js';
-import { LLAMA_CPP } from '../../support/llama-cpp-recordings.js';
-import { type Recording, recordings } from '../../support/recordings.js';
+import { LLAMA_CPP, type Recording, recordings } from '../../support/recordings.js';
 import {
   type ScriptedReply,
   type ScriptedRequest,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post } from '../../support/gateway.js';
-import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
+import type { ScriptedReply } from '../../support/scripted-upstream.js';
 import { answering, chunk, llamaCppDouble, stopChunk } from '../../support/upstream-doubles.js';
-import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { body, gatewayBefore, streamed } from '../../support/upstream-gateway.js';
 
 const delta = (delta: object, choice: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: null, ...choice }],
@@ -13,12 +13,8 @@ const callStart = call([{ index: 0, id: 'c', type: 'function', function: { name:
 const callPart = (text: unknown) => call([{ index: 0, function: { arguments: text } }]);
 
 async function gatewayOf(write: (reply: ScriptedReply) => void): Promise<string> {
-  const upstream = await scriptedUpstream(
-    answering((_, reply) => {
-      write(reply.head());
-    }),
-  );
-  return (await upstreamGateway([upstream.url], { retries: 0, timeouts: { idle_s: 5 } })).url;
+  const script = answering((_, reply) => write(reply.head()));
+  return (await gatewayBefore(script, { timeouts: { idle_s: 5 } })).url;
 }
 
 const ended = (write: (reply: ScriptedReply) => void) => (reply: ScriptedReply) => {
@@ -98,49 +94,6 @@ describe.each([
       choices: [{ message: { content: 'One two' } }],
     });
   });
-
-  it('a choice that was not asked for', async () => {
-    const other = { choices: [{ index: 7, delta: { content: 'Other' }, finish_reason: null }] };
-    const url = await gatewayOf(ended((reply) => reply.data(chunk('One')).data(other).data(chunk(' two'))));
-    const answer = await streamed(url, changes);
-    expect(answer).toMatchObject({ done: true, error: null });
-    expect(answer.chunks.flatMap(({ choices }) => choices ?? [])).toContainEqual(
-      expect.objectContaining({ index: 7, delta: { content: 'Other' } }),
-    );
-    const { choices } = await wholeOf(url);
-    expect(choices).toMatchObject([
-      { index: 0, message: { content: 'One two' } },
-      { index: 7, message: { content: 'Other' } },
-    ]);
-  });
-
-  it.each([1, 2, 3, 5])('arguments whose bytes come in packets of %i', async (size) => {
-    const text = '{"city":"Zürich 東京 😀"}';
-    const url = await gatewayOf((reply) => {
-      const events = [callStart, callPart(text), stopChunk].map(
-        (each) => `data: ${JSON.stringify(each)}\n\n`,
-      );
-      const bytes = Buffer.from(`${events.join('')}data: [DONE]\n\n`);
-      for (let at = 0; at < bytes.length; at += size) reply.write(bytes.subarray(at, at + size));
-      reply.end();
-    });
-    const { choices } = await wholeOf(url);
-    expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: text } }] } }]);
-  });
-
-  it('a character in two pieces, half of it each', async () => {
-    const url = await gatewayOf(
-      ended((reply) => reply.data(callStart).data(callPart('"\ud83d')).data(callPart('\ude00"'))),
-    );
-    const answer = await streamed(url, changes);
-    expect(answer).toMatchObject({ done: true, error: null });
-    expect(deltasOf(answer, 'tool_calls').slice(1)).toEqual([
-      [{ index: 0, function: { arguments: '"\ud83d' } }],
-      [{ index: 0, function: { arguments: '\ude00"' } }],
-    ]);
-    const { choices } = await wholeOf(url);
-    expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: '"😀"' } }] } }]);
-  });
 });
 
 describe.each([
@@ -150,7 +103,10 @@ describe.each([
   it.each<[string, (reply: ScriptedReply) => void]>([
     ['an event that is no JSON', (reply) => void reply.last('{"choices": [')],
     ['an event that is no object', (reply) => void reply.last('5')],
-    ['an error object', (reply) => void reply.last({ error: { message: 'CUDA' } })],
+    ['an error object', (reply) => void reply.last({ error: { message: 'CUDA', code: 500 } })],
+    ['an error text', (reply) => void reply.last({ error: 'CUDA' })],
+    ['a text', (reply) => void reply.last('CUDA')],
+    ['a reason that is no text', (reply) => void reply.last({ choices: [{ delta: {}, finish_reason: 7 }] })],
     ['a choice that is no object', (reply) => void reply.last({ choices: [5] })],
     [
       'an index of a choice that is no number',
@@ -181,21 +137,28 @@ describe.each([
     });
     const answer = await streamed(url, changes);
     expect(answer).toMatchObject({ text: 'One two', done: false, error: { code: 'upstream_error' } });
-    expect(answer.error!.message).toContain('upstream');
+    expect(answer.error!.message).toMatch(/^(?!.*CUDA).*upstream/);
     expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
     expect((await wholeOf(url)).error).toMatchObject({ code: 'upstream_error' });
   });
 });
 
+it('log-probabilities that are of no text there are named in a warning, once', async () => {
+  const other = (text: string) => chunk(text, -1, 'Ġtown');
+  const url = await gatewayOf(ended((reply) => reply.data(other('Ulm')).data(other(' old.'))));
+  const { chunks } = await streamed(url, { logprobs: true });
+  const said = chunks.flatMap(({ flinch }) => flinch?.guard?.warnings ?? []).map(String);
+  expect(said.filter((each) => each.includes('could not be matched with its text'))).toHaveLength(1);
+});
+
 describe('a server that refuses log-probabilities with tools, as llama.cpp does', () => {
   const REFUSAL = { error: { code: 400, message: 'logprobs is not supported with tools + stream' } };
   const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] };
-  const serving = async () => {
+  const serving = () => {
     const answer = llamaCppDouble();
-    const upstream = await scriptedUpstream((request, reply) =>
+    return gatewayBefore((request, reply) =>
       request.body.tools && request.body.logprobs ? reply.json(400, REFUSAL) : answer(request, reply),
     );
-    return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0 })) };
   };
 
   it('answers without scores, and without a verdict', async () => {

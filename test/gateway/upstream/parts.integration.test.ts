@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post, TestSocket } from '../../support/gateway.js';
-import { recordings } from '../../support/recordings.js';
-import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { recordings, VLLM } from '../../support/recordings.js';
+import type { ScriptedReply } from '../../support/scripted-upstream.js';
 import { isProbe, vllmDouble } from '../../support/upstream-doubles.js';
-import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
-import { VLLM } from '../../support/vllm-recordings.js';
+import { body, gatewayBefore, streamed } from '../../support/upstream-gateway.js';
 
 const chunk = z.looseObject({
   choices: z.array(
@@ -46,10 +45,10 @@ const retold =
 
 async function serving(write: (reply: ScriptedReply) => void): Promise<string> {
   const probed = vllmDouble();
-  const upstream = await scriptedUpstream((request, reply) =>
+  const { url } = await gatewayBefore((request, reply) =>
     isProbe(request) ? probed(request, reply) : write(reply),
   );
-  return (await upstreamGateway([upstream.url], { retries: 0 })).url;
+  return url;
 }
 
 /** All events of a WebSocket; each is checked against the protocol. */
@@ -187,14 +186,6 @@ describe('tokens of vLLM that are no text', () => {
     expect(done.verdict).toMatchObject({ flagged: null, reason: 'unscored_tokens' });
     const calls = await serving(retold((_, text) => call(0, text), 'tool_calls', true));
     expect(warnings((await whole(calls)).flinch.guard.warnings)).toEqual(['unscored: tool_calls']);
-  });
-
-  it('with the guard off all passes as it came', async () => {
-    const url = await serving(retold(thenText));
-    const { ofType, done } = await heard(url, { guard: { enabled: false } });
-    expect(ofType('score.delta')).toEqual([]);
-    expect(partsOf(ofType('token.delta')).filter((part) => part === 'text')).toHaveLength(TEXTS.length - 4);
-    expect(done).toMatchObject({ type: 'generation.done' });
   });
 
   it('steps of them are held, and a flagged one can stop the answer, but none is drawn again', async () => {

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { UpstreamRequest } from '#gateway/upstream/upstream.js';
-import { type Recording, recordings } from '../../support/recordings.js';
+import { type Recording, recordings, VLLM } from '../../support/recordings.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { said } from '../../support/upstream-contract/said.js';
 import { isProbe, vllmDouble } from '../../support/upstream-doubles.js';
 import { clientOf, open, readAll } from '../../support/upstream-server.js';
-import { VLLM } from '../../support/vllm-recordings.js';
 
 const RECORDED = recordings(VLLM);
 const recorded = (name: string): Recording => {
@@ -107,15 +106,5 @@ describe('what vLLM 0.32.0 answered is read as it was meant', () => {
       body: { param, message: expect.stringContaining(message) },
     });
     expect(server.reachable).toBe(true);
-  });
-
-  it('log-probabilities, where only fewer are allowed than flinch asks for first', async () => {
-    const vllm = vllmDouble({ mostLogprobs: 5 });
-    const upstream = await scriptedUpstream(vllm);
-    expect(await clientOf(upstream.url).probe()).toEqual({
-      tokenIds: 'return_token_ids',
-      logprobs: 2,
-      resume: 'tokens',
-    });
   });
 });

@@ -5,16 +5,6 @@ import { type ContractBench, tokensOf } from './contract-bench.js';
 /** Fields of a client's request reach the server. */
 export function requests(bench: ContractBench): void {
   describe('a request', () => {
-    test('at temperature 0 gives the same text again', async () => {
-      expect((await bench.read()).text).toBe((await bench.read()).text);
-    });
-
-    bench.point('seeds', 'with a seed gives the same text again, and with another one another', async () => {
-      const drawn = (seed: number) => bench.read({ sampling: { temperature: 1, seed } });
-      expect((await drawn(3)).text).toBe((await drawn(3)).text);
-      expect((await drawn(4)).text).not.toBe((await drawn(3)).text);
-    });
-
     test('ends after max_tokens, and usage is what the server counts', async () => {
       const expected = await bench.direct({ max_tokens: 9 });
       const { url } = await bench.gateway();

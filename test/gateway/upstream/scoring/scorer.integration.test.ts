@@ -1,7 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
-import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { mersenne } from 'pure-rand/generator/mersenne';
 import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config/config.js';
@@ -210,23 +208,6 @@ describe('a generation of a scored upstream', () => {
     expect(scoring.memory.used).toBe(0);
   });
 
-  it('is passed on and not scored after a reasoning that the server keeps apart', async () => {
-    await withModel({ upstream: { ...upstream, reasoning: 'Hm.' } }, async (model) => {
-      const seen: GuardEvent[] = [];
-      await lastValueFrom((await events(model, {})).pipe(tap((event) => seen.push(event))));
-      expect(seen.find(({ type }) => type === 'upstream.delta')).toMatchObject({ unscored: ['reasoning'] });
-      const scores = seen.filter((event) => event.type === 'score.delta');
-      expect(scores.length).toBeGreaterThan(20);
-      for (const { scores: own, missing } of scores) {
-        expect({ own, missing }).toMatchObject({ own: {}, missing: expect.arrayContaining(['adversarial']) });
-      }
-      const steps = seen.filter((event) => event.type === 'step.done');
-      expect(steps.every(({ risk, score }) => risk === null && score === null)).toBe(true);
-      const off = await events(model, { guard: { enabled: false } });
-      expect(await lastValueFrom(off)).toMatchObject({ type: 'generation.done' });
-    });
-  });
-
   /** Its first line is a reasoning, the second the text, and all else the arguments of a call; line ends are marks. */
   function lines(): NonNullable<EngineUpstreamOptions['deltaOf']> {
     let line = 0;
@@ -276,11 +257,6 @@ describe('a generation of a scored upstream', () => {
     expect(events.at(-1)).toMatchObject({ verdict: { flagged: null, reason: 'unscored_tokens' } });
   });
 
-  it('stops where the guard stops', async () => {
-    const events = await collect({ upstream, changes: { guard: { action: 'stop', rate: 0.9 } } });
-    expect(events.at(-1)).toMatchObject({ type: 'generation.done', finishReason: 'content_filter' });
-  });
-
   it('ends with its length where it was asked to, and counts the tokens of the prompt', async () => {
     const events = await collect({ upstream, changes: { max_tokens: 9 } });
     const promptTokens = encodePrompt(engine.checkpoint, chatBody().messages).length;
@@ -300,30 +276,6 @@ describe('a generation of a scored upstream', () => {
     } finally {
       await small.close();
     }
-  });
-
-  it('pauses while nobody reads, and goes on', async () => {
-    await withModel({ upstream }, async (model) => {
-      const prepared = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
-      const gate = new FlowGate();
-      const seen: GuardEvent[] = [];
-      let release = () => {};
-      const all = prepared.start(gate).pipe(
-        tap((event) => {
-          seen.push(event);
-          if (seen.length === 5) release = gate.hold();
-        }),
-      );
-      const done = lastValueFrom(all);
-      while (seen.length < 5) await setTimeout(10);
-      await setTimeout(300);
-      const { length } = seen.filter(({ type }) => type === 'token.delta');
-      // What one pass has under way may still come.
-      expect(length).toBeLessThan(5 + 3 * 8);
-      expect(seen.at(-1)?.type).not.toBe('generation.done');
-      release();
-      expect((await done).type).toBe('generation.done');
-    });
   });
 
   it('tells the server that nobody wants the rest, and leaves nothing behind', async () => {
@@ -350,14 +302,6 @@ describe('a generation of a scored upstream', () => {
       );
       await expect(lastValueFrom(all)).rejects.toMatchObject({ code: 'crashed' });
       expect(seen.some(({ type }) => type === 'generation.done')).toBe(false);
-    });
-  });
-
-  it('is refused where nobody could do what the guard is asked to do', async () => {
-    const refused = (changes: object) => collect({ upstream, changes });
-    await expect(refused({ guard: { action: 'rollback' } })).rejects.toMatchObject({
-      status: 400,
-      body: { param: 'guard.action' },
     });
   });
 
@@ -444,17 +388,6 @@ describe('the weights of a scorer', () => {
       await close();
       await upstream.close();
     }
-  });
-
-  it('are found to be others where they are near', async () => {
-    const random = mersenne(1);
-    const near = changedReasoner(folder.path('near'), (weights) => {
-      const rms = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0) / weights.length);
-      for (const i of weights.keys()) weights[i]! += 1.5 * rms * (uniformFloat64(random) - 0.5);
-    });
-    const { scorer, mismatches } = await open(near);
-    await collect({ upstream, changes: { temperature: 1, seed: 3 }, scorer });
-    expect(mismatches).toHaveLength(1);
   });
 
   const upstream = DIALECTS['ids and log-probabilities']!;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readChunks, readGenerateLine } from '#gateway/upstream/wire/chunks.js';
+import { readChunks } from '#gateway/upstream/wire/chunks.js';
 
 const first = (message: string) => readChunks(message)[0]!;
 const read = (choice: object) => first(JSON.stringify({ choices: [{ index: 0, ...choice }] }));
@@ -103,13 +103,6 @@ describe('reasoning that is kept apart', () => {
 
   it('is none where it is empty', () => {
     expect(read({ delta: { content: 'No', reasoning_content: null, reasoning: '' } }).parts).toEqual([]);
-  });
-
-  it('is seen in lines of Ollama', () => {
-    const line = { response: '', thinking: 'Hm', done: false };
-    expect(readGenerateLine(JSON.stringify(line)).parts).toEqual([
-      { kind: 'reasoning', text: line.thinking },
-    ]);
   });
 });
 

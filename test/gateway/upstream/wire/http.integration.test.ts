@@ -1,9 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Script, type ScriptedReply, scriptedUpstream } from '../../../support/scripted-upstream.js';
-import { chunk, stopChunk } from '../../../support/upstream-doubles.js';
 import { ask, bodyOf, httpOf } from '../../../support/upstream-http.js';
-import { clientOf, open, readAll } from '../../../support/upstream-server.js';
 
 /** More than waits for a reader, and no more than comes at once after that: all is read when the connection ends. */
 const BODY = 'x'.repeat(100_000);
@@ -44,21 +42,6 @@ describe('a connection that ends while nobody reads', () => {
     const exchange = await ask(httpOf(upstream.url));
     await nobodyReads();
     await expect(bodyOf(exchange)).rejects.toMatchObject({ code: 'upstream_error' });
-  });
-
-  it('is that of an answer whose tokens are read later', async () => {
-    const tokens = Array.from({ length: 250 }, (_, i) => ` ${i}${'x'.repeat(200)}`);
-    const events = [...tokens.map((token) => chunk(token, null)), stopChunk].map((each) =>
-      JSON.stringify(each),
-    );
-    const upstream = await scriptedUpstream((_, reply) => {
-      const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n';
-      reply.raw(head + [...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join(''));
-      reply.finish();
-    });
-    const answer = await open(clientOf(upstream.url));
-    await nobodyReads();
-    expect(await readAll(answer)).toMatchObject({ text: tokens.join(''), error: null });
   });
 });
 

@@ -22,3 +22,19 @@ export const namesOfAttributes = (page: string): Set<string> =>
       [...rest!.matchAll(/([^\s=/]+)="[^"]*"/g)].map(([, name]) => name!.toLowerCase()),
     ),
   );
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+/** What is read on the page, with one space for markup and white space. */
+export const textOf = (page: string): string =>
+  page
+    .replace(/<style>.*?<\/style>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&\S+?;/g, (entity) => ENTITIES[entity] ?? entity)
+    .replace(/\s+/g, ' ');

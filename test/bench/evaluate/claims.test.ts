@@ -152,14 +152,6 @@ describe('evaluateClaims', () => {
     expect(tables.counts).toEqual([]);
   });
 
-  it('shows responses with their unsupported claims', () => {
-    expect(tables.cases).toMatchObject([
-      { id: 'a', verdict: { of: 'claims', supported: 1, unsupported: 1 }, wrong: [[14, 17]] },
-      { id: 'b', verdict: { of: 'claims', supported: 2, unsupported: 1 }, wrong: [[0, 12]] },
-    ]);
-    expect(tables.cases[0]).toMatchObject({ tokenTexts: TOKENS, tokens: { nll: [1, 2, 3, 4, 5, 6, 7] } });
-  });
-
   it('refuses a response whose scores are not all there', async () => {
     await expect(evaluated([A], ['adversarial', 'ccp'])).rejects.toThrow('a: has no scores of ccp');
     const short = { ...A, claimScores: { 'graph-claims': [-0.5, -0.2] } };

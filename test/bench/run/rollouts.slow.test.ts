@@ -85,7 +85,7 @@ describe('a run whose first wrong steps rollouts tell', () => {
 
     const report = await flinch(['bench', 'report', folder.path('whole'), '--out', folder.path('report')]);
     expect(report.code, report.stderr).toBe(0);
-    expect(folder.read('report/report.md')).toContain('First wrong steps are labels by rollouts (K=3)');
+    expect(folder.read('report/report.html')).toContain('First wrong steps are labels by rollouts (K=3)');
   });
 
   it('goes on after kills, and draws nothing twice', async () => {

@@ -91,32 +91,11 @@ export interface Opened extends Pick<Run, 'judge' | 'signal'> {
   readonly records: RunRecords;
 }
 
-/** A run, with the measures in the order of the folder's settings. */
-export function runOf(
-  { engine, suite, problems, measures, encoders, writer, completer, claims }: PreparedRun,
-  settings: RunSettings,
-  options: RunOptions,
+export const runOf = (
+  prepared: PreparedRun,
+  { streams, time }: RunOptions,
   { records, judge, signal }: Opened,
-): Run {
-  const place = ({ name }: Measure): number => settings.measures.indexOf(name);
-  return {
-    engine,
-    suite,
-    problems,
-    rule: ruleOf(settings),
-    settings,
-    records,
-    measures: measures.toSorted((a, b) => place(a) - place(b)),
-    encoders,
-    writer,
-    judge,
-    completer,
-    claims,
-    streams: options.streams,
-    timed: options.time,
-    signal,
-  };
-}
+): Run => ({ ...prepared, rule: ruleOf(prepared.settings), records, judge, streams, timed: time, signal });
 
 const foldersOf = ({ nli, crossEncoder, embedder }: RunOptions): EncoderFolders => ({
   ...(nli !== undefined && { nli }),

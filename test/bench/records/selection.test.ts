@@ -29,7 +29,7 @@ function known(states: readonly State[]) {
   return { problems, records: { responses, checks, located } };
 }
 
-const selected = (states: readonly State[], scored: 'wrong' | 'all' | number, perSubset: number | null) => {
+const selected = (states: readonly State[], scored: 'wrong' | 'all', perSubset: number | null) => {
   const { problems, records } = known(states);
   const { next, ...sets } = select(problems, records, { scored, perSubset });
   return {
@@ -62,15 +62,14 @@ describe('select', () => {
     expect(selected(['wrong', 'open', 'wrong', 'open', 'located'], 'wrong', 2).next).toEqual(['p0', 'p2']);
   });
 
-  it('scores the wrong, the wrong and some right ones, or all but empty ones', () => {
+  it('scores the wrong, or all but empty ones', () => {
     const states: State[] = ['right', 'located', 'right', 'right', 'right', 'rejected', 'empty', 'cut'];
     expect(selected(states, 'wrong', null).scored).toEqual(['p1']);
-    expect(selected(states, 1, null).scored).toEqual(['p0', 'p1', 'p3']);
     expect(selected(states, 'all', null).scored).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
   });
 });
 
-const askedOf = (states: readonly State[], scored: 'wrong' | 'all' | number, perSubset: number | null) => {
+const askedOf = (states: readonly State[], scored: 'wrong' | 'all', perSubset: number | null) => {
   const { problems, records } = known(states);
   return asked(problems, records, { scored, perSubset }).map(({ id }) => id);
 };
@@ -103,10 +102,5 @@ describe('asked', () => {
       'p7',
     ]);
     expect(askedOf(['located', 'located', ...open.slice(2)], 'wrong', 1)).toEqual(['p0', 'p1']);
-  });
-
-  it('goes on for the right ones that are scored', () => {
-    const states: State[] = ['located', 'located', 'right', 'located', 'open', 'open', 'open', 'open'];
-    expect(askedOf(states, 1, 1)).toEqual(['p0', 'p1', 'p2', 'p3', 'p5']);
   });
 });

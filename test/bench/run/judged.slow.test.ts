@@ -27,9 +27,6 @@ describe('a run whose first wrong steps a judge tells', () => {
       ...['--measures', 'nll', '--judge', server.url, '--judge-model', 'wise', '--per-subset', '1'],
       ...['--max-tokens', '300', '--temperature', '0', '--streams', '1'],
     ];
-    // It may join a run that began without it.
-    const alone = args.toSpliced(args.indexOf('--judge'), 4);
-    expect((await flinch([...alone, '--stages', 'generate,check'])).code).toBe(0);
     const first = await flinch(args);
     expect(first.code, first.stderr).toBe(0);
     const counts = () => evaluationSchema.parse(JSON.parse(folder.read('run/evaluation.json'))).counts[0];
@@ -45,6 +42,7 @@ describe('a run whose first wrong steps a judge tells', () => {
     expect(lost.stderr).toContain('flinch: judge wise at nowhere: ');
     const other = await flinch([...args, '--judge-model', 'wiser']);
     expect(other.stderr).toContain('another judge');
+    const alone = args.toSpliced(args.indexOf('--judge'), 4);
     const without = await flinch([...alone, '--stages', 'generate,check']);
     expect(without.stderr).toContain('another judge');
   });

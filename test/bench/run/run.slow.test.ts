@@ -21,7 +21,7 @@ const folder = useFolder();
 const RUN = [
   ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', 'heights,truth,counting'],
   ...['--limit', '20', '--seed', '11', '--temperature', '1'],
-  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '2'],
+  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--per-subset', '2'],
 ];
 const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
 const evaluationOf = (name: string): Evaluation =>
@@ -59,7 +59,6 @@ describe('flinch bench run', () => {
     expect(all.map(({ measure, n }) => [measure, n])).toEqual(
       ['adversarial', 'nll', 'position', 'first', 'chance'].map((measure) => [measure, counts!.located]),
     );
-    expect(evaluation.pooled.some(({ measure }) => measure === 'adversarial')).toBe(true);
     expect(evaluation.paired).toContainEqual(
       expect.objectContaining({ level: 'token', a: 'adversarial', b: 'nll', test: 'mcnemar', tests: 1 }),
     );
@@ -69,7 +68,7 @@ describe('flinch bench run', () => {
     expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_558_400 });
   });
 
-  it('asks no more once a subset has its wrong and right responses', () => {
+  it('asks no more once a subset has its wrong responses', () => {
     const lines = (name: string) => jsonLines(folder.read(`whole/${name}.jsonl`));
     const right = new Map(lines('checks').map(({ id, correct }) => [id, correct === true]));
     const subsets = new Map<unknown, boolean[]>();
@@ -80,8 +79,7 @@ describe('flinch bench run', () => {
     }
     for (const [subset, outcomes] of subsets) {
       const before = outcomes.slice(0, -1);
-      const [rights, wrongs] = [true, false].map((is) => before.filter((one) => one === is).length);
-      expect(wrongs! < 2 || rights! < 2, `${subset}: ${outcomes}`).toBe(true);
+      expect(before.filter((right) => !right).length, `${subset}: ${outcomes}`).toBeLessThan(2);
     }
   });
 
@@ -113,13 +111,6 @@ describe('flinch bench run', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('contains a run with another temperature: 1, not 0.6');
     expect(recordsIn('whole')).toBe(before);
-  });
-
-  it('goes on with the same measures in another order', async () => {
-    const before = evaluationOf('whole');
-    const { code, stderr } = await run('whole', '--measures', 'self_consistency:samples=1,nll,adversarial');
-    expect([code, stderr]).toEqual([0, '']);
-    expect(evaluationOf('whole')).toEqual(before);
   });
 
   it('names the option of a folder that is none', async () => {

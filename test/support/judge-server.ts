@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { AnswerCache, JudgeAnswer } from '#bench/judge/answer-cache.js';
+import type { AnswerCache, JudgeAnswer } from '#bench/judge/endpoint.js';
 import { httpReceiver } from './http-receiver.js';
 
 const requestSchema = z.looseObject({

@@ -50,15 +50,7 @@ export type MeasureKind =
     }
   /** Graph Uncertainty whose nodes are claims that a judge took from the responses. */
   | { readonly kind: 'claim_graph'; readonly samples: number }
-  | { readonly kind: 'self_consistency'; readonly samples: number }
-  /** A control: tokens, steps and responses in an order drawn at random. Has no scores. */
-  | { readonly kind: 'chance' }
-  /** A control: the longest step, in tokens, is the least certain. */
-  | { readonly kind: 'longest' }
-  /** A control: the later a token or a step, the less certain. Has no scores. */
-  | { readonly kind: 'position' }
-  /** A control: first tokens of steps, in an order drawn at random. Has no scores. */
-  | { readonly kind: 'first' };
+  | { readonly kind: 'self_consistency'; readonly samples: number };
 
 /** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {

@@ -149,7 +149,7 @@ const sampled = (kind: 'claim_graph' | 'self_consistency', samples: number): Def
 
 const plain = (measure: MeasureKind): Definition => define(z.strictObject({}), () => measure);
 
-/** Every method by its name, in the order in which help lists them; the last three are controls. */
+/** Every method by its name, in the order in which help lists them. */
 export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['adversarial', adversarial],
   ['random', random],
@@ -164,10 +164,6 @@ export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['graph-lexical', graph(true)],
   ['graph-claims', sampled('claim_graph', 4)],
   ['self_consistency', sampled('self_consistency', 10)],
-  ['chance', plain({ kind: 'chance' })],
-  ['longest', plain({ kind: 'longest' })],
-  ['position', plain({ kind: 'position' })],
-  ['first', plain({ kind: 'first' })],
 ]);
 
 /** Offline unless a part of a streaming schedule is named. */

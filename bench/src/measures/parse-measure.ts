@@ -4,7 +4,7 @@ import type { Encoders } from '../encoder/encoders.js';
 import type { Measure } from './measure.js';
 import { type Definition, METHODS } from './methods.js';
 
-/** Names of all methods, controls included. */
+/** Names of all methods. */
 export const MEASURE_METHODS: readonly string[] = [...METHODS.keys()];
 
 /**

@@ -198,8 +198,6 @@ async function ofSteps(
       return { claims: claimUncertainty(claimGraph!, measure.samples) };
     case 'self_consistency':
       return { response: selfConsistency(samples.slice(0, measure.samples).map(({ agrees }) => agrees)) };
-    case 'longest':
-      return { steps: steps.map(([from, to]) => to - from) };
     default:
       return {};
   }

@@ -8,7 +8,10 @@ import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { openJudge } from './judging.js';
 import { formatPlan, planRun } from './plan/plan.js';
-import { type PreparedRun, runOf, type Scope, withPrepared } from './prepare.js';
+
+import { runOf, type Scope, withPrepared } from './prepare.js';
+import type { PreparedRun } from './run-context.js';
+
 import { checkRun, claimRun, makeFolder, openRecords, peekRecords } from './run-folder.js';
 import {
   addRunOptions,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readJsonFile, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
-import { answerSchema } from '../judge/answer-cache.js';
+import { answerSchema } from '../judge/endpoint.js';
 import {
   checkSchema,
   claimGraphSchema,

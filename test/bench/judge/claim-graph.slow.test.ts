@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { claimUncertainty } from '#bench/baselines/claim-graph.js';
 import { buildClaimGraph } from '#bench/judge/claim-graph.js';
-import { Endpoint } from '#bench/judge/endpoint.js';
-import { JudgeError } from '#bench/judge/judge-error.js';
+import { Endpoint, JudgeError } from '#bench/judge/endpoint.js';
 import { type JudgeReply, judgeServer, memoryCache } from '../../support/judge-server.js';
 
 const OWN = ['Ada was born in London.', 'Ada was a poet.'];

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Endpoint, type EndpointOptions } from '#bench/judge/endpoint.js';
+import { Endpoint, type EndpointOptions, JudgeError } from '#bench/judge/endpoint.js';
 import { longestQuoted } from '#bench/judge/json-in.js';
-import { JudgeError } from '#bench/judge/judge-error.js';
-import { judgeAnswer, judgeStep } from '#bench/judge/llm-judge.js';
+import { judgeAnswer, judgeStep } from '#bench/judge/judge.js';
 import { type JudgeReply, judgeServer, memoryCache } from '../../support/judge-server.js';
 
 const JUDGED = {

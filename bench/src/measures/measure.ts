@@ -39,7 +39,7 @@ export type MeasureKind =
   | { readonly kind: 'engine'; readonly method: Method; readonly needs: PassNeeds }
   /** −Σ p log p over the `top` most probable tokens alone, all that the log-probabilities of an API tell. */
   | { readonly kind: 'top_entropy'; readonly top: number }
-  | { readonly kind: 'ccp'; readonly light: boolean; readonly alternatives: number }
+  | { readonly kind: 'ccp'; readonly light: boolean }
   | { readonly kind: 'token_sar'; readonly light: boolean; readonly steps: StepRelevance }
   | {
       readonly kind: 'graph';
@@ -55,8 +55,6 @@ export type MeasureKind =
 /** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {
   readonly adversary?: Pick<Scoring, 'schedule' | 'alpha'>;
-  /** Form of the adversary, and of noise on embeddings. */
-  readonly form?: 'perturb' | 'derivative';
   readonly random?: NonNullable<Scoring['random']>;
   readonly tokur?: NonNullable<Scoring['tokur']>;
   /** The most probable tokens, so many. */

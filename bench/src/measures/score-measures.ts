@@ -158,7 +158,7 @@ async function ofTokens(
     return { tokens: tokens.map(({ scores }) => scores[method] ?? null) };
   }
   if (measure.kind === 'ccp') {
-    const choices = alternatives(tokens, measure.alternatives, engine.checkpoint.tokenizer);
+    const choices = alternatives(tokens, engine.checkpoint.tokenizer);
     const relate = measure.light ? null : encoders.relate;
     const logCcps = relate ? await ccpByModel(choices, relate) : ccpByRules(choices, response.tokenTexts);
     return {

@@ -9,7 +9,6 @@ import {
   claimGraphSchema,
   claimsSchema,
   locatedSchema,
-  problemSchema,
   responseSchema,
   rolloutSchema,
   type SampleRecord,
@@ -20,7 +19,7 @@ import {
 import { type About, aboutSchema, type RunSettings, settingsSchema } from '../records/settings.js';
 import { Ledger, readResults, toLine, writeWhole } from '../result-log.js';
 import { rolloutKey } from '../rollouts/label-by-rollouts.js';
-import type { BenchProblem } from '../suites/suite.js';
+import { type BenchProblem, problemSchema } from '../suites/suite.js';
 
 /** The files with a line for each result. */
 export const RESULT_FILES = {

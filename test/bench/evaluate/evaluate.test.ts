@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type EvaluationRule, evaluate, type Records } from '#bench/evaluate/evaluate.js';
-import type {
-  CheckRecord,
-  LocatedRecord,
-  ResponseRecord,
-  ScoreRecord,
-  TimeRecord,
-} from '#bench/records/records.js';
+import type { CheckRecord, LocatedRecord, ScoreRecord, TimeRecord } from '#bench/records/records.js';
 import { responseSteps } from '#bench/steps/response-steps.js';
+import { byId, inTurn, problemOf, responseOf } from '../../support/bench-records.js';
 
 const TOKENS = ['One', '.\n', 'Two', '.\n', 'Three', '.'];
 /** Of the second step. */
@@ -49,18 +44,8 @@ const TIMES: TimeRecord[] = [
 ];
 
 function recordsOf(given: readonly Given[], scored = given): Records {
-  const by = <T extends { readonly id: string }>(all: readonly T[]) =>
-    new Map(all.map((one) => [one.id, one]));
-  const responses = given.map(
-    ({ id, subset, truncated }): ResponseRecord => ({
-      id,
-      subset,
-      promptTokens: 1,
-      tokenIds: TOKENS.map((_, i) => i),
-      tokenTexts: TOKENS,
-      finish: truncated ? 'length' : 'stop',
-      seconds: 1,
-    }),
+  const responses = given.map(({ id, subset, truncated }) =>
+    responseOf(id, TOKENS, { subset, finish: truncated ? 'length' : 'stop' }),
   );
   const checks = given.map(
     ({ id, wrong }): CheckRecord => ({ id, extracted: '5', correct: wrong === null, by: 'rules' }),
@@ -80,15 +65,11 @@ function recordsOf(given: readonly Given[], scored = given): Records {
     }),
   );
   return {
-    problems: given.map(({ id, subset }) => ({ id, subset, question: id, reference: '4', given: null })),
-    responses: by(responses),
-    checks: by(checks),
-    located: by(located),
-    scores: {
-      async *[Symbol.asyncIterator]() {
-        yield* scores;
-      },
-    },
+    problems: given.map(({ id, subset }) => problemOf(id, { subset, reference: '4' })),
+    responses: byId(responses),
+    checks: byId(checks),
+    located: byId(located),
+    scores: inTurn(scores),
     times: TIMES,
   };
 }

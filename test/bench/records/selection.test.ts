@@ -1,27 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckRecord, LocatedRecord, ResponseRecord } from '#bench/records/records.js';
 import { asked, select } from '#bench/records/selection.js';
+import { problemOf, responseOf } from '../../support/bench-records.js';
 
 /** Right, wrong and not looked at, wrong where one knows, wrong and nobody knows where, empty, cut off, not answered. */
 type State = 'right' | 'wrong' | 'located' | 'rejected' | 'empty' | 'cut' | 'open';
 
 function known(states: readonly State[]) {
-  const problems = states.map((_, i) => ({
-    id: `p${i}`,
-    subset: i % 2 === 0 ? 'even' : 'odd',
-    question: '',
-    reference: null,
-    given: null,
-  }));
+  const problems = states.map((_, i) => problemOf(`p${i}`, { subset: i % 2 === 0 ? 'even' : 'odd' }));
   const responses = new Map<string, ResponseRecord>();
   const checks = new Map<string, CheckRecord>();
   const located = new Map<string, LocatedRecord>();
   for (const [i, state] of states.entries()) {
     const id = `p${i}`;
     if (state === 'open') continue;
-    const tokenTexts = state === 'empty' ? [] : ['x'];
     const finish = state === 'cut' ? 'length' : 'stop';
-    responses.set(id, { id, subset: '', promptTokens: 1, tokenIds: [], tokenTexts, finish, seconds: 0 });
+    responses.set(id, responseOf(id, state === 'empty' ? [] : ['x'], { finish }));
     if (state !== 'cut') checks.set(id, { id, extracted: null, correct: state === 'right', by: 'rules' });
     if (state === 'located') located.set(id, { id, span: [0, 1], by: 'judge' });
     if (state === 'rejected') located.set(id, { id, span: null, by: 'judge', rejected: 'no_match' });

@@ -20,6 +20,9 @@ export const responseOf = (
 export const byId = <T extends { readonly id: string }>(all: readonly T[]): Map<string, T> =>
   new Map(all.map((one) => [one.id, one]));
 
-export async function* inTurn<T>(all: readonly T[]): AsyncGenerator<T> {
-  yield* all;
-}
+/** One after the other, anew for each reader. */
+export const inTurn = <T>(all: readonly T[]): AsyncIterable<T> => ({
+  async *[Symbol.asyncIterator]() {
+    yield* all;
+  },
+});

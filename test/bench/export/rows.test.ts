@@ -30,8 +30,7 @@ const run: Exported = {
     located: byId<LocatedRecord>([{ id: 'wrong', span: TWO, by: 'judge' }]),
     claims: new Map(),
   },
-  // Anew for each reader.
-  scores: { [Symbol.asyncIterator]: () => inTurn([score('right'), score('wrong')]) },
+  scores: inTurn([score('right'), score('wrong')]),
 };
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {

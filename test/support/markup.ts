@@ -23,6 +23,14 @@ export const namesOfAttributes = (page: string): Set<string> =>
     ),
   );
 
+/** The cells of the tables of a Markdown text, by row, without the lines below headings. */
+export const tableCells = (text: string): string[][] =>
+  text
+    .split('\n')
+    .filter((line) => /^\|(?!\s*:?-)/.test(line))
+    .map((line) => line.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()));
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
   '&lt;': '<',

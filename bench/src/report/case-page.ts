@@ -23,10 +23,8 @@ export const renderCase = ({ title, question, measure, tokens, ...answer }: Case
 <p class="legend">${SHADES.map(({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `)}<span class="t h5">highest<sup>1</sup></span> ${
     tokens.some(({ wrong }) => wrong) ? html`<span class="wrong">⟦first wrong step⟧</span>` : null
   }</p>
-<div class="strips">
-<div><h4>${measure}</h4>
-<p class="tokens" dir="auto">${tokenRuns(tokens).map((run) => renderRun(run, tokens))}</p></div>
-</div>
+<h4>${measure}</h4>
+<p class="tokens" dir="auto">${tokenRuns(tokens).map((run) => renderRun(run, tokens))}</p>
 </details>
 `;
 

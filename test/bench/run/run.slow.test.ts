@@ -1,5 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmdirSync, truncateSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { cpSync, existsSync, readFileSync, truncateSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { benchData, useBenchRuns } from '../../support/bench-runs.js';
@@ -108,44 +107,15 @@ describe('flinch bench run', () => {
   });
 
   it('does not go on with scores of another version', async () => {
-    const old = (name: string, scoring: string) => {
-      cpSync(folder.path('whole'), folder.path(name), { recursive: true });
-      const settings = folder.read('whole/settings.json');
-      folder.write(`${name}/settings.json`, settings.replace(/"scoring": \d+,/, scoring));
-    };
-    old('unversioned', '');
-    old('versioned', '"scoring": 1,');
-    for (const name of ['unversioned', 'versioned']) {
-      const { code, stderr } = await run(name);
-      expect(code).toBe(1);
-      expect(stderr).toContain('the scores are of version 1, but this program computes version');
-      const votes = await flinch(['bench', 'vote', folder.path(name)]);
-      expect(votes.code).toBe(1);
-      expect(votes.stderr).toContain('settings.json: scoring: the scores are of version 1');
-    }
-  });
-
-  it('takes over a lock of a process that is gone, and minds one that lives', async () => {
-    const lock = folder.path('whole/.run.lock');
-    const hold = (pid: number, host = hostname()): void => {
-      mkdirSync(lock);
-      folder.write('whole/.run.owner.json', JSON.stringify({ pid, host }));
-    };
-    hold(process.ppid); // its own number would be that of one before it
-    const refused = await run('whole');
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringContaining(`is in use by process ${process.ppid} on ${hostname()}`),
-    ]);
-    rmdirSync(lock);
-    hold(process.pid, 'elsewhere');
-    expect((await run('whole')).stderr).toContain('on elsewhere');
-    rmdirSync(lock);
-    const gone = start(['--version']);
-    await gone.finished;
-    hold(gone.child.pid!);
-    expect((await run('whole')).code).toBe(0);
-    expect(existsSync(lock)).toBe(false);
+    cpSync(folder.path('whole'), folder.path('old'), { recursive: true });
+    const settings = folder.read('whole/settings.json');
+    folder.write('old/settings.json', settings.replace(/"scoring": \d+,/, '"scoring": 1,'));
+    const { code, stderr } = await run('old');
+    expect(code).toBe(1);
+    expect(stderr).toContain('the scores are of version 1, but this program computes version');
+    const votes = await flinch(['bench', 'vote', folder.path('old')]);
+    expect(votes.code).toBe(1);
+    expect(votes.stderr).toContain('settings.json: scoring: the scores are of version 1');
   });
 
   it('ends on Ctrl-C with a word on how to go on', async () => {

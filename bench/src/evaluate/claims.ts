@@ -10,7 +10,8 @@ import type { Span } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { type Aggregated, checkScores, LONGEST } from './case.js';
-import { areaRow, chance, type Detector, detectors, type Scorer } from './detection.js';
+import { countEach, inScopes } from './counts.js';
+import { areaRow, type Detector, detectors, scorersOf } from './detection.js';
 import { efficiencyTable } from './efficiency.js';
 import type { EvaluationRule, Records, Tables } from './evaluate.js';
 import { mainMeasure, pairedAreas } from './paired.js';
@@ -56,7 +57,7 @@ export async function evaluateClaims(
   const n = cases.reduce((sum, one) => sum + one.claims.length, 0);
   return {
     ...{ counts: [], answers: null, singleStep: false, tokens: [], steps: [], responses: [], pooled: [] },
-    claimCounts: claimCounts(records, subsets, options),
+    claimCounts: inScopes(problems, subsets, (mine) => countsOf(mine, records, options)),
     claims,
     paired: main === undefined ? [] : pairedAreas('claim', ofAll, main, n),
     efficiency: efficiencyTable(records.times, measures, options),
@@ -145,28 +146,13 @@ function claimDetectors(
   const examples = cases.flatMap(({ claims }, group) =>
     claims.map((claim) => ({ of: claim, positive: !claim.supported, group })),
   );
-  const scorers = [...measures, LONGEST].flatMap((measure) =>
-    [...(examples[0]?.of.scores.get(measure)?.keys() ?? [])].map(
-      (aggregation): Scorer<ScoredClaim> => ({
-        measure,
-        aggregation,
-        // Each response has the scores of all measures.
-        score: ({ scores }) => scores.get(measure)!.get(aggregation)!,
-      }),
-    ),
+  const scorers = scorersOf<ScoredClaim>(
+    [...measures, LONGEST],
+    (measure) => examples[0]?.of.scores.get(measure)?.keys(),
+    // Each response has the scores of all measures.
+    ({ scores }, measure, how) => scores.get(measure)!.get(how)!,
   );
-  return detectors(examples, cases.length, [...scorers, chance], options);
-}
-
-function claimCounts(
-  records: ClaimRecords,
-  subsets: readonly string[],
-  options: BootstrapOptions,
-): Evaluation['claimCounts'] {
-  return ['all', ...(subsets.length > 1 ? subsets : [])].map((scope) => {
-    const asked = records.problems.filter(({ subset }) => scope === 'all' || scope === subset);
-    return { scope, ...countsOf(asked, records, options) };
-  });
+  return detectors(examples, cases.length, scorers, options);
 }
 
 function countsOf(
@@ -180,11 +166,6 @@ function countsOf(
   const counted = all.filter(isLabelled);
   const supported = counted.filter((claim) => claim.supported).length;
   const unplaced = all.filter(({ spans }) => spans.length === 0).length;
-  const rejected: Record<string, number> = {};
-  for (const one of judged) {
-    const why = whyRejected(one);
-    if (why !== null) rejected[why] = (rejected[why] ?? 0) + 1;
-  }
   const shares = judged.flatMap((one) => {
     const labels = one.claims.filter(isLabelled);
     return labels.length === 0 ? [] : [labels.filter((claim) => claim.supported).length / labels.length];
@@ -197,7 +178,7 @@ function countsOf(
     unsupported: counted.length - supported,
     unlabelled: all.length - unplaced - counted.length,
     unplaced,
-    rejected,
+    rejected: countEach(judged.map(whyRejected)),
     precision: written(meanShare(shares, options)),
   };
 }

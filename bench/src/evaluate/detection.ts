@@ -65,24 +65,32 @@ export function detectors<T>(
   }));
 }
 
-export const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
+const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
 
-/** Scores of whole responses, in the order of the measures; chance last. */
-export const responseScorers = (
-  cases: readonly ScoredCase[],
+/** Scores by each measure and aggregation, in the order of the measures; chance last. */
+export const scorersOf = <T>(
   measures: readonly string[],
-): Scorer<ScoredCase>[] => [
+  aggregationsOf: (measure: string) => Iterable<Aggregated> | undefined,
+  score: (of: T, measure: string, aggregation: Aggregated) => number,
+): Scorer<T>[] => [
   ...measures.flatMap((measure) =>
-    [...(cases[0]?.measures.get(measure)?.response.keys() ?? [])].map(
-      (aggregation): Scorer<ScoredCase> => ({
-        measure,
-        aggregation,
-        score: (one) => defined(one, measure, one.measures.get(measure)?.response.get(aggregation)),
-      }),
+    [...(aggregationsOf(measure) ?? [])].map(
+      (aggregation): Scorer<T> => ({ measure, aggregation, score: (of) => score(of, measure, aggregation) }),
     ),
   ),
   chance,
 ];
+
+/** Scores of whole responses. */
+export const responseScorers = (
+  cases: readonly ScoredCase[],
+  measures: readonly string[],
+): Scorer<ScoredCase>[] =>
+  scorersOf(
+    measures,
+    (measure) => cases[0]?.measures.get(measure)?.response.keys(),
+    (one, measure, how) => defined(one, measure, one.measures.get(measure)?.response.get(how)),
+  );
 
 /** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
 export function responseDetectors(
@@ -105,17 +113,12 @@ export function stepDetectors(
   measures: readonly string[],
   options: BootstrapOptions,
 ): Detector[] {
-  const scorers = measures.flatMap((measure) =>
-    [...(cases[0]?.measures.get(measure)?.steps.keys() ?? [])].map(
-      (aggregation): Scorer<Step> => ({
-        measure,
-        aggregation,
-        score: ({ one, step }) =>
-          defined(one, measure, one.measures.get(measure)?.steps.get(aggregation)?.[step]),
-      }),
-    ),
+  const scorers = scorersOf<Step>(
+    measures,
+    (measure) => cases[0]?.measures.get(measure)?.steps.keys(),
+    ({ one, step }, measure, how) => defined(one, measure, one.measures.get(measure)?.steps.get(how)?.[step]),
   );
-  return detectors(pooledSteps(cases), cases.length, [...scorers, chance], options);
+  return detectors(pooledSteps(cases), cases.length, scorers, options);
 }
 
 /**

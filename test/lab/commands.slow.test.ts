@@ -4,12 +4,6 @@ import { checkpointFolder } from '../support/golden.js';
 import { tableCells } from '../support/markup.js';
 
 describe('npm run lab', () => {
-  it('shows its commands', async () => {
-    const { stdout } = await lab(['--help']);
-    for (const name of ['evidence', 'speed', 'peers-speed', 'gateway', 'peers'])
-      expect(stdout).toContain(`\n  ${name}`);
-  });
-
   it('measures tokens by the length of the text, and streams', async () => {
     const model = checkpointFolder('tiny-llama');
     const { code, stdout, stderr } = await lab(['speed', '--model', model, '--rounds', '1']);

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type ServiceError, type sendUnaryData, status } from '@grpc/grpc-js';
 import { z } from 'zod';
 import { methodPath, plain, requestType, responseType } from '#triton/grpc-messages.js';
 import { ModelConfig } from '#triton/model-config.js';
+import { originOf } from './http-receiver.js';
 import {
   datatypeOf,
   RepositoryModels,
@@ -80,9 +80,8 @@ export class InferenceServerDouble {
     this.models = new RepositoryModels(repository);
   }
 
-  async listen(port = 0): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  listen(port = 0): Promise<string> {
+    return originOf(this.#server, port);
   }
 
   async listenGrpc(): Promise<string> {

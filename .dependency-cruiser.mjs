@@ -109,7 +109,7 @@ const ROOMS = {
   'bench/src/suites': [...FLINCH, 'bench/src/answers', 'bench/src/steps', 'bench/src/tasks'],
   'bench/src/data': [...FLINCH, 'bench/src/suites'],
   'bench/src/records': [...FLINCH, 'bench/src/suites'],
-  'bench/src/evaluate': [...FLINCH, ...RECORDS],
+  'bench/src/evaluate': [...FLINCH, ...RECORDS, 'bench/src/map-values'],
   'bench/src/judge': [...FLINCH, ...RECORDS, 'bench/src/answers', 'bench/src/markdown-table'],
   'bench/src/rollouts': [...FLINCH, ...RECORDS, 'bench/src/result-log'],
   'bench/src/report': [

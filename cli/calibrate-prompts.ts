@@ -35,14 +35,6 @@ function promptIdsOf(
   return encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question }]);
 }
 
-function promptsIn(lines: string, file: string) {
-  try {
-    return parseJsonLines(lines, promptLine);
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`--input: ${file}: ${error.message}`) : error;
-  }
-}
-
 /**
  * Tokens of the prompts in a file of JSON Lines.
  * @param name `-` for standard input
@@ -51,7 +43,8 @@ function promptsIn(lines: string, file: string) {
 export async function readPrompts(name: string, checkpoint: Checkpoint, most?: number): Promise<number[][]> {
   const lines =
     name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
-  const prompts = promptsIn(lines, name === '-' ? 'standard input' : name).slice(0, most);
+  const where = `--input: ${name === '-' ? 'standard input' : name}`;
+  const prompts = parseJsonLines(lines, promptLine, where).slice(0, most);
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
   return prompts.map((line) => promptIdsOf(checkpoint, line));
 }

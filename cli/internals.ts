@@ -23,7 +23,7 @@ export { parseExactJson } from '../src/files/exact-json.js';
 export { lockDownloads, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines, parseJsonText, readJsonFile } from '../src/files/json-text.js';
-export { visibleLine } from '../src/files/visible.js';
+export { visible, visibleLine } from '../src/files/visible.js';
 export { finalAnswer } from '../src/guard/final-answer.js';
 export { linearRegex } from '../src/guard/linear-regex.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';

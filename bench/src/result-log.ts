@@ -2,17 +2,14 @@ import {
   appendFileSync,
   createReadStream,
   existsSync,
-  mkdirSync,
   renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
-import { linesOf, parseJsonText, readJsonFile, reasonOf, UsageError } from 'flinch/internals';
-import { z } from 'zod';
+import { linesOf, parseJsonText, reasonOf, UsageError } from 'flinch/internals';
+import type { z } from 'zod';
 
 /**
  * Results, one JSON line each, written as they come: a run that is killed goes on where it was. Without a file they are
@@ -158,49 +155,6 @@ async function* readLines(file: string): AsyncGenerator<Line> {
   }
 }
 
-/**
- * Makes a folder the place of one run: what is kept there under other settings must not be mixed with it.
- * @param settings all that the results depend on
- * @param late those of them that may be said first by a later one, and left out by one after that
- * @returns whether there are new ones
- * @throws UsageError that names the first setting that differs
- */
-export function claimFolder(
-  folder: string,
-  settings: Readonly<Record<string, unknown>>,
-  late: readonly string[] = [],
-): boolean {
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, SETTINGS_FILE);
-  const mine = JSON.parse(JSON.stringify(settings));
-  if (!existsSync(file)) {
-    writeWhole(file, `${JSON.stringify(mine, null, 2)}\n`);
-    return true;
-  }
-  const other = readJsonFile(file, z.record(z.string(), z.unknown()));
-  const open = late.filter((name) => name in mine !== name in other);
-  const both = (all: object) =>
-    Object.fromEntries(Object.entries(all).filter(([name]) => !open.includes(name)));
-  refuseOther(folder, both(mine), both(other));
-  const isNews = open.some((name) => name in mine);
-  if (isNews) writeWhole(file, `${JSON.stringify({ ...other, ...mine }, null, 2)}\n`);
-  return isNews;
-}
-
-/** @throws UsageError that names the first setting that differs from those of the run that is there */
-export function refuseOther(
-  folder: string,
-  mine: Readonly<Record<string, unknown>>,
-  other: Readonly<Record<string, unknown>>,
-): void {
-  const differing = differingSetting(mine, other);
-  if (differing === null) return;
-  const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]) ?? 'none');
-  throw new UsageError(`--out: ${folder} contains a run with another ${differing}: ${was}, not ${is}`);
-}
-
-export const SETTINGS_FILE = 'settings.json';
-
 /** All of it or nothing, whenever the process is killed. @throws UsageError where it cannot be written */
 export function writeWhole(file: string, text: string): void {
   try {
@@ -210,13 +164,4 @@ export function writeWhole(file: string, text: string): void {
     rmSync(`${file}.part`, { force: true });
     throw notWritten(file, cause);
   }
-}
-
-/** The name of the first setting that is not the same; `null` where all are. */
-export function differingSetting(
-  mine: Readonly<Record<string, unknown>>,
-  other: Readonly<Record<string, unknown>>,
-): string | null {
-  const names = Object.keys({ ...mine, ...other });
-  return names.find((name) => !isDeepStrictEqual(mine[name], other[name])) ?? null;
 }

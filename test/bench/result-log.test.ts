@@ -1,15 +1,7 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { claimFolder, Ledger, readResults } from '#bench/result-log.js';
+import { Ledger, readResults } from '#bench/result-log.js';
 import { UsageError } from '#src/files/errors.js';
 import { useFolder } from '../support/cli.js';
 
@@ -85,23 +77,5 @@ describe('Ledger', () => {
       texts.push(text);
     }
     expect(texts).toEqual([long, 'after']);
-  });
-});
-
-describe('claimFolder', () => {
-  it('names a file of settings that is spoiled', () => {
-    mkdirSync(folder.path('spoiled'));
-    folder.write('spoiled/settings.json', '{');
-    expect(() => claimFolder(folder.path('spoiled'), {})).toThrow(/settings\.json: is not valid JSON/);
-  });
-
-  it('takes the same settings again, and names the first that differs', () => {
-    const path = folder.path('claimed');
-    claimFolder(path, { seed: 1, measures: ['nll'] });
-    claimFolder(path, { seed: 1, measures: ['nll'] });
-    expect(() => claimFolder(path, { seed: 1, measures: ['nll', 'entropy'] })).toThrow(
-      'another measures: ["nll"], not ["nll","entropy"]',
-    );
-    expect(() => claimFolder(path, { seed: 1 })).toThrow('another measures: ["nll"], not none');
   });
 });

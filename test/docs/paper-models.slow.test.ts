@@ -68,14 +68,14 @@ describe(PAGE, () => {
         prompts.some((prompt) => prompt.includes(part)),
         part,
       ).toBe(true);
-    const report = readFileSync('runs/report/report.md', 'utf8');
+    const report = readFileSync('runs/report/report.html', 'utf8');
     // The small model's answers are single steps: there are no tables by token or step, and no ablations of them.
     for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency'])
       expect(report, title).toContain(title);
     expect(report).not.toMatch(/-lexical|by words|by rules/);
     const { claims } = JSON.parse(readFileSync(`runs/factscore-${MODEL}/evaluation.json`, 'utf8'));
     expect(claims).toContainEqual(expect.objectContaining({ measure: 'graph-claims', aggregation: 'own' }));
-    expect(readFileSync('runs/paper/report.md', 'utf8')).toContain('The paper’s tables');
+    expect(readFileSync('runs/paper/report.html', 'utf8')).toContain('The paper’s tables');
   });
 });
 

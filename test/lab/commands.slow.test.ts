@@ -1,35 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { lab } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
-
-const rowsOf = (text: string): string[][] =>
-  text
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .map((line) =>
-      line
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
+import { tableCells } from '../support/markup.js';
 
 describe('npm run lab', () => {
-  it('shows its commands', async () => {
-    const { stdout } = await lab(['--help']);
-    for (const name of ['evidence', 'speed', 'peers-speed', 'gateway', 'peers'])
-      expect(stdout).toContain(`\n  ${name}`);
-  });
-
   it('measures tokens by the length of the text, and streams', async () => {
-    const { code, stdout, stderr } = await lab([
-      'speed',
-      '--model',
-      checkpointFolder('tiny-llama'),
-      '--rounds',
-      '1',
-    ]);
+    const model = checkpointFolder('tiny-llama');
+    const { code, stdout, stderr } = await lab(['speed', '--model', model, '--rounds', '1']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const rows = rowsOf(stdout);
+    const rows = tableCells(stdout);
     expect(rows[0]).toEqual(['', '64', '128', '256', '256 to 64']);
     expect(rows.map(([name]) => name)).toEqual(
       expect.arrayContaining(['writing with the default scores', 'Adv. Pert.', 'streams', 'tokens/s, all']),
@@ -42,7 +21,7 @@ describe('npm run lab', () => {
     const args = ['--streams', '1,3', '--tokens', '4', '--interval', '5', '--rounds', '1', '--no-portkey'];
     const { code, stdout, stderr } = await lab(['gateway', ...args]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const rows = rowsOf(stdout).slice(2);
+    const rows = tableCells(stdout).slice(1);
     const names = ['direct', 'null proxy', 'flinch', 'flinch, no guard'];
     expect(rows.map(([streams, name]) => [streams, name])).toEqual(
       ['1', '3'].flatMap((streams) => names.map((name) => [streams, name])),

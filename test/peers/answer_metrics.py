@@ -25,9 +25,9 @@ from lm_polygraph.ue_metrics.ue_metric import get_random_scores, normalize_metri
 ORDERS = 2000
 
 
-def ratio(scores: np.ndarray, quality: np.ndarray, most: float) -> dict:
+def ratio(scores: np.ndarray, quality: np.ndarray) -> dict:
     """PRR as lm-polygraph has it; with the expectation of random rejection; and that as a mean over the orders of ties."""
-    area = PredictionRejectionArea(max_rejection=most)
+    area = PredictionRejectionArea()
     oracle, mean = area(-quality, quality), quality.mean()
     random = np.random.default_rng(1)
     gaps = np.diff(np.unique(scores))
@@ -46,8 +46,7 @@ def metrics(case: dict) -> dict:
     return {
         "auroc": roc_auc_score(wrong, scores),
         "averagePrecision": average_precision_score(wrong, scores),
-        "prr": ratio(scores, quality, 1.0),
-        "prr50": ratio(scores, quality, 0.5),
+        "prr": ratio(scores, quality),
     }
 
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { escapeMarkdown } from '#bench/report/markdown.js';
 import { extractFacts } from '#bench/tasks/facts.js';
 import { finalAnswer } from '#src/guard/final-answer.js';
 import { stepContent } from '#src/steps/step-content.js';
@@ -34,7 +33,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   finalAnswer,
   stepContent,
   extractFacts,
-  escapeMarkdown,
   steps: (text) => {
     const steps = new TokenSteps();
     for (let at = 0; at < text.length; at += 4) steps.push(text.slice(at, at + 4));

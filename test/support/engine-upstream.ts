@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Engine, GeneratedToken, Generation } from '#src/index.js';
+import { originOf } from './http-receiver.js';
 import { textContent } from './scripted-upstream.js';
 
 /**
@@ -54,6 +55,8 @@ export class EngineUpstream {
       response.end(JSON.stringify({ error: { message: String(error), param } }));
     });
   });
+  /** Address, up to and with `/v1`. */
+  url = '';
   /** Requests that it got, without those of the probe. */
   readonly asked: Body[] = [];
   /** Answers that the other side broke off. */
@@ -70,13 +73,8 @@ export class EngineUpstream {
 
   static async start(engine: Engine, options: EngineUpstreamOptions = {}, port = 0): Promise<EngineUpstream> {
     const upstream = new EngineUpstream(engine, options);
-    await new Promise<void>((resolve) => upstream.#server.listen(port, '127.0.0.1', resolve));
+    upstream.url = `${await originOf(upstream.#server, port)}/v1`;
     return upstream;
-  }
-
-  get url(): string {
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
   }
 
   async close(): Promise<void> {

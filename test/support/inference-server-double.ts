@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import { originOf } from './http-receiver.js';
 import {
   datatypeOf,
   RepositoryModels,
@@ -66,9 +66,8 @@ export class InferenceServerDouble {
     this.models = new RepositoryModels(repository);
   }
 
-  async listen(port = 0): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  listen(port = 0): Promise<string> {
+    return originOf(this.#server, port);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { AnswerCache, JudgeAnswer } from '#bench/judge/answer-cache.js';
+import { type AnswerCache, Endpoint, type EndpointOptions, type JudgeAnswer } from '#bench/judge/endpoint.js';
 import { httpReceiver } from './http-receiver.js';
 
 const requestSchema = z.looseObject({
@@ -59,3 +59,18 @@ export const memoryCache = (): AnswerCache => {
   const answers = new Map<string, JudgeAnswer>();
   return { get: (key) => answers.get(key), add: (key, answer) => void answers.set(key, answer) };
 };
+
+/** An endpoint of such a server; it asks again only where `retries` say so. */
+export async function useEndpoint(
+  answer: (prompt: string) => JudgeReply,
+  options: Partial<EndpointOptions> = {},
+  cache = memoryCache(),
+) {
+  const { url, requests } = await judgeServer(answer);
+  const settings = { model: 'judge', apiKey: null, timeoutMs: 10_000, retries: 0 };
+  return {
+    endpoint: new Endpoint({ baseUrl: url, ...settings, ...options }, cache),
+    requests,
+    prompts: () => requests.map(({ messages }) => messages[0]!.content),
+  };
+}

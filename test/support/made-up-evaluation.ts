@@ -96,10 +96,11 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
         auroc: estimate(value),
         averagePrecision: estimate(value - 0.3),
         prr: estimate(value - 0.2),
-        prr50: estimate(value - 0.25),
       }),
     ),
     answers: madeUpAnswers(),
+    claimCounts: [],
+    singleStep: false,
     claims: rows({ nll: 0.6, ccp: 0.65, adversarial: 0.7 }, (scope, measure, value) => ({
       scope,
       measure,
@@ -140,92 +141,41 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
       relative: { value: 0.1 * (i + 1), interval: [0.09 * (i + 1), 0.11 * (i + 1)] },
       memory: 1e6 * (i + 1),
     })),
-    cases: [madeUpCase()],
   };
   return evaluationSchema.parse({ ...base, ...parts });
 }
 
 /** Of the best of the made-up table. */
-function madeUpAnswers(): Evaluation['answers'] {
-  const curve = (measure: string, step: number) => ({
-    measure,
-    aggregation: measure === 'self_consistency' ? ('own' as const) : ('sum' as const),
-    points: Array.from({ length: 20 }, (_, i) => ({
-      rejected: i / 20,
-      kept: 1000 - 50 * i,
-      accuracy: estimate(Math.min(1, 0.8 + step * i)),
-    })),
-  });
-  return {
-    n: 1000,
-    wrong: 200,
-    best: { measure: 'self_consistency', aggregation: 'own', of: 4 },
-    reading: { share: 0.2, read: 200, found: { value: 120, interval: [110, 130] }, chance: 40 },
-    thresholds: [
-      { rightFlagged: 0.05, score: 0.75, recall: estimate(0.6) },
-      { rightFlagged: 0.01, score: null, recall: { value: null, interval: null } },
-    ],
-    rejection: [curve('self_consistency', 0.02), curve('nll', 0.01)],
-    falseAlarms: [
-      {
-        ...madeUpCase(),
-        id: 'arithmetic-3',
-        wrong: [],
-        score: 0.9,
-        verdict: { of: 'answer', reference: '38', extracted: '38', correct: true },
-      },
-    ],
-    misses: [{ ...madeUpCase(), score: 0.1 }],
-  };
-}
+const madeUpAnswers = (): NonNullable<Evaluation['answers']> => ({
+  n: 1000,
+  wrong: 200,
+  best: { measure: 'self_consistency', aggregation: 'own', of: 4 },
+  reading: { share: 0.2, read: 200, found: { value: 120, interval: [110, 130] }, chance: 40 },
+  falseAlarms: [
+    { ...MADE_UP_ANSWER, id: 'arithmetic-3', wrong: null, score: 0.9, reference: '38', correct: true },
+  ],
+  misses: [MADE_UP_ANSWER],
+});
 
-/** “12 + 30 = 43.” is wrong from its first token on. */
-export function madeUpCase(): Evaluation['cases'][number] {
-  const tokenTexts = [
-    'First,',
-    ' 12',
-    ' +',
-    ' 30',
-    ' =',
-    ' 42',
-    '.',
-    '\n',
-    'Then',
-    ' 42',
-    ' -',
-    ' 5',
-    ' =',
-    ' 38',
-    '.',
-    '\n',
-    'So',
-    ' the',
-    ' answer',
-    ' is',
-    ' 38',
-    '.',
-  ];
-  const start = tokenTexts.slice(0, 8).join('').length;
-  return {
-    id: 'arithmetic-17',
-    subset: 'arithmetic',
-    question: 'What is 12 + 30 - 5?',
-    verdict: { of: 'answer', reference: '37', extracted: '38', correct: false },
-    tokenTexts,
-    wrong: [[start, start + tokenTexts.slice(8, 15).join('').length]],
-    steps: [
-      [0, 8],
-      [8, 16],
-      [16, 22],
-    ],
-    tokens: {
-      adversarial: tokenTexts.map((_, i) => (i === 13 ? 0.04 : i === 5 ? 0.01 : 0.0001 * ((i * 7) % 11))),
-      nll: tokenTexts.map((_, i) =>
-        i === 0 ? 1.2 : i === 13 ? 0.6 : i === 3 ? null : 0.01 * ((i * 5) % 13),
-      ),
-    },
-  };
-}
+const TOKEN_TEXTS =
+  'First,| 12| +| 30| =| 42|.|\n|Then| 42| -| 5| =| 38|.|\n|So| the| answer| is| 38|.'.split('|');
+
+/** “Then 42 - 5 = 38.” is its first wrong step. */
+const MADE_UP_ANSWER: NonNullable<Evaluation['answers']>['misses'][number] = {
+  id: 'arithmetic-17',
+  subset: 'arithmetic',
+  question: 'What is 12 + 30 - 5?',
+  reference: '37',
+  extracted: '38',
+  correct: false,
+  tokenTexts: TOKEN_TEXTS,
+  wrong: [21, 38],
+  measure: 'adversarial',
+  tokens: TOKEN_TEXTS.map((_, i) =>
+    i === 3 ? null : i === 13 ? 0.04 : i === 5 ? 0.01 : 0.0001 * ((i * 7) % 11),
+  ),
+  score: 0.1,
+};
 
 /** Hostile texts wherever a text of a model, a file or a user may stand. */
 export function hostileEvaluation(): Evaluation {
@@ -234,19 +184,17 @@ export function hostileEvaluation(): Evaluation {
     rows.map((row) => (row.scope === 'navigate' ? { ...row, scope: HOSTILE[0]! } : row));
   const base = madeUpEvaluation();
   const tokenTexts = HOSTILE.flatMap((text) => [text, ' ', '\n']);
-  const scores = tokenTexts.map((_, i) => i % 7);
-  const study = {
-    ...madeUpCase(),
-    id: all,
-    subset: all,
-    question: all,
-    verdict: { of: 'answer' as const, reference: all, extracted: all, correct: false },
-    tokenTexts,
-    wrong: [[0, 400] as [number, number]],
-    tokens: { adversarial: scores, [HOSTILE[1]!]: scores },
-  };
+  const misses = [
+    {
+      ...MADE_UP_ANSWER,
+      ...{ id: all, subset: all, question: all, reference: all, extracted: all },
+      tokenTexts,
+      wrong: [0, 400] as [number, number],
+      measure: HOSTILE[1]!,
+      tokens: tokenTexts.map((_, i) => i % 7),
+    },
+  ];
   const best = { measure: HOSTILE[1]!, aggregation: 'max' as const, of: 2 };
-  const misses = [{ ...study, score: 1 }];
   return madeUpEvaluation({
     answers: { ...base.answers!, best, falseAlarms: misses, misses },
     model: { ...base.model, name: HOSTILE[1]! },
@@ -258,6 +206,5 @@ export function hostileEvaluation(): Evaluation {
       row.measure === 'chance' ? { ...row, measure: HOSTILE[8]! } : row,
     ),
     efficiency: base.efficiency.map((row) => ({ ...row, measure: `${HOSTILE[1]}:${HOSTILE[2]}` })),
-    cases: [study],
   });
 }

@@ -22,3 +22,27 @@ export const namesOfAttributes = (page: string): Set<string> =>
       [...rest!.matchAll(/([^\s=/]+)="[^"]*"/g)].map(([, name]) => name!.toLowerCase()),
     ),
   );
+
+/** The cells of the tables of a Markdown text, by row, without the lines below headings. */
+export const tableCells = (text: string): string[][] =>
+  text
+    .split('\n')
+    .filter((line) => /^\|(?!\s*:?-)/.test(line))
+    .map((line) => line.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()));
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+/** What is read on the page, with one space for markup and white space. */
+export const textOf = (page: string): string =>
+  page
+    .replace(/<style>.*?<\/style>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&\S+?;/g, (entity) => ENTITIES[entity] ?? entity)
+    .replace(/\s+/g, ' ');

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { type Running, start } from './cli.js';
+import { isAlive } from './process.js';
 
 const health = z.object({
   status: z.string(),
@@ -81,18 +82,8 @@ export class Serving {
   }
 }
 
-/** Whether a process is there, and no zombie. */
-export function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Waits until none of the processes is there. */
 export async function gone(pids: readonly number[]): Promise<void> {
-  for (let i = 0; i < 200 && pids.some(runs); i++) await setTimeout(50);
-  expect(pids.filter(runs)).toEqual([]);
+  for (let i = 0; i < 200 && pids.some(isAlive); i++) await setTimeout(50);
+  expect(pids.filter(isAlive)).toEqual([]);
 }

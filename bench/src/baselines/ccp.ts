@@ -15,7 +15,7 @@ export interface Alternative extends TokenLogprob {
 }
 
 /** K: alternatives of a token, itself among them. */
-export const DEFAULT_ALTERNATIVES = 10;
+export const ALTERNATIVES = 10;
 
 /** Python's `string.punctuation`, and white space. */
 const AROUND = /^[\s!-/:-@[-`{-~]+|[\s!-/:-@[-`{-~]+$/g;
@@ -34,7 +34,7 @@ export const isFunctional = (word: string): boolean => word === '' || isStopWord
 export function alternativesOf(
   token: TokenLogprob,
   top: readonly TokenLogprob[],
-  k = DEFAULT_ALTERNATIVES,
+  k = ALTERNATIVES,
 ): TokenLogprob[] {
   const others = top.slice(0, k).filter(({ id }) => id !== token.id);
   return [token, ...others.slice(0, k - 1)];

@@ -1,5 +1,8 @@
 import type { Relation } from '../baselines/ccp.js';
 import { Encoder, type EncoderOptions } from './encoder.js';
+import type { EncoderUse } from './folder.js';
+
+const USES = ['nli', 'similarity', 'sentence'] as const satisfies EncoderUse[];
 
 export type TextPair = readonly [string, string];
 
@@ -25,13 +28,13 @@ export interface EncoderFolders {
 
 export interface OpenEncoders extends Encoders {
   /** Folder, file and fingerprint of each model that is there, for the settings of a run. */
-  readonly names: Readonly<Partial<Record<keyof EncoderFolders, string>>>;
+  readonly names: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
 export interface OpenOptions extends EncoderOptions {
   /** Error to throw instead of one of a model: it may say which option named the model. */
-  readonly fault?: (use: keyof EncoderFolders, error: unknown) => unknown;
+  readonly fault?: (use: EncoderUse, error: unknown) => unknown;
 }
 
 /**
@@ -42,42 +45,33 @@ export async function openEncoders(
   folders: EncoderFolders,
   { fault = (_, error) => error, ...options }: OpenOptions = {},
 ): Promise<OpenEncoders> {
-  const open = async (use: keyof EncoderFolders): Promise<Encoder | null> => {
-    const folder = folders[use];
-    return folder === undefined ? null : Encoder.open(folder, use, options);
-  };
-  const naming = <T>(use: keyof EncoderFolders, work: Promise<T>): Promise<T> =>
+  const naming = <T>(use: EncoderUse, work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
       throw fault(use, error);
     });
-  const [nli, similarity, sentence] = await Promise.all([
-    naming('nli', open('nli')),
-    naming('similarity', open('similarity')),
-    naming('sentence', open('sentence')),
-  ]);
-  const opened = [nli, similarity, sentence].filter((encoder) => encoder !== null);
+  const open = async (use: EncoderUse, folder: string) => ({
+    use,
+    encoder: await naming(use, Encoder.open(folder, use, options)),
+  });
+  const given = USES.map((use) => [use, folders[use]] as const);
+  const opened = await Promise.all(
+    given.flatMap(([use, folder]) => (folder === undefined ? [] : open(use, folder))),
+  );
   const close = async (): Promise<void> => {
-    await Promise.all(opened.map((encoder) => encoder.close()));
+    await Promise.all(opened.map(({ encoder }) => encoder.close()));
   };
   try {
-    await Promise.all([
-      nli && naming('nli', nli.start()),
-      similarity && naming('similarity', similarity.start()),
-      sentence && naming('sentence', sentence.start()),
-    ]);
+    await Promise.all(opened.map(({ use, encoder }) => naming(use, encoder.start())));
   } catch (error) {
     await close();
     throw error;
   }
+  const [nli, similarity, sentence] = USES.map((use) => opened.find((one) => one.use === use)?.encoder);
   return {
-    relate: nli && relateBy(nli),
-    compare: similarity && compareBy(similarity),
-    embed: sentence && embedBy(sentence),
-    names: {
-      ...(nli && { nli: nameOf(nli) }),
-      ...(similarity && { similarity: nameOf(similarity) }),
-      ...(sentence && { sentence: nameOf(sentence) }),
-    },
+    relate: nli ? relateBy(nli) : null,
+    compare: similarity ? compareBy(similarity) : null,
+    embed: sentence ? embedBy(sentence) : null,
+    names: Object.fromEntries(opened.map(({ use, encoder }) => [use, nameOf(encoder)])),
     close,
   };
 }

@@ -43,7 +43,7 @@ export interface ScoredCase {
   readonly measures: ReadonlyMap<string, MeasureDigest>;
 }
 
-/** Rows of every table that no model is asked for, whether a run names them or not. */
+/** Rows of every table that no model is asked for. */
 export const CHANCE = 'chance';
 export const LONGEST = 'longest';
 /** Later tokens and steps first. */

@@ -10,8 +10,8 @@ import type { Span } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { type Aggregated, checkScores, LONGEST } from './case.js';
-import { caseStudy, studied } from './case-studies.js';
-import { areaRow, chance, type Detector, detectionRow, detectors, type Scorer } from './detection.js';
+import { countEach, inScopes } from './counts.js';
+import { areaRow, type Detector, detectors, scorersOf } from './detection.js';
 import { efficiencyTable } from './efficiency.js';
 import type { EvaluationRule, Records, Tables } from './evaluate.js';
 import { mainMeasure, pairedAreas } from './paired.js';
@@ -43,30 +43,21 @@ export async function evaluateClaims(
 ): Promise<Tables> {
   const { problems } = records;
   const subsets = [...new Set(problems.map(({ subset }) => subset))];
-  const { cases, studies } = await readCases(records, measures, stepsOf);
+  const cases = await readCases(records, measures, stepsOf);
   const ofAll = claimDetectors(cases, measures, options);
   await setImmediate();
   const detectorsOf = (mine: readonly ClaimedCase[]): readonly Detector[] =>
     mine === cases ? ofAll : claimDetectors(mine, measures, options);
   const claims = scoped(cases, { subsets, leaveOneOut: false }, (mine) => {
     const labels = mine.flatMap((one) => one.claims.map(({ supported }) => supported));
-    const counts = [labels.length, labels.filter((supported) => !supported).length];
+    const counts = { n: labels.length, positives: labels.filter((supported) => !supported).length };
     return detectorsOf(mine).map((detector) => areaRow(detector, counts));
-  }).map(detectionRow);
+  });
   const main = mainMeasure(measures);
   const n = cases.reduce((sum, one) => sum + one.claims.length, 0);
   return {
-    ...{
-      counts: [],
-      answers: null,
-      singleStep: false,
-      tokens: [],
-      steps: [],
-      responses: [],
-      pooled: [],
-      cases: studies,
-    },
-    claimCounts: claimCounts(records, subsets, options),
+    ...{ counts: [], answers: null, singleStep: false, tokens: [], steps: [], responses: [], pooled: [] },
+    claimCounts: inScopes(problems, subsets, (mine) => countsOf(mine, records, options)),
     claims,
     paired: main === undefined ? [] : pairedAreas('claim', ofAll, main, n),
     efficiency: efficiencyTable(records.times, measures, options),
@@ -77,16 +68,11 @@ async function readCases(
   records: ClaimRecords,
   measures: readonly string[],
   stepsOf: EvaluationRule['stepsOf'],
-): Promise<{ cases: ClaimedCase[]; studies: Evaluation['cases'] }> {
+): Promise<ClaimedCase[]> {
   const { problems, responses, scores } = records;
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
   const scored = selectClaimed(problems, records);
   const cases = new Map<string, ClaimedCase>();
-  const studies = new Map<string, Evaluation['cases'][number]>();
-  const unsupported = (id: string): readonly ClaimsRecord['claims'][number][] =>
-    (records.claims.get(id)?.claims ?? []).filter((claim) => isLabelled(claim) && !claim.supported);
-  const faulty = new Set(problems.map(({ id }) => id).filter((id) => unsupported(id).length > 0));
-  const toStudy = studied(problems, faulty, (id) => scored.has(id));
   for await (const score of scores) {
     const { id } = score;
     const [problem, response, known] = [byId.get(id), responses.get(id), records.claims.get(id)];
@@ -103,18 +89,8 @@ async function readCases(
         : [],
     );
     cases.set(id, { id, subset: problem.subset, claims });
-    if (!toStudy.has(id)) continue;
-    const wrong = unsupported(id);
-    const labels = {
-      verdict: { of: 'claims', supported: claims.length - wrong.length, unsupported: wrong.length },
-      wrong: wrong.flatMap(({ spans }) => spans),
-    } as const;
-    studies.set(id, caseStudy(problem, { response, steps }, score, labels));
   }
-  return {
-    cases: problems.flatMap(({ id }) => cases.get(id) ?? []),
-    studies: problems.flatMap(({ id }) => studies.get(id) ?? []),
-  };
+  return problems.flatMap(({ id }) => cases.get(id) ?? []);
 }
 
 /**
@@ -170,28 +146,13 @@ function claimDetectors(
   const examples = cases.flatMap(({ claims }, group) =>
     claims.map((claim) => ({ of: claim, positive: !claim.supported, group })),
   );
-  const scorers = [...measures, LONGEST].flatMap((measure) =>
-    [...(examples[0]?.of.scores.get(measure)?.keys() ?? [])].map(
-      (aggregation): Scorer<ScoredClaim> => ({
-        measure,
-        aggregation,
-        // Each response has the scores of all measures.
-        score: ({ scores }) => scores.get(measure)!.get(aggregation)!,
-      }),
-    ),
+  const scorers = scorersOf<ScoredClaim>(
+    [...measures, LONGEST],
+    (measure) => examples[0]?.of.scores.get(measure)?.keys(),
+    // Each response has the scores of all measures.
+    ({ scores }, measure, how) => scores.get(measure)!.get(how)!,
   );
-  return detectors(examples, cases.length, [...scorers, chance], options);
-}
-
-function claimCounts(
-  records: ClaimRecords,
-  subsets: readonly string[],
-  options: BootstrapOptions,
-): Evaluation['claimCounts'] {
-  return ['all', ...(subsets.length > 1 ? subsets : [])].map((scope) => {
-    const asked = records.problems.filter(({ subset }) => scope === 'all' || scope === subset);
-    return { scope, ...countsOf(asked, records, options) };
-  });
+  return detectors(examples, cases.length, scorers, options);
 }
 
 function countsOf(
@@ -205,11 +166,6 @@ function countsOf(
   const counted = all.filter(isLabelled);
   const supported = counted.filter((claim) => claim.supported).length;
   const unplaced = all.filter(({ spans }) => spans.length === 0).length;
-  const rejected: Record<string, number> = {};
-  for (const one of judged) {
-    const why = whyRejected(one);
-    if (why !== null) rejected[why] = (rejected[why] ?? 0) + 1;
-  }
   const shares = judged.flatMap((one) => {
     const labels = one.claims.filter(isLabelled);
     return labels.length === 0 ? [] : [labels.filter((claim) => claim.supported).length / labels.length];
@@ -222,7 +178,7 @@ function countsOf(
     unsupported: counted.length - supported,
     unlabelled: all.length - unplaced - counted.length,
     unplaced,
-    rejected,
+    rejected: countEach(judged.map(whyRejected)),
     precision: written(meanShare(shares, options)),
   };
 }

@@ -17,34 +17,38 @@ export interface Counted {
   readonly steps: readonly ResponseStep[];
 }
 
-/** @param subsets in the problems' order */
-export function countTable(problems: readonly Counted[], subsets: readonly string[]): Evaluation['counts'] {
-  const scopes = ['all', ...(subsets.length > 1 ? subsets : [])];
-  return scopes.map((scope) =>
-    countsOf(
-      scope,
-      problems.filter(({ subset }) => scope === 'all' || scope === subset),
-    ),
-  );
+/** Counts of all problems and, where there are several subsets, of each. @param subsets in the problems' order */
+export const inScopes = <P extends { readonly subset: string }, C extends object>(
+  problems: readonly P[],
+  subsets: readonly string[],
+  countsOf: (mine: readonly P[]) => C,
+): ({ scope: string } & C)[] =>
+  ['all', ...(subsets.length > 1 ? subsets : [])].map((scope) => ({
+    scope,
+    ...countsOf(problems.filter(({ subset }) => scope === 'all' || scope === subset)),
+  }));
+
+/** How often each name is there. */
+export function countEach(names: readonly (string | null | undefined)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) if (name) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }
 
-function countsOf(scope: string, problems: readonly Counted[]): Evaluation['counts'][number] {
+export const countTable = (problems: readonly Counted[], subsets: readonly string[]): Evaluation['counts'] =>
+  inScopes(problems, subsets, countsOf);
+
+function countsOf(problems: readonly Counted[]): Omit<Evaluation['counts'][number], 'scope'> {
   const checks = problems.flatMap(({ check }) => check ?? []);
   const correct = checks.filter((check) => check.correct).length;
   const located = problems.filter((one) => one.located?.span);
-  const rejected: Record<string, number> = {};
-  for (const one of problems) {
-    const why = one.rejected ? 'not_encoded' : one.located?.rejected;
-    if (why) rejected[why] = (rejected[why] ?? 0) + 1;
-  }
   return {
-    scope,
     problems: problems.length,
     truncated: problems.filter(({ truncated }) => truncated).length,
     correct,
     wrong: checks.length - correct,
     located: located.length,
-    rejected,
+    rejected: countEach(problems.map((one) => (one.rejected ? 'not_encoded' : one.located?.rejected))),
     spanning: located.filter(isSpanning).length,
     accuracy: written(wilson(correct, checks.length)),
   };

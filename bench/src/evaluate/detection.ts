@@ -9,7 +9,7 @@ import {
 import type { Estimate } from '../statistics/estimate.js';
 import { rank } from '../statistics/ranking.js';
 import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
-import { type Row, type ScopedRow, type Scopes, scoped, written } from './table.js';
+import { type Row, type Scopes, scoped } from './table.js';
 
 /** Detection of positive examples among negative ones by a measure. */
 export interface Detector {
@@ -65,24 +65,32 @@ export function detectors<T>(
   }));
 }
 
-export const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
+const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
 
-/** Scores of whole responses, in the order of the measures; chance last. */
-export const responseScorers = (
-  cases: readonly ScoredCase[],
+/** Scores by each measure and aggregation, in the order of the measures; chance last. */
+export const scorersOf = <T>(
   measures: readonly string[],
-): Scorer<ScoredCase>[] => [
+  aggregationsOf: (measure: string) => Iterable<Aggregated> | undefined,
+  score: (of: T, measure: string, aggregation: Aggregated) => number,
+): Scorer<T>[] => [
   ...measures.flatMap((measure) =>
-    [...(cases[0]?.measures.get(measure)?.response.keys() ?? [])].map(
-      (aggregation): Scorer<ScoredCase> => ({
-        measure,
-        aggregation,
-        score: (one) => defined(one, measure, one.measures.get(measure)?.response.get(aggregation)),
-      }),
+    [...(aggregationsOf(measure) ?? [])].map(
+      (aggregation): Scorer<T> => ({ measure, aggregation, score: (of) => score(of, measure, aggregation) }),
     ),
   ),
   chance,
 ];
+
+/** Scores of whole responses. */
+export const responseScorers = (
+  cases: readonly ScoredCase[],
+  measures: readonly string[],
+): Scorer<ScoredCase>[] =>
+  scorersOf(
+    measures,
+    (measure) => cases[0]?.measures.get(measure)?.response.keys(),
+    (one, measure, how) => defined(one, measure, one.measures.get(measure)?.response.get(how)),
+  );
 
 /** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
 export function responseDetectors(
@@ -105,17 +113,12 @@ export function stepDetectors(
   measures: readonly string[],
   options: BootstrapOptions,
 ): Detector[] {
-  const scorers = measures.flatMap((measure) =>
-    [...(cases[0]?.measures.get(measure)?.steps.keys() ?? [])].map(
-      (aggregation): Scorer<Step> => ({
-        measure,
-        aggregation,
-        score: ({ one, step }) =>
-          defined(one, measure, one.measures.get(measure)?.steps.get(aggregation)?.[step]),
-      }),
-    ),
+  const scorers = scorersOf<Step>(
+    measures,
+    (measure) => cases[0]?.measures.get(measure)?.steps.keys(),
+    ({ one, step }, measure, how) => defined(one, measure, one.measures.get(measure)?.steps.get(how)?.[step]),
   );
-  return detectors(pooledSteps(cases), cases.length, [...scorers, chance], options);
+  return detectors(pooledSteps(cases), cases.length, scorers, options);
 }
 
 /**
@@ -136,71 +139,41 @@ function pooledSteps(cases: readonly ScoredCase[]): Example<Step>[] {
  * @param detectorsOf cases: {@link responseDetectors}
  * @param ratiosOf cases: their prediction–rejection ratios, in the same order
  */
-export function responseTable(
+export const responseTable = (
   cases: readonly ScoredCase[],
   scopes: Scopes,
   detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
-  ratiosOf: (cases: readonly ScoredCase[]) => readonly (readonly Estimate[])[],
-): Evaluation['responses'] {
-  return scoped(cases, scopes, (mine) => {
+  ratiosOf: (cases: readonly ScoredCase[]) => readonly Estimate[],
+): Evaluation['responses'] =>
+  scoped(cases, scopes, (mine) => {
+    const counts = { n: mine.length, positives: mine.filter(({ correct }) => !correct).length };
     const ratios = ratiosOf(mine);
     return detectorsOf(mine).map((detector, i) => {
-      const row = areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]);
-      return { ...row, estimates: [...row.estimates, ...ratios[i]!] };
+      const row = areaRow(detector, counts);
+      return { ...row, estimates: { ...row.estimates, prr: ratios[i]! } };
     });
-  }).map((row) => {
-    const [prr, prr50] = row.estimates.slice(2).map(written);
-    return { ...detectionRow(row), prr: prr!, prr50: prr50! };
   });
-}
-
-/**
- * @param row a row of a table whose counts are examples and positive ones, with the estimates of {@link
- * areaRow}
- */
-export function detectionRow({
-  scope,
-  measure,
-  aggregation,
-  counts,
-  estimates,
-}: ScopedRow): Evaluation['claims'][number] {
-  const [auroc, averagePrecision] = estimates.map(written);
-  const [n, positives] = counts;
-  return {
-    scope,
-    measure,
-    aggregation,
-    n: n!,
-    positives: positives!,
-    auroc: auroc!,
-    averagePrecision: averagePrecision!,
-  };
-}
 
 /** @param detectorsOf cases: {@link stepDetectors} */
-export function pooledTable(
+export const pooledTable = (
   cases: readonly ScoredCase[],
   scopes: Scopes,
   detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
-): Evaluation['pooled'] {
-  return scoped(cases, scopes, (mine) => {
+): Evaluation['pooled'] =>
+  scoped(cases, scopes, (mine) => {
     const steps = pooledSteps(mine);
-    const counts = [steps.length, steps.filter(({ positive }) => positive).length];
+    const counts = { steps: steps.length, positives: steps.filter(({ positive }) => positive).length };
     return detectorsOf(mine).map((detector) => areaRow(detector, counts));
-  })
-    .map(detectionRow)
-    .map(({ n, ...row }) => ({ ...row, steps: n }));
-}
+  });
 
-export const areaRow = (
+export const areaRow = <C extends string>(
   { measure, aggregation, auroc, averagePrecision }: Detector,
-  counts: number[],
-): Row => ({
+  counts: Row<C, never>['counts'],
+): Row<C, 'auroc' | 'averagePrecision'> => ({
   measure,
   aggregation,
   counts,
-  estimates: [percentileInterval(auroc), percentileInterval(averagePrecision)],
+  estimates: { auroc: percentileInterval(auroc), averagePrecision: percentileInterval(averagePrecision) },
 });
 
 function defined(one: ScoredCase, measure: string, score: number | undefined): number {

@@ -14,14 +14,13 @@ import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './answers.js';
 import { digest, type Known, LONGEST, POSITION, type ScoredCase } from './case.js';
-import { caseStudy, studied } from './case-studies.js';
 import { type Counted, countTable } from './counts.js';
 import { pooledTable, responseDetectors, responseTable, stepDetectors } from './detection.js';
 import { efficiencyTable } from './efficiency.js';
 import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
 import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
 
-type CaseStudy = Evaluation['cases'][number];
+type LookedAt = NonNullable<Evaluation['answers']>['misses'][number];
 
 /** All that a run found out. */
 export interface Records extends Progressed {
@@ -53,7 +52,6 @@ export type Tables = Pick<
   | 'pooled'
   | 'paired'
   | 'efficiency'
-  | 'cases'
 >;
 
 /**
@@ -67,7 +65,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   const subsets = [...new Set(problems.map(({ subset }) => subset))];
   const scopes = { subsets, leaveOneOut: rule.leaveOneOut };
   const selection = select(problems, records, rule);
-  const { cases, studies } = await readCases(records, rule, selection);
+  const cases = await readCases(records, rule, selection);
   const singleStep = cases.length > 0 && cases.every(({ steps }) => steps === 1);
   const wrong = singleStep ? [] : cases.filter((one) => one.wrong);
   const ranked = [...measures, LONGEST, POSITION];
@@ -107,7 +105,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   return {
     counts,
     claimCounts: [],
-    answers: found && (await withStudies(found, records, rule)),
+    answers: found && (await withTokens(found, records, rule)),
     singleStep,
     tokens,
     steps,
@@ -124,52 +122,45 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
             ...pairedAreas('pooled', ofSteps, main, stepped.length),
           ],
     efficiency: efficiencyTable(records.times, measures, bootstrap),
-    // They compare wrong steps with right ones: where none is known, right answers alone would be in them.
-    cases: isLabelled || cases.every(({ correct }) => correct) ? studies : [],
   };
 }
 
 /** What the tables need of each response that is scored, in the order of the problems. */
-export const scoredCases = async (records: Records, rule: EvaluationRule): Promise<ScoredCase[]> =>
-  (await readCases(records, rule, select(records.problems, records, rule))).cases;
+export const scoredCases = (records: Records, rule: EvaluationRule): Promise<ScoredCase[]> =>
+  readCases(records, rule, select(records.problems, records, rule));
 
 async function readCases(
   records: Records,
   rule: EvaluationRule,
   { wrong, scored }: ReturnType<typeof select>,
-): Promise<{ cases: ScoredCase[]; studies: Evaluation['cases'] }> {
-  const { problems, checks } = records;
+): Promise<ScoredCase[]> {
   const cases = new Map<string, ScoredCase>();
-  const studies = new Map<string, CaseStudy>();
-  const toStudy = studied(problems, wrong, (id) => scored.has(id) && checks.get(id)?.correct === true);
-  for await (const one of knownScores(records, rule, scored)) {
-    const { id } = one.score;
-    cases.set(id, digest(one.known, one.score, rule.measures, wrong.has(id)));
-    if (toStudy.has(id)) studies.set(id, studyOf(one));
-  }
-  const inOrder = <T>(found: ReadonlyMap<string, T>): T[] =>
-    problems.flatMap(({ id }) => {
-      const one = found.get(id);
-      return one ? [one] : [];
-    });
-  return { cases: inOrder(cases), studies: inOrder(studies) };
+  for await (const { known, score } of knownScores(records, rule, scored))
+    cases.set(score.id, digest(known, score, rule.measures, wrong.has(score.id)));
+  return records.problems.flatMap(({ id }) => cases.get(id) ?? []);
 }
 
 /** The answers that are shown, token by token. Only now is known which, so that the scores are read again. */
-async function withStudies(
+async function withTokens(
   { falseAlarms, misses, ...found }: AnswersFound,
   records: Records,
   rule: EvaluationRule,
 ): Promise<Evaluation['answers']> {
   const wanted = new Set([...falseAlarms, ...misses].map(({ id }) => id));
-  const studies = new Map<string, CaseStudy>();
-  for await (const one of knownScores(records, rule, wanted)) {
-    const measure = colouring(found.best?.measure, one.score.tokens, rule.measures);
-    const study = studyOf(one);
-    const tokens = measure === undefined ? {} : { [measure]: study.tokens[measure]! };
-    studies.set(one.score.id, { ...study, tokens });
+  const answers = new Map<string, Omit<LookedAt, 'score'>>();
+  for await (const { problem, known, score } of knownScores(records, rule, wanted)) {
+    const { id, subset, question, reference } = problem;
+    const { extracted, correct } = known.check;
+    const measure = colouring(found.best?.measure, score.tokens, rule.measures);
+    answers.set(id, {
+      ...{ id, subset, question, reference, extracted, correct },
+      tokenTexts: known.response.tokenTexts,
+      wrong: known.located?.span ?? null,
+      measure,
+      tokens: measure === null ? [] : score.tokens[measure]!,
+    });
   }
-  const shown = (all: readonly Shown[]) => all.map(({ id, score }) => ({ ...studies.get(id)!, score }));
+  const shown = (all: readonly Shown[]) => all.map(({ id, score }) => ({ ...answers.get(id)!, score }));
   return { ...found, falseAlarms: shown(falseAlarms), misses: shown(misses) };
 }
 
@@ -178,7 +169,7 @@ const colouring = (
   best: string | undefined,
   tokens: ScoreRecord['tokens'],
   measures: readonly string[],
-): string | undefined => [best, ...measures].find((name) => name !== undefined && name in tokens);
+): string | null => [best, ...measures].find((name) => name !== undefined && name in tokens) ?? null;
 
 interface KnownScore {
   readonly problem: BenchProblem;
@@ -204,15 +195,6 @@ async function* knownScores(
       known: { subset: problem.subset, response, check, located: located.get(id) ?? null, steps },
     };
   }
-}
-
-function studyOf({ problem, known, score }: KnownScore): CaseStudy {
-  const { check, located } = known;
-  const { reference } = problem;
-  return caseStudy(problem, known, score, {
-    verdict: { of: 'answer', reference, extracted: check.extracted, correct: check.correct },
-    wrong: located?.span ? [located.span] : [],
-  });
 }
 
 function countedProblems(records: Records, rule: EvaluationRule, examined: ReadonlySet<string>): Counted[] {

@@ -1,9 +1,7 @@
 import type { Evaluation } from '../records/evaluation.js';
 import { type BootstrapOptions, bootstrapDifference, resample } from '../statistics/bootstrap.js';
 import { holm } from '../statistics/holm.js';
-import { mcnemar } from '../statistics/mcnemar.js';
-import { countPairs } from '../statistics/paired.js';
-import { pairedDifference } from '../statistics/paired-difference.js';
+import { countPairs, mcnemar, pairedDifference } from '../statistics/paired.js';
 import { CHANCE } from './case.js';
 import type { Detector } from './detection.js';
 import type { Hits } from './hits.js';

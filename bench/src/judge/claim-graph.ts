@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ClaimGraphRecord } from '../records/records.js';
-import type { Endpoint } from './endpoint.js';
-import { JudgeError } from './judge-error.js';
+import { type Endpoint, JudgeError } from './endpoint.js';
 import { decomposePrompt, entailPrompt, unionPrompt } from './prompts.js';
 
 const statedSchema = z.object({ claims: z.array(z.string().trim().min(1)) });

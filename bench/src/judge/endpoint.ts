@@ -1,11 +1,26 @@
 import { createHash } from 'node:crypto';
+import { UsageError } from 'flinch/internals';
 import { readText } from 'flinch-client/protocol';
 import OpenAI from 'openai';
-import type { z } from 'zod';
-import type { AnswerCache, JudgeAnswer } from './answer-cache.js';
+import { z } from 'zod';
 import { readJsonIn } from './json-in.js';
-import { JudgeError } from './judge-error.js';
 import { PROMPTS_VERSION } from './prompts.js';
+
+/** The judge cannot be asked at all: you have to fix this to go on. */
+export class JudgeError extends UsageError {}
+
+export const answerSchema = z.object({
+  content: z.string(),
+  promptTokens: z.int(),
+  completionTokens: z.int(),
+});
+export type JudgeAnswer = z.output<typeof answerSchema>;
+
+/** Answers by what they answer: a question that was paid for is not asked again. */
+export interface AnswerCache {
+  get(key: string): JudgeAnswer | undefined;
+  add(key: string, answer: JudgeAnswer): void;
+}
 
 /** A server with an OpenAI-compatible API that runs the judge. */
 export interface EndpointOptions {

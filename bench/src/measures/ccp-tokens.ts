@@ -12,10 +12,9 @@ import {
 import { isFunctionalByRules, relateByRules } from '../baselines/ccp-rules.js';
 import type { Encoders, TextPair } from '../encoder/encoders.js';
 
-/** The alternatives of each token with their texts, the token itself first. @param k of each, at most */
+/** The alternatives of each token with their texts, the token itself first. */
 export function alternatives(
   tokens: readonly TokenScore[],
-  k: number,
   tokenizer: Pick<Tokenizer, 'tokenBytes'>,
 ): Alternative[][] {
   const texts = new Map<number, string>();
@@ -25,7 +24,7 @@ export function alternatives(
     return text;
   };
   return tokens.map(({ id, logprob, top = [] }) =>
-    alternativesOf({ id, logprob }, top, k).map((token) => ({ ...token, text: textOf(token.id) })),
+    alternativesOf({ id, logprob }, top).map((token) => ({ ...token, text: textOf(token.id) })),
   );
 }
 

@@ -39,7 +39,7 @@ export type MeasureKind =
   | { readonly kind: 'engine'; readonly method: Method; readonly needs: PassNeeds }
   /** −Σ p log p over the `top` most probable tokens alone, all that the log-probabilities of an API tell. */
   | { readonly kind: 'top_entropy'; readonly top: number }
-  | { readonly kind: 'ccp'; readonly light: boolean; readonly alternatives: number }
+  | { readonly kind: 'ccp'; readonly light: boolean }
   | { readonly kind: 'token_sar'; readonly light: boolean; readonly steps: StepRelevance }
   | {
       readonly kind: 'graph';
@@ -50,21 +50,11 @@ export type MeasureKind =
     }
   /** Graph Uncertainty whose nodes are claims that a judge took from the responses. */
   | { readonly kind: 'claim_graph'; readonly samples: number }
-  | { readonly kind: 'self_consistency'; readonly samples: number }
-  /** A control: tokens, steps and responses in an order drawn at random. Has no scores. */
-  | { readonly kind: 'chance' }
-  /** A control: the longest step, in tokens, is the least certain. */
-  | { readonly kind: 'longest' }
-  /** A control: the later a token or a step, the less certain. Has no scores. */
-  | { readonly kind: 'position' }
-  /** A control: first tokens of steps, in an order drawn at random. Has no scores. */
-  | { readonly kind: 'first' };
+  | { readonly kind: 'self_consistency'; readonly samples: number };
 
 /** Requirements of a measure for passes through the model; one scoring may serve several. */
 export interface PassNeeds {
   readonly adversary?: Pick<Scoring, 'schedule' | 'alpha'>;
-  /** Form of the adversary. */
-  readonly form?: 'perturb' | 'derivative';
   readonly random?: NonNullable<Scoring['random']>;
   readonly tokur?: NonNullable<Scoring['tokur']>;
   /** The most probable tokens, so many. */

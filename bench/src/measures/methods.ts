@@ -18,7 +18,6 @@ import {
   TOKUR_METHODS,
 } from 'flinch/internals';
 import { z } from 'zod';
-import { DEFAULT_ALTERNATIVES } from '../baselines/ccp.js';
 import { type MeasureKind, type PassNeeds, STEP_RELEVANCE } from './measure.js';
 
 /** A method: what it can be told, as text, and the measure that comes of it. */
@@ -72,8 +71,7 @@ const scale = z.string().transform((text, context): Scale => {
   context.addIssue({ code: 'custom', message: 'must be a number, or a multiple of the RMS such as 0.01rms' });
   return z.NEVER;
 });
-const choice = <const T extends readonly string[]>(names: T) =>
-  z.enum(names, { error: `must be one of ${names.join(', ')}` });
+const stepRelevance = z.enum(STEP_RELEVANCE, { error: `must be one of ${STEP_RELEVANCE.join(', ')}` });
 
 const block = whole(1, 65536);
 const window = z.string().transform((text, context): number | 'all' => {
@@ -82,7 +80,6 @@ const window = z.string().transform((text, context): number | 'all' => {
   context.addIssue({ code: 'custom', message: 'must be a whole number, or all' });
   return z.NEVER;
 });
-const form = choice(['perturb', 'derivative']).default('perturb');
 const seed = whole(0, 2 ** 31 - 1).default(0);
 
 const adversarial = define(
@@ -91,10 +88,8 @@ const adversarial = define(
     window: window.optional(),
     epsilon: number.optional(),
     alpha: scale.default(DEFAULT_ALPHA),
-    form,
   }),
-  ({ alpha, form, ...schedule }) =>
-    engine('adversarial', { adversary: { schedule: scheduleOf(schedule), alpha }, form }),
+  ({ alpha, ...schedule }) => engine('adversarial', { adversary: { schedule: scheduleOf(schedule), alpha } }),
 );
 
 const random = define(
@@ -116,18 +111,12 @@ const tokur = (method: Method): Definition =>
     (tokur) => engine(method, { tokur }),
   );
 
-const ccp = (light: boolean): Definition =>
-  define(
-    z.strictObject({ alternatives: whole(2, MAX_TOP).default(DEFAULT_ALTERNATIVES) }),
-    ({ alternatives }) => ({ kind: 'ccp', light, alternatives }),
-  );
-
 const entropy = define(z.strictObject({ top: whole(2, MAX_TOP).optional() }), ({ top }) =>
   top === undefined ? engine('entropy', {}) : { kind: 'top_entropy', top },
 );
 
 const tokenSar = (light: boolean): Definition =>
-  define(z.strictObject({ steps: choice(STEP_RELEVANCE).default('alone') }), ({ steps }) => ({
+  define(z.strictObject({ steps: stepRelevance.default('alone') }), ({ steps }) => ({
     kind: 'token_sar',
     light,
     steps,
@@ -148,25 +137,21 @@ const sampled = (kind: 'claim_graph' | 'self_consistency', samples: number): Def
 
 const plain = (measure: MeasureKind): Definition => define(z.strictObject({}), () => measure);
 
-/** Every method by its name, in the order in which help lists them; the last three are controls. */
+/** Every method by its name, in the order in which help lists them. */
 export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['adversarial', adversarial],
   ['random', random],
   ...TOKUR_METHODS.map((method) => [method, tokur(method)] as const),
   ...PROBABILITY_METHODS.map((method) => [method, plain(engine(method, {}))] as const),
   ['entropy', entropy],
-  ['ccp', ccp(false)],
-  ['ccp-rules', ccp(true)],
+  ['ccp', plain({ kind: 'ccp', light: false })],
+  ['ccp-rules', plain({ kind: 'ccp', light: true })],
   ['token_sar', tokenSar(false)],
   ['token_sar-lexical', tokenSar(true)],
   ['graph', graph(false)],
   ['graph-lexical', graph(true)],
   ['graph-claims', sampled('claim_graph', 4)],
   ['self_consistency', sampled('self_consistency', 10)],
-  ['chance', plain({ kind: 'chance' })],
-  ['longest', plain({ kind: 'longest' })],
-  ['position', plain({ kind: 'position' })],
-  ['first', plain({ kind: 'first' })],
 ]);
 
 /** Offline unless a part of a streaming schedule is named. */
@@ -183,11 +168,10 @@ function scheduleOf(given: {
 
 /** @throws SettingsError for settings under which no score would mean anything */
 function engine(method: Method, needs: PassNeeds): MeasureKind {
-  const { adversary = { schedule: { kind: 'offline' }, alpha: DEFAULT_ALPHA }, form, random, tokur } = needs;
+  const { adversary = { schedule: { kind: 'offline' }, alpha: DEFAULT_ALPHA }, random, tokur } = needs;
   checkScoring({
     methods: [method],
     ...adversary,
-    ...(form && { form }),
     ...(random && { random }),
     ...(tokur && { tokur }),
   });

@@ -4,7 +4,7 @@ import type { Encoders } from '../encoder/encoders.js';
 import type { Measure } from './measure.js';
 import { type Definition, METHODS } from './methods.js';
 
-/** Names of all methods, controls included. */
+/** Names of all methods. */
 export const MEASURE_METHODS: readonly string[] = [...METHODS.keys()];
 
 /**
@@ -45,21 +45,39 @@ export function parseMeasures(text: string): Measure[] {
   return distinct(names.map(parseMeasure));
 }
 
-/** The light substitute of a method, and the model without which it takes the method's place. */
-const SUBSTITUTES: ReadonlyMap<string, { readonly needs: keyof Encoders; readonly light: string }> = new Map([
-  ['ccp', { needs: 'relate', light: 'ccp-rules' }],
-  ['token_sar', { needs: 'compare', light: 'token_sar-lexical' }],
-  ['graph', { needs: 'embed', light: 'graph-lexical' }],
-]);
+interface Substitute {
+  readonly name: string;
+  readonly method: string;
+  /** The model without which it takes the method's place. */
+  readonly needs: keyof Encoders;
+  readonly words: string;
+}
+
+/** Light stand-ins for methods that ask other models. */
+export const SUBSTITUTES: readonly Substitute[] = [
+  { name: 'ccp-rules', method: 'ccp', needs: 'relate', words: 'word rules instead of an inference model' },
+  {
+    name: 'token_sar-lexical',
+    method: 'token_sar',
+    needs: 'compare',
+    words: 'word overlap instead of a cross-encoder',
+  },
+  {
+    name: 'graph-lexical',
+    method: 'graph',
+    needs: 'embed',
+    words: 'word overlap instead of sentence embeddings',
+  },
+];
 
 /** The same measures, under another name where the substitute takes a method's place for want of a model. */
 export function withSubstitutes(measures: readonly Measure[], encoders: Encoders): Measure[] {
   return distinct(
     measures.map((measure) => {
       const [method = '', ...settings] = measure.name.split(':');
-      const substitute = SUBSTITUTES.get(method);
+      const substitute = SUBSTITUTES.find((one) => one.method === method);
       if (!substitute || encoders[substitute.needs]) return measure;
-      return parseMeasure([substitute.light, ...settings].join(':'));
+      return parseMeasure([substitute.name, ...settings].join(':'));
     }),
   );
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Method, Scoring } from 'flinch';
 import { DEFAULT_ALPHA } from 'flinch/internals';
+import { ALTERNATIVES } from '../baselines/ccp.js';
 import type { Measure, PassNeeds } from './measure.js';
 
 /** A scoring of the response that serves several measures. */
@@ -15,7 +16,7 @@ interface Open extends PassNeeds {
 }
 
 /**
- * The scorings that the measures need, as few as can be: each streaming schedule, step size and form is one of its own;
+ * The scorings that the measures need, as few as can be: each streaming schedule and step size is one of its own;
  * all else, probabilities, alternatives and the first of the noise, goes along with the pass over the whole response.
  */
 export function sharedPasses(measures: readonly Measure[]): SharedPass[] {
@@ -42,7 +43,7 @@ function needsOf(measure: Measure): PassNeeds | null {
     case 'engine':
       return measure.needs;
     case 'ccp':
-      return { top: measure.alternatives };
+      return { top: ALTERNATIVES };
     case 'top_entropy':
       return { top: measure.top };
     case 'token_sar':
@@ -59,9 +60,9 @@ const order = (needs: PassNeeds): number => (isWhole(needs) ? (needs.adversary ?
 /** Whether a pass can do what is needed beside what it does already. A streaming schedule is left to itself. */
 function fit(pass: PassNeeds, needs: PassNeeds): boolean {
   if (!isWhole(needs) || !isWhole(pass)) {
-    return isDeepStrictEqual([pass.adversary, pass.form], [needs.adversary, needs.form]);
+    return isDeepStrictEqual(pass.adversary, needs.adversary);
   }
-  const keys = ['adversary', 'form', 'random', 'tokur'] as const;
+  const keys = ['adversary', 'random', 'tokur'] as const;
   return keys.every(
     (key) => pass[key] === undefined || needs[key] === undefined || isDeepStrictEqual(pass[key], needs[key]),
   );

@@ -158,7 +158,7 @@ async function ofTokens(
     return { tokens: tokens.map(({ scores }) => scores[method] ?? null) };
   }
   if (measure.kind === 'ccp') {
-    const choices = alternatives(tokens, measure.alternatives, engine.checkpoint.tokenizer);
+    const choices = alternatives(tokens, engine.checkpoint.tokenizer);
     const relate = measure.light ? null : encoders.relate;
     const logCcps = relate ? await ccpByModel(choices, relate) : ccpByRules(choices, response.tokenTexts);
     return {
@@ -198,8 +198,6 @@ async function ofSteps(
       return { claims: claimUncertainty(claimGraph!, measure.samples) };
     case 'self_consistency':
       return { response: selfConsistency(samples.slice(0, measure.samples).map(({ agrees }) => agrees)) };
-    case 'longest':
-      return { steps: steps.map(([from, to]) => to - from) };
     default:
       return {};
   }

@@ -2,11 +2,12 @@ import { z } from 'zod';
 
 /** evaluation.json: all that a report of a run shows. Written by the run's last stage, read by `flinch bench report`. */
 
-/** A number that was measured and its 95 % interval. */
-export const estimateSchema = z.object({
+/** A number that was measured and its 95 % interval; `null` where these cases do not define it. */
+const estimateSchema = z.object({
   value: z.number().nullable(),
   interval: z.tuple([z.number(), z.number()]).nullable(),
 });
+export type WrittenEstimate = z.output<typeof estimateSchema>;
 
 /**
  * `all`, a subset, `macro` for the mean over the subsets, or `macro without` a subset; the interval of a mean follows
@@ -62,11 +63,9 @@ const detectionRow = z.object({
 const responseRow = detectionRow.extend({
   /**
    * Prediction–rejection ratio: the area of the accuracy of the answers that are left while those with the highest scores are
-   * rejected, 0 for random rejection and 1 for an oracle. `prr50` rejects at most half of the answers. Older runs have
-   * neither.
+   * rejected, 0 for random rejection and 1 for an oracle.
    */
-  prr: estimateSchema.exactOptional(),
-  prr50: estimateSchema.exactOptional(),
+  prr: estimateSchema,
 });
 
 /** The same cases under two measures: the difference a − b, and its p-value. */
@@ -108,34 +107,28 @@ const efficiencyRow = z.object({
   /** The same, as a share of the time that generating the response took. */
   relative: estimateSchema,
   /** Bytes by which the process that scores grew at most, of all responses; `null` where the system does not tell. */
-  memory: z.int().nullable().default(null),
+  memory: z.int().nullable(),
 });
 
 const range = z.tuple([z.int(), z.int()]);
 
-/** One response to look at: its tokens, their scores, and what is wrong in it. */
-const caseStudy = z.object({
+/** An answer that is worth a look. */
+const lookedAt = z.object({
   id: z.string(),
   subset: z.string(),
   question: z.string(),
-  verdict: z.discriminatedUnion('of', [
-    z.object({
-      of: z.literal('answer'),
-      reference: z.string().nullable(),
-      extracted: z.string().nullable(),
-      correct: z.boolean(),
-    }),
-    z.object({ of: z.literal('claims'), supported: z.int(), unsupported: z.int() }),
-  ]),
+  reference: z.string().nullable(),
+  extracted: z.string().nullable(),
+  correct: z.boolean(),
   tokenTexts: z.array(z.string()),
-  /** Characters of the first wrong step, or of the unsupported claims. */
-  wrong: z.array(range),
-  steps: z.array(range),
-  tokens: z.record(z.string(), z.array(z.number().nullable())),
+  /** Characters of the first wrong step; `null` where none is known. */
+  wrong: range.nullable(),
+  /** The best measure, or the first that scores tokens, and its scores of them; `null` without any. */
+  measure: measure.nullable(),
+  tokens: z.array(z.number().nullable()),
+  /** The best score of the whole answer. */
+  score: z.number(),
 });
-
-/** An answer that is worth a look: its case study has the scores of one measure. */
-const lookedAt = caseStudy.extend({ score: z.number() });
 
 /** What the scores of whole answers are worth: where all answers are scored, whatever their results. */
 const answers = z.object({
@@ -155,25 +148,6 @@ const answers = z.object({
       chance: z.number(),
     })
     .nullable(),
-  /** Answers with a higher score than a threshold are flagged. */
-  thresholds: z.array(
-    z.object({
-      /** The largest share of right answers that may be flagged. */
-      rightFlagged: z.number(),
-      /** `null` where there are too few right answers for the share. */
-      score: z.number().nullable(),
-      /** Share of wrong answers that are flagged; its interval has the threshold drawn again, too. */
-      recall: estimateSchema,
-    }),
-  ),
-  /** Of the best score of each measure: accuracy of the answers that are left where those with the highest scores are rejected. */
-  rejection: z.array(
-    z.object({
-      measure,
-      aggregation: responseRow.shape.aggregation,
-      points: z.array(z.object({ rejected: z.number(), kept: z.int(), accuracy: estimateSchema })),
-    }),
-  ),
   /** Right answers with the highest scores, and wrong ones with the lowest, the worst first. */
   falseAlarms: z.array(lookedAt),
   misses: z.array(lookedAt),
@@ -230,12 +204,12 @@ export const evaluationSchema = z.object({
       accuracy: estimateSchema,
     }),
   ),
-  /** Counts of suites that are judged by claims, which have no counts of answers. Older runs have none. */
-  claimCounts: z.array(claimCount).default([]),
-  /** `null` where not all answers are scored, or claims are judged; older runs have none. */
-  answers: answers.nullable().default(null),
+  /** Counts of suites that are judged by claims, which have no counts of answers. */
+  claimCounts: z.array(claimCount),
+  /** `null` where not all answers are scored, or claims are judged. */
+  answers: answers.nullable(),
   /** Every scored answer is a single step: no table by token or step says anything, and all are empty. */
-  singleStep: z.boolean().default(false),
+  singleStep: z.boolean(),
   tokens: z.array(tokenRow),
   steps: z.array(stepRow),
   responses: z.array(responseRow),
@@ -243,6 +217,5 @@ export const evaluationSchema = z.object({
   pooled: z.array(pooledRow),
   paired: z.array(pairedRow),
   efficiency: z.array(efficiencyRow),
-  cases: z.array(caseStudy),
 });
 export type Evaluation = z.output<typeof evaluationSchema>;

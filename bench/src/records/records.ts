@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { BenchProblem } from '../suites/suite.js';
 
 /**
  * The lines of a run's files, one JSON object each, `id` being the problem's. A stage appends to its own file and reads
@@ -7,35 +6,6 @@ import type { BenchProblem } from '../suites/suite.js';
  * these times.jsonl, and rollouts.jsonl of labels by rollouts. Suites that are judged by claims have claims.jsonl for checks and spans, and graphs.jsonl. All problems are in
  * problems.jsonl.
  */
-
-/** A problem as its suite has it, so that a run's folder tells all without the suite's data. */
-export const problemSchema = z.object({
-  id: z.string(),
-  subset: z.string(),
-  question: z.string(),
-  reference: z.string().nullable(),
-  given: z
-    .object({
-      generator: z.string(),
-      steps: z.array(z.string()),
-      firstWrong: z.int().min(0).nullable(),
-      finalAnswerCorrect: z.boolean(),
-      whole: z.literal(true).exactOptional(),
-    })
-    .nullable(),
-  facts: z.array(z.string()).exactOptional(),
-  row: z
-    .object({
-      answers: z.array(z.string()),
-      choices: z.array(z.string()).nullable(),
-      context: z.string().nullable(),
-      messages: z
-        .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
-        .nullable(),
-      right: z.boolean().nullable(),
-    })
-    .exactOptional(),
-}) satisfies z.ZodType<BenchProblem>;
 
 /** Range of UTF-16 code units, with the start and without the end. */
 export const spanSchema = z.tuple([z.int().min(0), z.int().min(0)]);

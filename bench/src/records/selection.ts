@@ -2,11 +2,8 @@ import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from './records.js';
 import type { RunSettings } from './settings.js';
 
-/**
- * Responses that are scored: wrong ones with a first wrong step, all, or besides the wrong ones so many right
- * ones of each subset.
- */
-export type WhichScored = 'wrong' | 'all' | number;
+/** Responses that are scored: wrong ones with a first wrong step, or all. */
+export type WhichScored = RunSettings['score'];
 
 export interface SelectionRule {
   readonly scored: WhichScored;
@@ -38,7 +35,7 @@ export interface Selection {
 
 /**
  * The problems that are asked: all, or with a limit of wrong responses the first ones of each subset, up to
- * the response that completes it, and the right ones that are scored. A result that is not known yet counts
+ * the response that completes it. A result that is not known yet counts
  * as if it could complete the subset, so that a problem that is asked now is asked whatever the results are.
  */
 export function asked(
@@ -47,38 +44,24 @@ export function asked(
   { scored, perSubset }: SelectionRule,
 ): BenchProblem[] {
   if (perSubset === null) return [...problems];
-  const rightWanted = typeof scored === 'number' ? scored : 0;
-  const found = new Map<string, { wrong: number; right: number; pending: number }>();
-  return problems.filter((problem) => {
-    const { id, subset } = problem;
-    const counts = found.get(subset) ?? { wrong: 0, right: 0, pending: 0 };
-    found.set(subset, counts);
-    const { wrong, right, pending } = counts;
-    if (wrong + pending >= perSubset && right + pending >= rightWanted) return false;
-    const outcome = outcomeOf(id, known, scored);
-    if (outcome !== null) counts[outcome] += 1;
+  const found = new Map<string, number>();
+  return problems.filter(({ id, subset }) => {
+    const before = found.get(subset) ?? 0;
+    if (before >= perSubset) return false;
+    if (mayBeWrong(id, known, scored)) found.set(subset, before + 1);
     return true;
   });
 }
 
 /**
- * `null` for what is in no table: a response that was cut off, or a wrong one without a first wrong step unless all are
- * scored.
+ * Whether a response is, or may turn out to be, a wrong one of the tables: not one that was cut off, nor one without a
+ * first wrong step unless all are scored.
  */
-function outcomeOf(
-  id: string,
-  { responses, checks, located }: Progressed,
-  scored: WhichScored,
-): 'right' | 'wrong' | 'pending' | null {
-  const response = responses.get(id);
-  if (response && isLeftOut(response)) return null;
-  const check = checks.get(id);
-  if (!check) return 'pending';
-  if (check.correct) return 'right';
-  if (scored === 'all') return 'wrong';
-  const place = located.get(id);
-  if (!place) return 'pending';
-  return place.span ? 'wrong' : null;
+function mayBeWrong(id: string, { responses, checks, located }: Progressed, scored: WhichScored): boolean {
+  const [response, check, place] = [responses.get(id), checks.get(id), located.get(id)];
+  if (response && isLeftOut(response)) return false;
+  if (!check) return true;
+  return !check.correct && (scored === 'all' || !place || place.span !== null);
 }
 
 /**
@@ -90,33 +73,23 @@ export function select(problems: readonly BenchProblem[], known: Progressed, rul
   const examined = new Set<string>();
   const next: BenchProblem[] = [];
   const chosen = new Set<string>();
-  const found = new Map<string, { wrong: number; pending: number; right: number }>();
+  const found = new Map<string, number>();
   for (const problem of scored === 'all' ? asked(problems, known, rule) : problems) {
     const { id, subset } = problem;
     const response = known.responses.get(id);
     const check = known.checks.get(id);
     if (!check || (response && isLeftOut(response))) continue;
-    const counts = found.get(subset) ?? { wrong: 0, pending: 0, right: 0 };
-    found.set(subset, counts);
-    const isEmpty = response?.tokenTexts.join('') === '';
-    if (scored === 'all' && !isEmpty) chosen.add(id);
-    if (check.correct) {
-      if (typeof scored === 'number' && counts.right < scored && !isEmpty) chosen.add(id);
-      counts.right += 1;
-      continue;
-    }
+    if (scored === 'all' && response?.tokenTexts.join('') !== '') chosen.add(id);
     // An unfinished answer has no first wrong step yet.
-    if (response && isTruncated(response)) continue;
-    if (perSubset !== null && counts.wrong + counts.pending >= perSubset) continue;
+    if (check.correct || (response && isTruncated(response))) continue;
+    const before = found.get(subset) ?? 0;
+    if (perSubset !== null && before >= perSubset) continue;
     const located = known.located.get(id);
-    if (!located) {
-      next.push(problem);
-      counts.pending += 1;
-      continue;
-    }
-    examined.add(id);
-    if (!located.span) continue;
-    counts.wrong += 1;
+    if (!located) next.push(problem);
+    else examined.add(id);
+    if (located && !located.span) continue;
+    found.set(subset, before + 1);
+    if (!located) continue;
     wrong.add(id);
     chosen.add(id);
   }

@@ -62,7 +62,7 @@ export const settingsSchema = z.object({
   encoders: z.record(z.string(), z.string()),
   samples: z.int(),
   sampleTemperature: z.number(),
-  score: z.union([z.enum(['wrong', 'all']), z.int().min(0)]),
+  score: z.enum(['wrong', 'all']),
   perSubset: z.int().nullable(),
   check: z.enum(['rules', 'judge']),
   judge: z

@@ -9,7 +9,7 @@ type Answers = NonNullable<Evaluation['answers']>;
 export type AnswerRow = Evaluation['responses'][number];
 
 /** Wrong answers, and right ones, from which on intervals say something. */
-export const ENOUGH = 20;
+const ENOUGH = 20;
 
 /** How many wrong answers a reader finds among those with the highest scores; `null` where that is not known. */
 export function readingSentence({ n, wrong, best, reading }: Answers, scoreName: string): string | null {
@@ -43,10 +43,9 @@ export function shortages(evaluation: Evaluation): string[] {
 }
 
 /** The same of too few right or wrong answers alone. */
-export function tooFew({ answers, settings, suite, responses }: Evaluation): string[] {
+function tooFew({ answers, settings, suite }: Evaluation): string[] {
   if (!answers) {
-    // Older runs have the table without what is told beside it.
-    if (responses.length > 0 || settings.score === undefined) return [];
+    if (settings.score === undefined) return [];
     return [
       `Right answers are not compared with wrong ones: not all are scored (--score ${settings.score}). Run again with --score all and another --out.`,
     ];

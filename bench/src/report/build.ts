@@ -2,10 +2,8 @@ import { paperComparison } from './comparison-table.js';
 import type { Block, ReportDocument, Section } from './document.js';
 import { relatedTables } from './paper/match.js';
 import type { Paper, PaperTable } from './paper/paper-tables.js';
-import { runTitle } from './run-title.js';
-import type { Run } from './runs.js';
+import { type Run, runTitle } from './runs.js';
 import { answersSection } from './sections/answers.js';
-import { casesSection } from './sections/cases.js';
 import { countsSection } from './sections/counts.js';
 import { efficiencySection } from './sections/efficiency.js';
 import { pairedSection } from './sections/paired.js';
@@ -27,7 +25,6 @@ export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument 
     ...resultSections(runs, paper),
     pairedSection(runs),
     efficiencySection(runs, paper),
-    casesSection(runs),
     countsSection(runs),
     settingsSection(runs),
     related.length > 0 ? paperSection(related, true) : null,

@@ -1,14 +1,6 @@
-import { fixed } from './cell-text.js';
-import {
-  type CaseBlock,
-  type CaseMeasure,
-  type CaseToken,
-  type TokenHeat,
-  WHAT_IS_WRONG,
-  type WhatIsWrong,
-} from './document.js';
-import { Html, html } from './html.js';
-import { tokenRuns } from './token-runs.js';
+import { formatScore } from './cell-text.js';
+import type { CaseBlock, CaseToken, TokenHeat } from './document.js';
+import { type Html, html } from './html.js';
 
 /** Shares of tokens that score lower, from which on a token has the next deeper colour. */
 const SHADES: readonly { readonly from: number; readonly words: string }[] = [
@@ -19,73 +11,42 @@ const SHADES: readonly { readonly from: number; readonly words: string }[] = [
   { from: 0.99, words: 'hundredth' },
 ];
 
-/** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
-export function renderCase(block: CaseBlock): Html {
-  const { title, folded, question, verdict, tokens, measures } = block;
-  const what = WHAT_IS_WRONG[verdict.of];
-  return html`<details class="case"${new Html(folded ? '' : ' open="open"')}>
+/** One answer, its tokens coloured by their scores. What colour says is said by signs too. */
+export const renderCase = ({ title, question, measure, tokens, ...answer }: CaseBlock): Html =>
+  html`<details class="case" open="open">
 <summary><bdi>${title}</bdi></summary>
 <dl>
 <dt>Question</dt><dd class="prose" dir="auto">${question}</dd>
-${renderVerdict(verdict)}</dl>
-${legend(tokens.some(({ wrong }) => wrong) ? what : null)}
-<div class="strips">
-${measures.map((measure) => renderMeasure(measure, tokens, what))}</div>
+<dt>Reference</dt><dd><bdi>${answer.reference ?? 'none'}</bdi></dd>
+<dt>Answer</dt><dd><bdi>${answer.extracted ?? 'none found'}</bdi> <span class="verdict">${answer.correct ? '✓ right' : '✗ wrong'}</span></dd>
+</dl>
+<p class="legend">${SHADES.map(({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `)}<span class="t h5">highest<sup>1</sup></span> ${
+    tokens.some(({ wrong }) => wrong) ? html`<span class="wrong">⟦first wrong step⟧</span>` : null
+  }</p>
+<h4>${measure}</h4>
+<p class="tokens" dir="auto">${tokenRuns(tokens).map((run) => renderRun(run, tokens))}</p>
 </details>
 `;
-}
 
-function renderVerdict(verdict: CaseBlock['verdict']): Html {
-  if (verdict.of === 'claims')
-    return html`<dt>Statements</dt><dd>${verdict.supported} supported, ${verdict.unsupported} unsupported</dd>
-`;
-  const { reference, extracted, correct } = verdict;
-  return html`<dt>Reference</dt><dd><bdi>${reference ?? 'none'}</bdi></dd>
-<dt>Answer</dt><dd><bdi>${extracted ?? 'none found'}</bdi> <span class="verdict">${correct ? '✓ right' : '✗ wrong'}</span></dd>
-`;
-}
-
-/** @param what is enclosed, if anything is */
-const legend = (what: WhatIsWrong | null): Html =>
-  html`<p class="legend">${SHADES.map(
-    ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
-  )}<span class="t h5">highest<sup>1</sup></span> ${
-    what && html`<span class="wrong">⟦${what.noun}⟧</span>`
-  }</p>`;
-
-function renderMeasure(
-  { label, scores, hit }: CaseMeasure,
-  tokens: readonly CaseToken[],
-  what: WhatIsWrong,
-): Html {
-  const verdict =
-    hit === null
-      ? null
-      : html` <small class="hit">${hit ? '✓ one' : '✗ none'} of the three highest is in ${what.article} ${what.noun}</small>`;
-  const runs = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
-    const spans = tokens.slice(from, to).map(({ text }, i) => {
-      const shown = tail !== '' && from + i === to - 1 ? text.trimEnd() : text;
-      return renderToken(shown, scores[from + i]);
-    });
-    return wrong ? html`<span class="wrong">⟦${spans}⟧</span>${tail}` : html`${spans}`;
+function renderRun({ from, to, wrong, tail }: TokenRun, tokens: readonly CaseToken[]): Html {
+  const spans = tokens.slice(from, to).map(({ text, heat }, i) => {
+    const isLast = from + i === to - 1;
+    return renderToken(isLast && tail !== '' ? text.trimEnd() : text, heat);
   });
-  return html`<div><h4>${label}${verdict}</h4>
-<p class="tokens" dir="auto">${runs}</p></div>
-`;
+  return wrong ? html`<span class="wrong">⟦${spans}⟧</span>${tail}` : html`${spans}`;
 }
 
-function renderToken(text: string, heat: TokenHeat | undefined): Html {
+function renderToken(text: string, heat: TokenHeat | null): Html {
   const shade = heat ? shadeOf(heat) : 0;
-  const unscored = !heat || heat.score === null;
   const classes = [
     't',
     shade > 0 ? `h${shade}` : '',
-    unscored ? 'unscored' : '',
+    heat ? '' : 'unscored',
     text.includes('\n') && text.trim() === '' ? 'break' : '',
   ]
     .filter((name) => name !== '')
     .join(' ');
-  const title = unscored ? 'not scored' : formatScore(heat.score ?? 0);
+  const title = heat ? formatScore(heat.score, 4) : 'not scored';
   // A line break would leave a coloured space behind.
   const [, space = '', rest = ''] = /^([ \t]*)(.*)$/s.exec(text) ?? [];
   const [before, shown] = rest === '' ? ['', text] : [space, rest];
@@ -98,5 +59,20 @@ function shadeOf({ quantile, rank }: TokenHeat): number {
   return SHADES.findLastIndex(({ from }) => quantile >= from) + 1;
 }
 
-const formatScore = (score: number): string =>
-  Math.abs(score) < 1e-3 && score !== 0 ? score.toExponential(2) : fixed(score, 4);
+/** Neighbouring tokens that are alike in being of what is wrong or not: from, and up to but without. */
+interface TokenRun {
+  readonly from: number;
+  readonly to: number;
+  readonly wrong: boolean;
+  /** White space at the end of a wrong one, which its mark leaves out: a line break would take the mark along. */
+  readonly tail: string;
+}
+
+function tokenRuns(tokens: readonly CaseToken[]): TokenRun[] {
+  const starts = tokens.flatMap(({ wrong }, i) => (i === 0 || tokens[i - 1]?.wrong !== wrong ? [i] : []));
+  return starts.map((from, i) => {
+    const to = starts[i + 1] ?? tokens.length;
+    const { text, wrong } = tokens[to - 1]!;
+    return { from, to, wrong, tail: wrong ? text.slice(text.trimEnd().length) : '' };
+  });
+}

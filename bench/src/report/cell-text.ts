@@ -34,6 +34,10 @@ function estimateText(cell: EstimateCell): CellText {
   };
 }
 
+/** Score with so many digits, or in powers of ten. */
+export const formatScore = (score: number, digits: number): string =>
+  score !== 0 && Math.abs(score) < 1e-3 ? score.toExponential(2) : fixed(score, digits);
+
 /** Number with a true minus sign, and no −0. */
 export function fixed(value: number, digits: number, signed = false): string {
   const text = value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, '');

@@ -1,3 +1,4 @@
+import { SUBSTITUTES } from '../measures/parse-measure.js';
 import { best } from './best.js';
 import {
   type Cell,
@@ -8,10 +9,8 @@ import {
   UNMEASURED,
 } from './document.js';
 import { LEVEL_NAMES, type MeasuredRow, metricLabel } from './levels.js';
-import { measureLabel } from './measure-label.js';
-import { parseMeasure } from './measure-name.js';
+import { measureLabel, partsOf } from './measure-label.js';
 import type { PaperMethod, PaperModel, PaperTable } from './paper/paper-tables.js';
-import { SUBSTITUTES } from './substitutes.js';
 
 /** The methods and metrics of one of the paper's tables, to be filled with anyone's numbers. */
 export type Layout = Pick<PaperTable, 'level' | 'methods' | 'metrics' | 'digits'>;
@@ -87,7 +86,6 @@ function fill(
     stub: 'Method',
     groups: columns.map((column) => group(layout, column)),
     parts: parts.map((part) => part.map(row)).filter((part) => part.length > 0),
-    divider: 'not in the paper',
     notes: options.notes ?? [],
     folded: options.folded ?? false,
   };
@@ -122,7 +120,7 @@ const group = ({ metrics }: Layout, { label, accuracy, n, subsets }: ModelColumn
  * known.
  */
 function paperLine({ measure, label }: PaperMethod, columns: readonly ModelColumns[]): Line[] {
-  const substitute = [...SUBSTITUTES].find(([, { method }]) => method === measure)?.[0];
+  const substitute = SUBSTITUTES.find(({ method }) => method === measure)?.name;
   const ours = columns.some(({ rows }) => rows.some((row) => row.measure === measure && row.main));
   const stand = columns.flatMap(({ rows }) => rows.filter((row) => row.measure === substitute && row.main));
   if (!ours && stand.length > 0 && substitute !== undefined) {
@@ -150,7 +148,7 @@ const SCHEDULE_SETTINGS: readonly string[] = ['block', 'window', 'epsilon', 'for
 /** A measure as it is by default, or as it is while a model writes. */
 const isUsual = ({ measure, aggregation }: Line): boolean =>
   aggregation === null &&
-  [...parseMeasure(measure).settings.keys()].every((key) => SCHEDULE_SETTINGS.includes(key));
+  [...partsOf(measure).settings.keys()].every((key) => SCHEDULE_SETTINGS.includes(key));
 
 const find = (rows: readonly MeasuredRow[], { measure, aggregation }: Line): MeasuredRow | undefined =>
   rows.find(
@@ -175,7 +173,7 @@ function cell(
   const row = find(rows, line);
   const estimate = row?.metrics.get(metric) ?? UNMEASURED;
   const { value } = estimate;
-  const method = SUBSTITUTES.get(line.measure)?.method ?? line.measure;
+  const method = SUBSTITUTES.find(({ name }) => name === line.measure)?.method ?? line.measure;
   const theirs =
     paper && line.aggregation === null
       ? find(paper.rows, { ...line, measure: method })?.metrics.get(metric)?.value

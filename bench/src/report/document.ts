@@ -1,6 +1,6 @@
-import type { Evaluation } from '../records/evaluation.js';
+import type { WrittenEstimate } from '../records/evaluation.js';
 
-/** A report as data: what is said, apart from how Markdown and HTML write it. All texts are plain. */
+/** A report as data: what is said, apart from how a page writes it. All texts are plain. */
 export interface ReportDocument {
   readonly title: string;
   readonly lead: readonly string[];
@@ -33,8 +33,6 @@ export interface TableBlock {
   readonly groups: readonly ColumnGroup[];
   /** Parts are divided by a line. */
   readonly parts: readonly (readonly Row[])[];
-  /** What the rows after the first part are, where there is no line to be seen. */
-  readonly divider?: string;
   readonly notes: readonly string[];
   /** Closed until it is asked for, on a page. */
   readonly folded: boolean;
@@ -55,13 +53,8 @@ export interface Row {
 /** A text, a count, a measured number, or a p-value; `null` where there is none. */
 export type Cell = string | number | null | EstimateCell | { readonly p: number };
 
-export type Interval = readonly [low: number, high: number];
-
-export interface EstimateCell {
-  /** `null` where it is not defined for these cases, or {@link UNMEASURED}. */
-  readonly value: number | null;
-  /** 95 %. */
-  readonly interval: Interval | null;
+/** Its value is `null` where it is not defined for these cases, or {@link UNMEASURED}. */
+export interface EstimateCell extends WrittenEstimate {
   readonly digits: number;
   /** Nobody measured it. */
   readonly unmeasured?: boolean;
@@ -78,45 +71,29 @@ export interface EstimateCell {
 /** Where a table has a cell for what was not measured. */
 export const UNMEASURED = { value: null, interval: null, unmeasured: true } as const;
 
-/** One response, token by token. */
+/** One answer, token by token. */
 export interface CaseBlock {
   readonly kind: 'case';
   readonly title: string;
-  readonly folded: boolean;
   readonly question: string;
-  readonly verdict: Evaluation['cases'][number]['verdict'];
+  readonly reference: string | null;
+  readonly extracted: string | null;
+  readonly correct: boolean;
+  /** What colours the tokens. */
+  readonly measure: string;
   readonly tokens: readonly CaseToken[];
-  readonly measures: readonly CaseMeasure[];
 }
-
-export interface WhatIsWrong {
-  readonly article: string;
-  readonly noun: string;
-}
-
-/** Marked part of a response, by what was judged of it. */
-export const WHAT_IS_WRONG: Readonly<Record<CaseBlock['verdict']['of'], WhatIsWrong>> = {
-  answer: { article: 'the', noun: 'first wrong step' },
-  claims: { article: 'an', noun: 'unsupported statement' },
-};
 
 export interface CaseToken {
   readonly text: string;
-  /** Whether the token is part of {@link WHAT_IS_WRONG}. */
+  /** Whether the token is part of the first wrong step. */
   readonly wrong: boolean;
-}
-
-export interface CaseMeasure {
-  readonly label: string;
-  /** One for each token. */
-  readonly scores: readonly TokenHeat[];
-  /** One of the three highest is in what is wrong; `null` where nothing is known to be. */
-  readonly hit: boolean | null;
+  /** `null` where the measure has no score of it. */
+  readonly heat: TokenHeat | null;
 }
 
 export interface TokenHeat {
-  /** `null`: a schedule left the token out. */
-  readonly score: number | null;
+  readonly score: number;
   /** Share of the response's tokens that score lower, 0 to 1. */
   readonly quantile: number;
   /** 1 to 3 for the highest; ties share a rank. */

@@ -1,4 +1,4 @@
-import { visible } from './visible.js';
+import { visible } from 'flinch/internals';
 
 /** Markup that is safe to put into a page as it is. */
 export class Html {
@@ -33,6 +33,11 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["'", '&#39;'],
 ]);
 
-/** Escapes text for an element or a quoted attribute. */
+/** Characters that no XML or HTML text may hold: noncharacters, and halves of a pair. */
+const FORBIDDEN = /[\ufffe\uffff\ufdd0-\ufdef]|\p{Surrogate}/gu;
+
+/** Escapes text for an element or a quoted attribute: a model may write anything. */
 const escapeHtml = (text: string): string =>
-  visible(text).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? character);
+  visible(text.replaceAll('\r\n', '\n'))
+    .replace(FORBIDDEN, '\ufffd')
+    .replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? character);

@@ -1,6 +1,5 @@
-import type { Evaluation } from '../records/evaluation.js';
+import type { Evaluation, WrittenEstimate } from '../records/evaluation.js';
 import { comesLabelled } from '../suites/suite.js';
-import type { Interval } from './document.js';
 
 /**
  * Unit of detection: a token or a step of the first wrong step, a wrong final answer, an unsupported
@@ -8,11 +7,6 @@ import type { Interval } from './document.js';
  */
 export type Level = 'token' | 'step' | 'response' | 'claim';
 export const LEVELS: readonly Level[] = ['token', 'step', 'response', 'claim'];
-
-export interface Estimate {
-  readonly value: number | null;
-  readonly interval: Interval | null;
-}
 
 /** One measure on one scope: what a line of a table says. */
 export interface MeasuredRow {
@@ -25,7 +19,7 @@ export interface MeasuredRow {
   /** Cases; `null` where the paper does not say. */
   readonly n: number | null;
   /** Estimates by metric, in the order of the columns. */
-  readonly metrics: ReadonlyMap<string, Estimate>;
+  readonly metrics: ReadonlyMap<string, WrittenEstimate>;
 }
 
 export const ALL = 'all';
@@ -73,35 +67,36 @@ const isUndefined = (rows: readonly PlainRow[], level: Level): boolean =>
 
 type PlainRow = Omit<MeasuredRow, 'main'>;
 
-function plainRows(evaluation: Evaluation, level: Level): PlainRow[] {
+const METRICS = {
+  token: ['top3', 'top5', 'top1pct'],
+  step: ['top1', 'top2', 'top3'],
+  response: ['auroc', 'averagePrecision'],
+  claim: ['auroc', 'averagePrecision'],
+} as const;
+
+function plainRows({ tokens, steps, responses, claims }: Evaluation, level: Level): PlainRow[] {
   switch (level) {
     case 'token':
-      return evaluation.tokens.map(({ scope, measure, n, top3, top5, top1pct }) => ({
-        scope,
-        measure,
-        aggregation: null,
-        n,
-        metrics: new Map(Object.entries({ top3, top5, top1pct })),
-      }));
+      return tokens.map((row) => plainRow({ ...row, aggregation: null }, METRICS.token));
     case 'step':
-      return evaluation.steps.map(({ scope, measure, aggregation, n, top1, top2, top3 }) => ({
-        scope,
-        measure,
-        aggregation,
-        n,
-        metrics: new Map(Object.entries({ top1, top2, top3 })),
-      }));
+      return steps.map((row) => plainRow(row, METRICS.step));
     case 'response':
-      return evaluation.responses.map(detectionRow);
+      return responses.map((row) => plainRow(row, METRICS.response));
     case 'claim':
-      return evaluation.claims.map(detectionRow);
+      return claims.map((row) => plainRow(row, METRICS.claim));
   }
 }
 
-function detectionRow(row: Evaluation['responses'][number]): PlainRow {
-  const { scope, measure, aggregation, n, auroc, averagePrecision } = row;
-  return { scope, measure, aggregation, n, metrics: new Map(Object.entries({ auroc, averagePrecision })) };
-}
+const plainRow = <M extends string>(
+  row: Omit<PlainRow, 'metrics'> & Readonly<Record<M, WrittenEstimate>>,
+  metrics: readonly M[],
+): PlainRow => ({
+  scope: row.scope,
+  measure: row.measure,
+  aggregation: row.aggregation,
+  n: row.n,
+  metrics: new Map(metrics.map((metric) => [metric, row[metric]])),
+});
 
 /** The metric that a level is summed up by. */
 export const MAIN_METRIC: Readonly<Record<Level, string>> = {

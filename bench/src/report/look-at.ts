@@ -1,11 +1,9 @@
 import type { Evaluation } from '../records/evaluation.js';
-import { fixed } from './cell-text.js';
-import type { Block, ReportDocument, Section } from './document.js';
-import { perRun } from './per-run.js';
-import { runTitle } from './run-title.js';
-import type { Run } from './runs.js';
+import { formatScore } from './cell-text.js';
+import type { Block, CaseToken, ReportDocument, Section, TokenHeat } from './document.js';
+import { measureLabel } from './measure-label.js';
+import { perRun, type Run, runTitle } from './runs.js';
 import { scoreLabel } from './sections/answers.js';
-import { caseBlock, marked } from './sections/cases.js';
 
 type Answers = NonNullable<Evaluation['answers']>;
 type LookedAt = Answers['misses'][number];
@@ -51,10 +49,40 @@ const blocksOf = (
   { answers, singleStep }: Evaluation,
   of: (answers: Answers) => readonly LookedAt[],
 ): Block[] =>
-  of(answers!).map((study, i) => ({
-    ...caseBlock(marked(study, singleStep), false),
-    title: `${i + 1}. ${study.id}, ${study.subset}: score ${formatScore(study.score)}`,
+  of(answers!).map((answer, i) => ({
+    kind: 'case',
+    title: `${i + 1}. ${answer.id}, ${answer.subset}: score ${formatScore(answer.score, 3)}`,
+    question: answer.question,
+    reference: answer.reference,
+    extracted: answer.extracted,
+    correct: answer.correct,
+    measure: answer.measure === null ? '' : measureLabel(answer.measure),
+    tokens: caseTokens(answer, singleStep),
   }));
 
-const formatScore = (score: number): string =>
-  score !== 0 && Math.abs(score) < 1e-3 ? score.toExponential(2) : fixed(score, 3);
+/**
+ * A token belongs to the step that holds its first character that is not blank; a blank one goes with its beginning. Where
+ * the first wrong step is the whole answer there is nothing to mark.
+ */
+function caseTokens({ tokenTexts, tokens, wrong }: LookedAt, singleStep: boolean): CaseToken[] {
+  const heats = tokenHeats(tokens);
+  const [from, to] = (singleStep ? null : wrong) ?? [0, 0];
+  let end = 0;
+  return tokenTexts.map((text, i) => {
+    const start = end;
+    end += text.length;
+    const ink = start + Math.max(0, text.search(/\S/));
+    return { text, wrong: ink >= from && ink < to, heat: heats[i] ?? null };
+  });
+}
+
+/** A score equal to the lowest is no doubt, however many share it (docs/design/evaluation.md, section 0.1). */
+export function tokenHeats(scores: readonly (number | null)[]): (TokenHeat | null)[] {
+  const known = scores.filter((score) => score !== null).sort((a, b) => a - b);
+  return scores.map((score) => {
+    if (score === null) return null;
+    const lower = known.findIndex((other) => other >= score);
+    const higher = known.length - known.findLastIndex((other) => other <= score) - 1;
+    return { score, quantile: lower / known.length, rank: higher < 3 && lower > 0 ? higher + 1 : null };
+  });
+}

@@ -1,5 +1,4 @@
 import { CONTROLS } from '../evaluate/case.js';
-import { parseMeasure } from './measure-name.js';
 
 /** The paper's words where it has some. */
 const METHOD_LABELS: ReadonlyMap<string, string> = new Map([
@@ -55,10 +54,27 @@ function settingText(method: string, setting: string, value: string): string {
 
 /** Label for the report: `adversarial:block=8,window=64` is Adv. Pert. (block 8, window 64). */
 export function measureLabel(name: string): string {
-  const { method, settings } = parseMeasure(name);
+  const { method, settings } = partsOf(name);
   const parts = [...settings].map(([key, value]) => (value === '' ? key : settingText(method, key, value)));
   return parts.length === 0 ? methodLabel(method) : `${methodLabel(method)} (${parts.join(', ')})`;
 }
 
 /** Measures that no other should be below. */
-export const isControl = (measure: string): boolean => CONTROLS.includes(parseMeasure(measure).method);
+export const isControl = (measure: string): boolean => CONTROLS.includes(partsOf(measure).method);
+
+/** The parts of a measure's name, which may be one that is not known here. */
+export function partsOf(name: string): {
+  readonly method: string;
+  readonly settings: ReadonlyMap<string, string>;
+} {
+  const [method = '', ...rest] = name.split(':');
+  const pairs = rest
+    .join(':')
+    .split(',')
+    .filter((part) => part !== '');
+  const settings = pairs.map((pair): [string, string] => {
+    const [key = '', ...value] = pair.split('=');
+    return [key, value.join('=')];
+  });
+  return { method, settings: new Map(settings) };
+}

@@ -13,7 +13,7 @@ interface ReportOptions {
 
 export function reportCommand(): Command {
   return new Command('report')
-    .description('Write tables and case studies of one or more runs.')
+    .description('Write the tables of one or more runs as pages.')
     .argument(
       '[folders...]',
       'folders of `flinch bench run`; runs with different models, temperatures or settings are compared',
@@ -23,7 +23,7 @@ export function reportCommand(): Command {
     .addHelpText(
       'after',
       `
-Writes report.md and report.html, and answers.html with the answers on which the best score is most wrong (runs with --score
+Writes report.html, and answers.html with the answers on which the best score is most wrong (runs with --score
 all). The pages need no scripts and no network. evaluation.json in a run's folder has all numbers.
 
 Examples:

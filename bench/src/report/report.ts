@@ -1,7 +1,6 @@
 import { buildPaper, buildReport } from './build.js';
 import type { ReportDocument } from './document.js';
 import { buildAnswers } from './look-at.js';
-import { renderMarkdown } from './markdown.js';
 import { renderPage } from './page.js';
 import { readPaper } from './paper/paper-tables.js';
 import { readRuns } from './runs.js';
@@ -23,7 +22,6 @@ export const renderReport = (
   answers: ReportDocument | null = null,
 ): ReadonlyMap<string, string> =>
   new Map([
-    ['report.md', renderMarkdown(report)],
     ['report.html', renderPage(report)],
     ...(answers ? [[ANSWERS_PAGE, renderPage(answers)] as const] : []),
   ]);

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { type Evaluation, evaluationSchema } from '../records/evaluation.js';
+import type { Block } from './document.js';
 import { groupBy } from './group-by.js';
 
 /** A run's evaluation, and what it is called where there are several. */
@@ -60,4 +61,26 @@ function parseEvaluation(text: string, path: string): Evaluation {
   const [issue] = result.error.issues;
   const where = issue?.path.length ? `${z.core.toDotPath(issue.path)}: ` : '';
   throw new UsageError(`${path}: ${where}${issue?.message}`);
+}
+
+const SUITE_TITLES: ReadonlyMap<string, string> = new Map([
+  ['math', 'MATH'],
+  ['bbh', 'BIG-Bench Hard'],
+  ['gsm8k', 'GSM8K'],
+  ['processbench', 'ProcessBench'],
+  ['factscore', 'FActScore'],
+  ['tasks', 'The reasoner’s tasks'],
+  ['questions', 'Factual questions'],
+]);
+export const suiteTitle = (suite: string): string => SUITE_TITLES.get(suite) ?? suite;
+
+/** A run among several. */
+export const runTitle = ({ label, evaluation: { suite, temperature } }: Run): string =>
+  `${suiteTitle(suite)}, ${label}, T = ${temperature}`;
+
+/** The blocks of each run, under its title where several runs have some. */
+export function perRun(runs: readonly Run[], blocksOf: (run: Run) => readonly Block[]): Block[] {
+  const parts = runs.map((run) => ({ run, blocks: blocksOf(run) })).filter(({ blocks }) => blocks.length > 0);
+  if (parts.length === 1) return [...parts[0]!.blocks];
+  return parts.flatMap(({ run, blocks }) => [{ kind: 'heading', text: runTitle(run) } as const, ...blocks]);
 }

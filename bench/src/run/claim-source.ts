@@ -93,12 +93,7 @@ function readRows<T extends { readonly id: string }>(
   const fail = (why: string): UsageError => new UsageError(`${option}: ${file}: ${why}`);
   if (!existsSync(file)) throw fail('there is no such file');
   const text = readFileSync(file, 'utf8');
-  let rows: readonly T[];
-  try {
-    rows = parseJsonLines(text, schema);
-  } catch (error) {
-    throw error instanceof UsageError ? fail(error.message) : error;
-  }
+  const rows = parseJsonLines(text, schema, `${option}: ${file}`);
   const ids = new Set<string>();
   for (const { id } of rows) {
     if (ids.has(id)) throw fail(`${JSON.stringify(id)} is given twice`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CONTROLS, type ScoredCase } from '../evaluate/case.js';
+import type { ScoredCase } from '../evaluate/case.js';
 import { evaluateClaims } from '../evaluate/claims.js';
 import { type EvaluationRule, evaluate, scoredCases } from '../evaluate/evaluate.js';
 import { type Evaluation, evaluationSchema } from '../records/evaluation.js';
@@ -46,7 +46,7 @@ const knownOf = (folder: string, { problems }: Run, records: RunRecords) => ({
 const ruleOf = (settings: Run['settings']): EvaluationRule => ({
   scored: settings.score,
   perSubset: settings.perSubset,
-  measures: settings.measures.filter((name) => !CONTROLS.includes(name)),
+  measures: settings.measures,
   leaveOneOut: settings.suite === 'bbh',
   stepsOf,
   bootstrap: settings.bootstrap,

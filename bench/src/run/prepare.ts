@@ -3,7 +3,6 @@ import { Engine, EngineError, ModelError } from 'flinch';
 import { fingerprint, formatDevices, note, reportDevices, showsBars, UsageError } from 'flinch/internals';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
-import { CONTROLS } from '../evaluate/case.js';
 import type { Measure } from '../measures/measure.js';
 import { needsClaimGraph, samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
@@ -15,15 +14,15 @@ import { ownSuite } from '../suites/own/own.js';
 import { type Questions, questionsOf } from '../suites/own/problems.js';
 import { readRows } from '../suites/own/rows.js';
 import { PROMPTS_VERSION } from '../suites/prompts.js';
-import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
+import { comesLabelled, type Suite } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
-import { type ClaimSource, readClaimSource } from './claim-source.js';
+import { readClaimSource } from './claim-source.js';
 import { interruptible } from './interrupt.js';
 import { judgeSettings } from './judging.js';
 import { completingServer, labelSettings, writingServer } from './labels.js';
 import { limited } from './problems.js';
 import { systemMessage } from './prompt.js';
-import type { Run } from './run-context.js';
+import type { PreparedRun, Run } from './run-context.js';
 import { hasRecords, type RunRecords } from './run-folder.js';
 import {
   DEFAULT_MEASURES,
@@ -36,19 +35,6 @@ import { engineCompleter, engineWriter } from './writer/engine-writer.js';
 import { upstreamCompleter } from './writer/upstream-completer.js';
 import { upstreamWriter } from './writer/upstream-writer.js';
 import type { Writer } from './writer/writer.js';
-
-/** A run that could begin: its models are open, its problems read, its options make sense. */
-export interface PreparedRun {
-  readonly engine: Engine;
-  readonly suite: Suite;
-  readonly problems: readonly BenchProblem[];
-  readonly measures: readonly Measure[];
-  readonly encoders: OpenEncoders;
-  readonly writer: Writer;
-  readonly completer: Completer | null;
-  readonly claims: ClaimSource | null;
-  readonly settings: RunSettings;
-}
 
 export interface Scope {
   readonly interrupt: AbortController;
@@ -91,32 +77,11 @@ export interface Opened extends Pick<Run, 'judge' | 'signal'> {
   readonly records: RunRecords;
 }
 
-/** A run, with the measures in the order of the folder's settings. */
-export function runOf(
-  { engine, suite, problems, measures, encoders, writer, completer, claims }: PreparedRun,
-  settings: RunSettings,
-  options: RunOptions,
+export const runOf = (
+  prepared: PreparedRun,
+  { streams, time }: RunOptions,
   { records, judge, signal }: Opened,
-): Run {
-  const place = ({ name }: Measure): number => settings.measures.indexOf(name);
-  return {
-    engine,
-    suite,
-    problems,
-    rule: ruleOf(settings),
-    settings,
-    records,
-    measures: measures.toSorted((a, b) => place(a) - place(b)),
-    encoders,
-    writer,
-    judge,
-    completer,
-    claims,
-    streams: options.streams,
-    timed: options.time,
-    signal,
-  };
-}
+): Run => ({ ...prepared, rule: ruleOf(prepared.settings), records, judge, streams, timed: time, signal });
 
 const foldersOf = ({ nli, crossEncoder, embedder }: RunOptions): EncoderFolders => ({
   ...(nli !== undefined && { nli }),
@@ -196,7 +161,7 @@ async function prepare(
     engine,
     suite,
     problems,
-    measures: chosen.filter(({ name }) => !CONTROLS.includes(name)),
+    measures: chosen,
     encoders,
     claims: claims?.source ?? null,
     settings: {

@@ -8,8 +8,11 @@ import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { openJudge } from './judging.js';
 import { formatPlan, planRun } from './plan/plan.js';
-import { type PreparedRun, runOf, type Scope, withPrepared } from './prepare.js';
-import { claimRun, makeFolder, openRecords, peekRecords, settingsIn } from './run-folder.js';
+
+import { runOf, type Scope, withPrepared } from './prepare.js';
+import type { PreparedRun } from './run-context.js';
+
+import { checkRun, claimRun, makeFolder, openRecords, peekRecords } from './run-folder.js';
 import {
   addRunOptions,
   DEFAULT_MEASURES,
@@ -72,9 +75,9 @@ async function runBenchmark(given: GivenOptions): Promise<void> {
 
 async function plan(options: RunOptions, prepared: PreparedRun, { interrupt }: Scope): Promise<void> {
   const { out, stages, json } = options;
-  const settings = settingsIn(out, prepared.settings, prepared.problems);
+  checkRun(out, prepared.settings, prepared.problems);
   const opened = { records: await peekRecords(out), judge: null, signal: interrupt.signal };
-  const planned = await planRun(runOf(prepared, settings, options, opened), stages);
+  const planned = await planRun(runOf(prepared, options, opened), stages);
   say(`${json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
 }
 
@@ -83,10 +86,10 @@ async function work(options: RunOptions, prepared: PreparedRun, { interrupt, atE
   const { signal } = interrupt;
   makeFolder(out);
   atEnd(await lockFolder(out, (error) => interrupt.abort(error)));
-  const settings = claimRun(out, prepared.settings, await aboutOf(prepared.engine), prepared.problems);
+  claimRun(out, prepared.settings, await aboutOf(prepared.engine), prepared.problems);
   const records = await openRecords(out);
   const judge = openJudge(options, records.judge);
-  const run = runOf(prepared, settings, options, { records, judge: judge?.judge ?? null, signal });
+  const run = runOf(prepared, options, { records, judge: judge?.judge ?? null, signal });
   await runStages(run, stages);
   signal.throwIfAborted();
   if (judge) note(`${judge.usage()}\n`);

@@ -12,23 +12,27 @@ import type { ClaimSource } from './claim-source.js';
 import type { RunRecords } from './run-folder.js';
 import type { Writer } from './writer/writer.js';
 
-/** Context of the stages of a run. */
-export interface Run {
+/** A run that could begin: its models are open, its problems read, its options make sense. */
+export interface PreparedRun {
   readonly engine: Engine;
   readonly suite: Suite;
   /** All, in their order. */
   readonly problems: readonly BenchProblem[];
-  readonly rule: SelectionRule;
-  readonly settings: RunSettings;
-  readonly records: RunRecords;
   readonly measures: readonly Measure[];
   readonly encoders: Encoders;
   readonly writer: Writer;
-  readonly judge: Judge | null;
   /** Goes on with responses, if their first wrong steps are labelled by rollouts. */
   readonly completer: Completer | null;
   /** Source of claims, for suites that are judged by claims. */
   readonly claims: ClaimSource | null;
+  readonly settings: RunSettings;
+}
+
+/** Context of the stages of a run. */
+export interface Run extends PreparedRun {
+  readonly rule: SelectionRule;
+  readonly records: RunRecords;
+  readonly judge: Judge | null;
   /** Responses that are written at once. */
   readonly streams: number;
   /** Responses that are timed. */

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readJsonFile, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
-import { answerSchema } from '../judge/answer-cache.js';
+import { answerSchema } from '../judge/endpoint.js';
 import {
   checkSchema,
   claimGraphSchema,
   claimsSchema,
   locatedSchema,
-  problemSchema,
   responseSchema,
   rolloutSchema,
   type SampleRecord,
@@ -18,18 +17,9 @@ import {
   timeSchema,
 } from '../records/records.js';
 import { type About, aboutSchema, type RunSettings, settingsSchema } from '../records/settings.js';
-import {
-  claimFolder,
-  differingSetting,
-  Ledger,
-  readResults,
-  refuseOther,
-  SETTINGS_FILE,
-  toLine,
-  writeWhole,
-} from '../result-log.js';
+import { Ledger, readResults, toLine, writeWhole } from '../result-log.js';
 import { rolloutKey } from '../rollouts/label-by-rollouts.js';
-import type { BenchProblem } from '../suites/suite.js';
+import { type BenchProblem, problemSchema } from '../suites/suite.js';
 
 /** The files with a line for each result. */
 export const RESULT_FILES = {
@@ -44,6 +34,7 @@ export const RESULT_FILES = {
   times: 'times.jsonl',
   judge: 'judge.jsonl',
 } as const;
+const SETTINGS_FILE = 'settings.json';
 const PROBLEMS = 'problems.jsonl';
 const ABOUT = 'about.json';
 export const EVALUATION = 'evaluation.json';
@@ -56,7 +47,7 @@ const scoredSchema = z.object({ id: z.string() });
 /** Completions are remembered without their texts. */
 export const drawnSchema = rolloutSchema.omit({ text: true });
 /** An answer of the judge, and what it answers. */
-export const judgedSchema = answerSchema.extend({ key: z.string() });
+const judgedSchema = answerSchema.extend({ key: z.string() });
 
 /** Results of a run so far, each in a file of the folder. */
 export type RunRecords = Awaited<ReturnType<typeof records>>;
@@ -95,93 +86,60 @@ export const readScores = (folder: string) => readResults(join(folder, RESULT_FI
 /**
  * Makes a folder the place of one run: its settings, and all of its problems, so that nothing else is needed to evaluate
  * it.
- * @returns the settings that the folder has: its measures may have another order
- * @throws UsageError that names the first setting that differs from those of the run that is there
+ * @throws UsageError as {@link checkRun}
  */
 export function claimRun(
   folder: string,
-  asked: RunSettings,
+  settings: RunSettings,
   about: About,
   problems: readonly BenchProblem[],
-): RunSettings {
-  const settings = inTheirOrder(folder, asked);
-  const hasNewJudge = joinJudge(folder, settings);
-  const grows = isGrown(folder, settings, problems);
-  if (grows) {
-    writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-    const { limit, problems: digest } = settings;
-    writeWhole(join(folder, SETTINGS_FILE), toJson({ ...readSettings(folder), limit, problems: digest }));
-  }
-  const isNews = claimFolder(folder, settings, ['claims']) || hasNewJudge || grows;
-  if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  if (isNews || !existsSync(join(folder, ABOUT))) writeWhole(join(folder, ABOUT), toJson(about));
-  return settings;
+): void {
+  const there = checkRun(folder, settings, problems);
+  if (there && isDeepStrictEqual(there, { ...there, ...settings })) return;
+  writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
+  writeWhole(join(folder, ABOUT), toJson(about));
+  writeWhole(join(folder, SETTINGS_FILE), toJson({ ...there, ...settings }));
 }
 
 const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /**
- * Same as {@link claimRun} without writing anything. Judge and claims may be added later, and the writer does
- * not change the work: they are not compared.
- * @throws UsageError as {@link claimRun}
+ * Whether a run may go on in a folder. Its claims may be said later, and need not be said again; it may have more
+ * problems of the same kind: the limit is another, or the file has further rows.
+ * @returns the settings of the run that is there; `null` without one
+ * @throws UsageError that names the first setting that differs
  */
-export function settingsIn(
+export function checkRun(
   folder: string,
-  asked: RunSettings,
+  settings: RunSettings,
   problems: readonly BenchProblem[],
-): RunSettings {
-  const settings = inTheirOrder(folder, asked);
-  if (!existsSync(join(folder, SETTINGS_FILE)) || isGrown(folder, settings, problems)) return settings;
-  const [mine, there] = [settings, readSettings(folder)].map(
-    ({ judge: _, claims: __, writer: ___, ...rest }) => rest,
-  );
-  refuseOther(folder, mine!, there!);
-  return settings;
-}
-
-function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
-  if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
-  const { measures } = readSettings(folder);
-  const same = isDeepStrictEqual(measures.toSorted(), settings.measures.toSorted());
-  return same ? { ...settings, measures } : settings;
-}
-
-/** Whether a run goes on with more questions of the same kind: the limit is another, or the file has further rows. */
-function isGrown(folder: string, settings: RunSettings, problems: readonly BenchProblem[]): boolean {
-  if (!isRun(folder) || !existsSync(join(folder, PROBLEMS))) return false;
+): RunSettings | null {
+  if (!existsSync(join(folder, SETTINGS_FILE))) return null;
   const there = readSettings(folder);
-  const { limit, problems: digest } = settings;
-  if (there.problems === digest && there.limit === limit) return false;
-  const same = (all: RunSettings) => JSON.parse(JSON.stringify({ ...all, limit, problems: digest }));
-  if (differingSetting(same(settings), same(there)) !== null) return false;
+  const open = [
+    ...('claims' in settings !== 'claims' in there ? ['claims'] : []),
+    ...(hasAllOf(folder, problems) ? ['limit', 'problems'] : []),
+  ];
+  const [was, is] = [new Map(Object.entries(there)), new Map(Object.entries(settings))];
+  const differing = [...is.keys(), ...was.keys()].find(
+    (name) => !open.includes(name) && !isDeepStrictEqual(is.get(name), was.get(name)),
+  );
+  if (differing === undefined) return there;
+  const [before, now] = [was, is].map((all) => JSON.stringify(all.get(differing)) ?? 'none');
+  throw new UsageError(`--out: ${folder} contains a run with another ${differing}: ${before}, not ${now}`);
+}
+
+/** Whether these problems are those of the run, and perhaps more. */
+function hasAllOf(folder: string, problems: readonly BenchProblem[]): boolean {
   const lines = new Set(problems.map(toLine));
   return readFileSync(join(folder, PROBLEMS), 'utf8')
     .split(/(?<=\n)/)
     .every((line) => lines.has(line));
 }
 
-/**
- * A run that began without a judge may take one until there is something that it would have been asked.
- * @returns whether it does
- */
-function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean {
-  const file = join(folder, SETTINGS_FILE);
-  if (judge === null || !existsSync(file)) return false;
-  if (hasRecords(folder, 'located') || hasRecords(folder, 'claims')) return false;
-  const there = readJsonFile(file, z.record(z.string(), z.unknown()));
-  const { claims, ...others } = settings;
-  // Claims may come late too.
-  const mine = 'claims' in there ? settings : others;
-  if (differingSetting({ ...mine, judge: null }, there) !== null) return false;
-  writeWhole(file, toJson({ ...there, judge }));
-  return true;
-}
-
 /** Whether something was found out there. */
 export const hasRecords = (folder: string, name: keyof typeof RESULT_FILES): boolean =>
   (statSync(join(folder, RESULT_FILES[name]), { throwIfNoEntry: false })?.size ?? 0) > 0;
-
-export const isRun = (folder: string): boolean => existsSync(join(folder, SETTINGS_FILE));
 
 /** @throws UsageError where there is no run */
 export async function readRun(folder: string) {
@@ -197,7 +155,7 @@ export async function readRun(folder: string) {
 }
 
 /** @throws UsageError for settings of another version */
-export const readSettings = (folder: string): RunSettings =>
+const readSettings = (folder: string): RunSettings =>
   readJsonFile(join(folder, SETTINGS_FILE), settingsSchema);
 
 /** @throws UsageError where there is something else */

@@ -110,9 +110,9 @@ export function addRunOptions(command: Command): Command {
     .addOption(
       new Option(
         '--score <which>',
-        'wrong: wrong responses with a known first wrong step; all, the default for --questions; a number: also this many right responses per subset',
+        'wrong: wrong responses with a known first wrong step; all, the default for --questions',
       )
-        .argParser(whichScored)
+        .choices(['wrong', 'all'])
         .default(undefined, 'wrong'),
     )
     .option(
@@ -195,11 +195,6 @@ export function measures(text: string): Measure[] {
     if (error instanceof SettingsError) throw new InvalidArgumentError(error.message);
     throw error;
   }
-}
-
-function whichScored(text: string): WhichScored {
-  if (text === 'wrong' || text === 'all') return text;
-  return integer(0, 1e6)(text);
 }
 
 function stages(text: string): StageName[] {

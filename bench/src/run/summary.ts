@@ -28,7 +28,7 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
   };
   const missing = shortages(evaluation);
   if (json) {
-    const { falseAlarms: _, misses: __, rejection: ___, ...answers } = evaluation.answers ?? {};
+    const { falseAlarms: _, misses: __, ...answers } = evaluation.answers ?? {};
     const summary = { counts, claimCounts, answers: evaluation.answers && answers, missing, ...tables };
     return JSON.stringify({ evaluation: join(folder, EVALUATION), ...summary });
   }
@@ -47,10 +47,9 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
             row.aggregation,
             show(row.auroc),
             show(row.averagePrecision),
-            row.prr ? show(row.prr) : '–',
+            show(row.prr),
           ]),
     ),
-    ...thresholdLines(evaluation),
     table(
       ['first wrong steps score higher than right ones', 'of their tokens', 'AUROC', 'average precision'],
       tables.pooled.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
@@ -77,7 +76,7 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
       ['added', 'seconds', 'of the time to write'],
       tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
     ),
-    `flinch bench report ${folder} writes tables and a page${evaluation.answers?.best ? ', with the answers to look at' : ''}`,
+    `flinch bench report ${folder} writes a page of tables${evaluation.answers?.best ? ', with the answers to look at' : ''}`,
   ];
   // A table without a row has two lines.
   return parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n');
@@ -97,17 +96,6 @@ function answerSentences({ answers }: Evaluation): string[] {
   if (!answers?.best) return [];
   const sentences = [readingSentence(answers, nameOf(answers.best)), choiceSentence(answers)];
   return [sentences.filter((one) => one !== null).join('\n')];
-}
-
-function thresholdLines({ answers }: Evaluation): string[] {
-  if (!answers?.best) return [];
-  const name = nameOf(answers.best);
-  const lines = answers.thresholds.map(({ rightFlagged, score, recall }) =>
-    score === null
-      ? `a threshold that flags ${100 * rightFlagged} % of right answers needs ${Math.round(1 / rightFlagged)} of them`
-      : `above ${score.toPrecision(4)} of ${name}: at most ${100 * rightFlagged} % of right answers, ${show(recall)} of wrong ones`,
-  );
-  return [lines.join('\n')];
 }
 
 function answersLine(counts: Evaluation['counts'][number], { suite, settings }: Evaluation): string {

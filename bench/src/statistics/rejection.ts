@@ -40,38 +40,28 @@ const ROUNDING = 1e-9;
  * Prediction–rejection ratio (Malinin et al., arXiv 2104.01407), as LM-Polygraph computes it (`PredictionRejectionArea` and
  * `normalize_metric`, 0.7.0) with a quality of 1 for a right answer and 0 for a wrong one: (A − A of random rejection) / (A
  * of an oracle − A of random rejection). A is the mean accuracy of the answers that are kept while 0, 1, … answers are
- * rejected, ⌊maxRejection · n⌋ sizes in all. 1: all wrong answers go first, 0: no better than chance. It differs from
+ * rejected. 1: all wrong answers go first, 0: no better than chance. It differs from
  * LM-Polygraph in two ways, which agree with it on average: answers that tie count as the mean over their orders, where it
  * takes the order that its sort gives; and random rejection is its expectation, the accuracy of all, not the mean of 1000
  * draws. NaN where nothing can be told: there is no right or no wrong answer, or a single size.
  * @param kept as {@link keptRight} has them
- * @param maxRejection the largest share of answers that is rejected, above 0 and at most 1
  */
-export function predictionRejectionRatio(kept: Float64Array, maxRejection = 1): number {
+export function predictionRejectionRatio(kept: Float64Array): number {
   const n = kept.length - 1;
   const right = kept[n]!;
-  const sizes = Math.floor(maxRejection * n);
   let [area, oracle] = [0, 0];
-  for (let k = n - sizes + 1; k <= n; k += 1) {
+  for (let k = 1; k <= n; k += 1) {
     area += kept[k]! / k;
     oracle += Math.min(k, right) / k;
   }
-  const random = (sizes * right) / n;
   // Rounding aside they are equal only where the oracle has nothing to choose.
-  if (oracle - random < ROUNDING) return Number.NaN;
-  const gained = area - random;
-  return Math.abs(gained) < ROUNDING ? 0 : gained / (oracle - random);
+  if (oracle - right < ROUNDING) return Number.NaN;
+  const gained = area - right;
+  return Math.abs(gained) < ROUNDING ? 0 : gained / (oracle - right);
 }
 
 /** How many of n answers are read where those with a share of the highest scores are. */
 export const readOf = (n: number, share: number): number => Math.round(share * n);
-
-/** Accuracy of the answers that are left where this share is rejected; NaN where none is left. */
-export function accuracyWithout(kept: Float64Array, share: number): number {
-  const n = kept.length - 1;
-  const left = n - readOf(n, share);
-  return kept[left]! / left;
-}
 
 /** Wrong answers among the share with the highest scores. */
 export function wrongAmong(kept: Float64Array, share: number): number {

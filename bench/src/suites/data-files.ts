@@ -21,19 +21,12 @@ export async function readDataFile(suite: SuiteName, folder: string, file: strin
 }
 
 /** Rows of JSON Lines. @throws UsageError that names file, line and field */
-export async function readRows<T>(
+export const readRows = async <T>(
   suite: SuiteName,
   folder: string,
   file: string,
   schema: z.ZodType<T>,
-): Promise<T[]> {
-  const text = await readDataFile(suite, folder, file);
-  try {
-    return parseJsonLines(text, schema);
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`${join(folder, file)}: ${error.message}`) : error;
-  }
-}
+): Promise<T[]> => parseJsonLines(await readDataFile(suite, folder, file), schema, join(folder, file));
 
 /** One JSON value. @throws UsageError that names file and field */
 export async function readJson<T>(

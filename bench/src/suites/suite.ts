@@ -1,4 +1,5 @@
 import type { ChatMessage } from 'flinch';
+import { z } from 'zod';
 import type { Span } from '../steps/first-wrong-step.js';
 
 /** Its responses were written by others and came with labels: how many are right says nothing of the model. */
@@ -17,46 +18,52 @@ export const NAMED_SUITES = [
 export const SUITES = [...NAMED_SUITES, 'own'] as const;
 export type SuiteName = (typeof SUITES)[number];
 
-/** A question of a suite. */
-export interface BenchProblem {
-  /** Unique within the suite. */
-  readonly id: string;
-  readonly subset: string;
-  readonly question: string;
-  /** The right answer as the suite writes it; `null` where there is none, as for a biography. */
-  readonly reference: string | null;
-  /** A response that comes with the problem instead of being generated, in its own steps. */
-  readonly given: GivenResponse | null;
-  /** Statements of the right steps, in order, if a program checks them. */
-  readonly facts?: readonly string[];
-  /** What else a row of one's own questions has. */
-  readonly row?: OwnRow;
-}
-
-export interface OwnRow {
-  /** Right answers, any of which will do, as the check reads them; none where `right` is known. */
-  readonly answers: readonly string[];
-  readonly choices: readonly string[] | null;
-  /** A text to be read before the question. */
-  readonly context: string | null;
-  /** The conversation that ends with the question. */
-  readonly messages:
-    | readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[]
-    | null;
-  /** Label of a given response; `null` where the answer is checked. */
-  readonly right: boolean | null;
-}
+const texts = z.array(z.string()).readonly();
 
 /** A labelled response of some other model, as ProcessBench has them. */
-export interface GivenResponse {
-  readonly generator: string;
+const givenSchema = z.object({
+  generator: z.string(),
   /** Joined by blank lines they are the response. */
-  readonly steps: readonly string[];
-  readonly firstWrong: number | null;
-  readonly finalAnswerCorrect: boolean;
+  steps: texts,
+  firstWrong: z.int().min(0).nullable(),
+  finalAnswerCorrect: z.boolean(),
   /** It came as one text, and is cut into steps like any other. */
-  readonly whole?: true;
-}
+  whole: z.literal(true).exactOptional(),
+});
+export type GivenResponse = z.output<typeof givenSchema>;
+
+/** What else a row of one's own questions has. */
+const rowSchema = z.object({
+  /** Right answers, any of which will do, as the check reads them; none where `right` is known. */
+  answers: texts,
+  choices: texts.nullable(),
+  /** A text to be read before the question. */
+  context: z.string().nullable(),
+  /** The conversation that ends with the question. */
+  messages: z
+    .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+    .readonly()
+    .nullable(),
+  /** Label of a given response; `null` where the answer is checked. */
+  right: z.boolean().nullable(),
+});
+export type OwnRow = z.output<typeof rowSchema>;
+
+/** A question of a suite, so that a run's folder tells all without the suite's data. */
+export const problemSchema = z.object({
+  /** Unique within the suite. */
+  id: z.string(),
+  subset: z.string(),
+  question: z.string(),
+  /** The right answer as the suite writes it; `null` where there is none, as for a biography. */
+  reference: z.string().nullable(),
+  /** A response that comes with the problem instead of being generated, in its own steps. */
+  given: givenSchema.nullable(),
+  /** Statements of the right steps, in order, if a program checks them. */
+  facts: texts.exactOptional(),
+  row: rowSchema.exactOptional(),
+});
+export type BenchProblem = Readonly<z.output<typeof problemSchema>>;
 
 /** Result of the check of a response's final answer. */
 export interface Checked {

@@ -93,7 +93,7 @@ const rounded = (value: number): number | null =>
 export const casesOf = ({ measures, name, answers }: AnswerSet): ScoredCase[] =>
   answers.map((answer) => {
     const { id, correct, firstWrong, tokens, chance, first } = answer;
-    const bare = { response: new Map(), curve: null };
+    const bare = { response: new Map() };
     const hitsOf = (measure: string): boolean[] | null =>
       answer.hits[measure] === undefined ? null : [...answer.hits[measure]].map((bit) => bit === '1');
     const scored = measures.map((measure): [string, MeasureDigest] => {
@@ -113,7 +113,6 @@ export const casesOf = ({ measures, name, answers }: AnswerSet): ScoredCase[] =>
       steps: tokens.length,
       chance: numbers(chance),
       first: numbers(first),
-      rivals: [],
       measures: new Map([
         ...scored,
         [LONGEST, { hits: null, steps: new Map([['own', tokens]]), ...bare }],

@@ -1,16 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseCalibration } from '#src/risk/calibration.js';
-import { flinch, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 
-const folder = useFolder();
-
-const run = (name: string, ...more: string[]) =>
-  flinch([
-    ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--temperature', '1', '--score', 'all'],
-    ...['--out', folder.path(name), ...more],
-  ]);
+const { folder, run } = useBenchRuns(
+  ...['--model', REASONER, '--suite', 'tasks', '--temperature', '1', '--score', 'all'],
+);
 const calibrate = (name: string, ...more: string[]) =>
   flinch(['bench', 'calibrate', folder.path(name), ...more]);
 

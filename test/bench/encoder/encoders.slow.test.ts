@@ -154,34 +154,15 @@ describe('readEncoderFolder', () => {
     expect(await tokensOf({ max_position_embeddings: 100 }, 'sentence')).toBe(100);
   });
 
-  it.each<[string, EncoderUse, object, RegExp]>([
-    ['no id2label', 'nli', { id2label: null }, /config.json: id2label: needs the labels entailment/],
-    [
-      'labels that say nothing',
-      'nli',
-      { id2label: idsOf(['LABEL_0']) },
-      /id2label.0: "LABEL_0" is none of entail/,
-    ],
-    [
-      'a label twice',
-      'nli',
-      { id2label: idsOf(['entailment', 'neutral', 'not_entailment']) },
-      /id2label.2: "not_entailment" is given twice/,
-    ],
-    [
-      'several labels',
-      'similarity',
-      { id2label: idsOf(['a', 'b']) },
-      /id2label: has 2 labels; a similarity cross-encoder/,
-    ],
-    [
-      'wrong types',
-      'nli',
-      { max_position_embeddings: 'many' },
-      /config.json: max_position_embeddings: expected/,
-    ],
-    ['no room', 'nli', { max_position_embeddings: 4 }, /config.json: leaves room for only 4 tokens/],
-  ])('refuses %s', async (_, use, config, problem) => {
+  const labels = (...names: string[]) => ({ id2label: idsOf(names) });
+  it.each<[EncoderUse, object, RegExp]>([
+    ['nli', { id2label: null }, /config.json: id2label: needs the labels entailment/],
+    ['nli', labels('LABEL_0'), /id2label.0: "LABEL_0" is none of entail/],
+    ['nli', labels('entailment', 'neutral', 'not_entailment'), /id2label.2: "not_entailment" is given twice/],
+    ['similarity', labels('a', 'b'), /id2label: has 2 labels; a similarity cross-encoder/],
+    ['nli', { max_position_embeddings: 'many' }, /config.json: max_position_embeddings: expected/],
+    ['nli', { max_position_embeddings: 4 }, /config.json: leaves room for only 4 tokens/],
+  ])('refuses %s with %j', async (use, config, problem) => {
     const folder = await write({ head: 'sentence', config });
     await expect(readEncoderFolder(folder, use)).rejects.toThrow(problem);
   });
@@ -197,25 +178,14 @@ describe('readEncoderFolder', () => {
 });
 
 describe('a graph that does not fit', () => {
-  it.each<[string, TinyEncoder, RegExp]>([
-    [
-      'an input that nobody gives',
-      { head: 'sentence', inputs: ['input_ids', 'attention_mask', 'position_ids'] },
-      /model.onnx: input position_ids: is not supported \(supported: input_ids, /,
-    ],
-    [
-      'no ids',
-      { head: 'sentence', inputs: ['token_type_ids', 'attention_mask'] },
-      /model.onnx: input input_ids: is missing/,
-    ],
-    [
-      'another output',
-      { head: 'sentence', output: 'logits' },
-      /output last_hidden_state or token_embeddings: is missing \(outputs: logits\)/,
-    ],
-    ['no tokenizer', { head: 'sentence', tokenizer: {} }, /tokenizer.json: the tokenizer library rejects it/],
-  ])('is refused: %s', async (_, options, problem) => {
-    const encoder = await Encoder.open(await write(options), 'sentence');
+  const inputs = ['input_ids', 'attention_mask', 'position_ids'];
+  it.each<[Omit<TinyEncoder, 'head'>, RegExp]>([
+    [{ inputs }, /model.onnx: input position_ids: is not supported \(supported: input_ids, /],
+    [{ inputs: ['token_type_ids', 'attention_mask'] }, /model.onnx: input input_ids: is missing/],
+    [{ output: 'logits' }, /output last_hidden_state or token_embeddings: is missing \(outputs: logits\)/],
+    [{ tokenizer: {} }, /tokenizer.json: the tokenizer library rejects it/],
+  ])('is refused: %j', async (options, problem) => {
+    const encoder = await Encoder.open(await write({ head: 'sentence', ...options }), 'sentence');
     await expect(encoder.start()).rejects.toThrow(problem);
     await encoder.close();
   });

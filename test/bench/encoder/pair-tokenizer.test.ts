@@ -35,19 +35,8 @@ describe('PairTokenizer', () => {
   });
 
   it('encodes as RoBERTa does: bytes in BPE, two separators', () => {
-    const vocab = {
-      '<s>': 0,
-      '<pad>': 1,
-      '</s>': 2,
-      '<unk>': 3,
-      s: 4,
-      i: 5,
-      x: 6,
-      Ġ: 7,
-      si: 8,
-      six: 9,
-      Ġsix: 10,
-    };
+    const pieces = ['<s>', '<pad>', '</s>', '<unk>', 's', 'i', 'x', 'Ġ', 'si', 'six', 'Ġsix'];
+    const vocab = Object.fromEntries(pieces.map((piece, id) => [piece, id]));
     const tokenizer = open(
       {
         normalizer: null,
@@ -71,23 +60,23 @@ describe('PairTokenizer', () => {
   });
 
   it('encodes as DeBERTa does: pieces of Unigram, an unknown one by its id', () => {
-    const vocab = [
-      ['[PAD]', 0],
-      ['[CLS]', 0],
-      ['[SEP]', 0],
-      ['[UNK]', 0],
-      ['▁six', -2],
-      ['▁', -3],
-      ['six', -4],
-      ['▁is', -2],
-    ];
+    const pieces = {
+      '[PAD]': 0,
+      '[CLS]': 0,
+      '[SEP]': 0,
+      '[UNK]': 0,
+      '▁six': -2,
+      '▁': -3,
+      six: -4,
+      '▁is': -2,
+    };
     const one = { type_id: 0 };
     const sequence = (id: string, type_id: number) => ({ Sequence: { id, type_id } });
     const mark = (id: string, type_id: number) => ({ SpecialToken: { id, type_id } });
     const tokenizer = open({
       normalizer: { type: 'Sequence', normalizers: [{ type: 'NFC' }] },
       pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true },
-      model: { type: 'Unigram', vocab, unk_id: 3 },
+      model: { type: 'Unigram', vocab: Object.entries(pieces), unk_id: 3 },
       post_processor: {
         type: 'TemplateProcessing',
         single: [mark('[CLS]', 0), sequence('A', 0), mark('[SEP]', 0)],

@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flinch, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch } from '../../support/cli.js';
 
-const folder = useFolder();
+const { folder, ...runs } = useBenchRuns(
+  ...['--suite', 'tasks', '--limit', '40', '--measures', 'nll,entropy'],
+);
 const [small, large] = [folder.path('small'), folder.path('large')];
 
 const point = z.object({
@@ -18,17 +21,16 @@ const report = z.object({
   ways: z.array(z.object({ by: z.string(), points: z.array(point) })),
 });
 
-async function run(out: string, temperature: string, ...options: string[]): Promise<void> {
-  const args = ['bench', 'run', '--suite', 'tasks', '--limit', '40', '--temperature', temperature];
-  const { code, stderr } = await flinch([...args, '--measures', 'nll,entropy', '--out', out, ...options]);
+async function run(name: string, temperature: string, ...options: string[]): Promise<void> {
+  const { code, stderr } = await runs.run(name, '--temperature', temperature, ...options);
   expect(code, stderr).toBe(0);
 }
 
 describe('flinch bench escalate', () => {
   beforeAll(async () => {
     // The embedded model is worse at a higher temperature.
-    await run(small, '1.2', '--score', 'all', '--stages', 'generate,check,score');
-    await run(large, '0', '--stages', 'generate,check');
+    await run('small', '1.2', '--score', 'all', '--stages', 'generate,check,score');
+    await run('large', '0', '--stages', 'generate,check');
   });
 
   it('compares ways to hand questions on, with their controls', async () => {

@@ -57,28 +57,6 @@ describe('what the scores of answers are worth', () => {
     expect(high).toBeGreaterThan(6);
   });
 
-  it('is a threshold for a share of right answers, and how many wrong ones are above it', () => {
-    // One of the 30 right ones may be above: 39. Of wrong ones six are above 38.
-    expect(found.thresholds[0]).toMatchObject({ rightFlagged: 0.05, score: 38, recall: { value: 0.6 } });
-    expect(found.thresholds[0]!.recall.interval).not.toBeNull();
-    // A hundredth of 30 answers is not one.
-    expect(found.thresholds[1]).toEqual({
-      rightFlagged: 0.01,
-      score: null,
-      recall: { value: null, interval: null },
-    });
-  });
-
-  it('is the accuracy of the answers that are left', () => {
-    const curve = (measure: string) => found.rejection.find((one) => one.measure === measure)!.points;
-    expect(curve('nll')[0]).toMatchObject({ rejected: 0, kept: 40, accuracy: { value: 0.75 } });
-    expect(curve('nll')[4]).toMatchObject({ rejected: 0.2, kept: 32, accuracy: { value: 28 / 32 } });
-    expect(curve('longest')[5]!.accuracy.value).toBeCloseTo(1, 12);
-    expect(curve('chance').map(({ accuracy }) => accuracy.value)).toEqual(
-      curve('chance').map(() => expect.closeTo(0.75, 12)),
-    );
-  });
-
   it('shows the right answers with the highest scores, and the wrong ones with the lowest', () => {
     expect(found.falseAlarms.slice(0, 2)).toEqual([
       { id: 'a39', score: 39 },
@@ -91,15 +69,14 @@ describe('what the scores of answers are worth', () => {
     expect([found.falseAlarms.length, found.misses.length]).toEqual([10, 10]);
   });
 
-  it('is a prediction–rejection ratio with an interval, of all and of half of the answers', () => {
+  it('is a prediction–rejection ratio with an interval', () => {
     const row = (measure: string) => tableOf(CASES).find((one) => one.measure === measure)!;
-    expect(row('longest').prr!.value).toBeCloseTo(1, 12);
-    expect(row('chance').prr!.value).toBeCloseTo(0, 12);
-    const { prr, prr50 } = row('nll');
-    expect(prr!.value).toBeGreaterThan(0.5);
-    expect(prr50!.value).not.toBe(prr!.value);
-    expect(prr!.interval![0]).toBeLessThan(prr!.value!);
-    expect(prr!.interval![1]).toBeGreaterThan(prr!.value!);
+    expect(row('longest').prr.value).toBeCloseTo(1, 12);
+    expect(row('chance').prr.value).toBeCloseTo(0, 12);
+    const { prr } = row('nll');
+    expect(prr.value).toBeGreaterThan(0.5);
+    expect(prr.interval![0]).toBeLessThan(prr.value!);
+    expect(prr.interval![1]).toBeGreaterThan(prr.value!);
   });
 
   it.each([true, false])('is nothing where all answers are alike: right is %s', (correct) => {
@@ -109,11 +86,9 @@ describe('what the scores of answers are worth', () => {
       wrong: correct ? 0 : 40,
       best: null,
       reading: null,
-      thresholds: [],
-      rejection: [],
       falseAlarms: [],
       misses: [],
     });
-    expect(tableOf(alike).every(({ prr }) => prr!.value === null && prr!.interval === null)).toBe(true);
+    expect(tableOf(alike).every(({ prr }) => prr.value === null && prr.interval === null)).toBe(true);
   });
 });

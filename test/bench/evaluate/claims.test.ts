@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimRecords, evaluateClaims } from '#bench/evaluate/claims.js';
-import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '#bench/records/records.js';
+import type { ClaimsRecord, ScoreRecord } from '#bench/records/records.js';
 import { responseSteps } from '#bench/steps/response-steps.js';
+import { byId, inTurn, problemOf, responseOf } from '../../support/bench-records.js';
 
 const TOKENS = ['Ada', ' was', ' born', '.', ' She', ' wrote', '.'];
 
@@ -53,24 +54,14 @@ const A = score('a', [0, 0, 0, 0, 1, 0, 0], [1, 2, 3, 4, 5, 6, 7], [1, 2], [-0.5
 const B = score('b', [null, null, null, 5, 0, null, null], [0, 0, 0, 0, 9, 0, 0], [3, 1], [-0.4, -0.3, 0]);
 
 function recordsOf(scores: readonly ScoreRecord[]): ClaimRecords {
-  const responses = ['a', 'b', 'c', 'd', 'e'].map(
-    (id): ResponseRecord => ({
-      id,
-      subset: 'factscore',
-      promptTokens: 1,
-      tokenIds: TOKENS.map((_, i) => i),
-      tokenTexts: TOKENS,
-      finish: id === 'c' ? 'length' : 'stop',
-      seconds: 1,
-    }),
+  const responses = ['a', 'b', 'c', 'd', 'e'].map((id) =>
+    responseOf(id, TOKENS, { finish: id === 'c' ? 'length' : 'stop' }),
   );
   return {
-    problems: responses.map(({ id, subset }) => ({ id, subset, question: id, reference: null, given: null })),
-    responses: new Map(responses.map((one) => [one.id, one])),
-    claims: new Map(CLAIMS.map((one) => [one.id, one])),
-    scores: (async function* () {
-      yield* scores;
-    })(),
+    problems: responses.map(({ id }) => problemOf(id)),
+    responses: byId(responses),
+    claims: byId(CLAIMS),
+    scores: inTurn(scores),
     times: [],
   };
 }
@@ -150,14 +141,6 @@ describe('evaluateClaims', () => {
     // Drawn anew it is one response's, or the other's, or both.
     expect(counts!.precision.interval).toEqual([0.5, expect.closeTo(2 / 3, 12)]);
     expect(tables.counts).toEqual([]);
-  });
-
-  it('shows responses with their unsupported claims', () => {
-    expect(tables.cases).toMatchObject([
-      { id: 'a', verdict: { of: 'claims', supported: 1, unsupported: 1 }, wrong: [[14, 17]] },
-      { id: 'b', verdict: { of: 'claims', supported: 2, unsupported: 1 }, wrong: [[0, 12]] },
-    ]);
-    expect(tables.cases[0]).toMatchObject({ tokenTexts: TOKENS, tokens: { nll: [1, 2, 3, 4, 5, 6, 7] } });
   });
 
   it('refuses a response whose scores are not all there', async () => {

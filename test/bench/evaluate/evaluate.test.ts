@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { studied } from '#bench/evaluate/case-studies.js';
 import { type EvaluationRule, evaluate, type Records } from '#bench/evaluate/evaluate.js';
-import type {
-  CheckRecord,
-  LocatedRecord,
-  ResponseRecord,
-  ScoreRecord,
-  TimeRecord,
-} from '#bench/records/records.js';
+import type { CheckRecord, LocatedRecord, ScoreRecord, TimeRecord } from '#bench/records/records.js';
 import { responseSteps } from '#bench/steps/response-steps.js';
+import { byId, inTurn, problemOf, responseOf } from '../../support/bench-records.js';
 
 const TOKENS = ['One', '.\n', 'Two', '.\n', 'Three', '.'];
 /** Of the second step. */
@@ -50,18 +44,8 @@ const TIMES: TimeRecord[] = [
 ];
 
 function recordsOf(given: readonly Given[], scored = given): Records {
-  const by = <T extends { readonly id: string }>(all: readonly T[]) =>
-    new Map(all.map((one) => [one.id, one]));
-  const responses = given.map(
-    ({ id, subset, truncated }): ResponseRecord => ({
-      id,
-      subset,
-      promptTokens: 1,
-      tokenIds: TOKENS.map((_, i) => i),
-      tokenTexts: TOKENS,
-      finish: truncated ? 'length' : 'stop',
-      seconds: 1,
-    }),
+  const responses = given.map(({ id, subset, truncated }) =>
+    responseOf(id, TOKENS, { subset, finish: truncated ? 'length' : 'stop' }),
   );
   const checks = given.map(
     ({ id, wrong }): CheckRecord => ({ id, extracted: '5', correct: wrong === null, by: 'rules' }),
@@ -81,15 +65,11 @@ function recordsOf(given: readonly Given[], scored = given): Records {
     }),
   );
   return {
-    problems: given.map(({ id, subset }) => ({ id, subset, question: id, reference: '4', given: null })),
-    responses: by(responses),
-    checks: by(checks),
-    located: by(located),
-    scores: {
-      async *[Symbol.asyncIterator]() {
-        yield* scores;
-      },
-    },
+    problems: given.map(({ id, subset }) => problemOf(id, { subset, reference: '4' })),
+    responses: byId(responses),
+    checks: byId(checks),
+    located: byId(located),
+    scores: inTurn(scores),
     times: TIMES,
   };
 }
@@ -273,46 +253,16 @@ describe('evaluate', () => {
     ]);
   });
 
-  it('shows the first wrong and the first right responses of each subset', () => {
-    expect(tables.cases.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'b1']);
-    expect(tables.cases[0]).toMatchObject({
-      verdict: { of: 'answer', reference: '4', extracted: '5', correct: false },
-      wrong: [TWO],
-      steps: [
-        [0, 5],
-        [5, 10],
-        [10, 16],
-      ],
-      tokens: { nll: MISS },
-    });
-  });
-
-  it('shows at least three right and three wrong responses', () => {
-    const problems = ['a', 'b'].flatMap((subset) =>
-      Array.from({ length: 10 }, (_, i) => ({
-        id: `${subset}${i}`,
-        subset,
-        question: '',
-        reference: null,
-        given: null,
-      })),
-    );
-    const even = (id: string): boolean => Number(id.slice(1)) % 2 === 0;
-    const wrong = new Set(problems.flatMap(({ id }) => (even(id) ? [id] : [])));
-    const chosen = studied(problems, wrong, (id) => !even(id));
-    expect([...chosen]).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'b0', 'b1', 'b2']);
-  });
-
   it('shows the worst false alarms and misses of the best score, coloured by what scores tokens', () => {
     const { answers } = tables;
     expect(answers).toMatchObject({ n: 5, wrong: 4, best: { measure: 'adversarial', of: 6 } });
     expect(answers!.falseAlarms.map(({ id, score }) => [id, score])).toEqual([['a2', expect.any(Number)]]);
     expect(answers!.misses).toHaveLength(4);
     expect(answers!.misses[0]).toMatchObject({
-      verdict: { of: 'answer', reference: '4', extracted: '5', correct: false },
-      tokens: { adversarial: expect.any(Array) },
+      ...{ reference: '4', extracted: '5', correct: false },
+      measure: 'adversarial',
+      tokens: expect.any(Array),
     });
-    expect(Object.keys(answers!.misses[0]!.tokens)).toEqual(['adversarial']);
   });
 
   it('tells nothing of the answers where only wrong ones are scored', async () => {

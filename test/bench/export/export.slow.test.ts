@@ -2,13 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { evaluationSchema } from '#bench/records/evaluation.js';
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 
-const folder = useFolder();
+const { folder, run, lines, records, evaluation } = useBenchRuns();
 const DOCS = readFileSync('docs/benchmark-files.md', 'utf8');
 const block = (language: string): string =>
   new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(DOCS)![1]!;
@@ -28,26 +28,25 @@ const scored = z.object({
   scores: z.record(z.string(), z.array(z.number().nullable())),
 });
 
-const evaluation = () => evaluationSchema.parse(JSON.parse(folder.read('runs/files/evaluation.json')));
+const RUN = 'runs/files';
+const tokens = () => records(RUN, 'tokens', scored);
 
 describe('flinch bench export', () => {
   beforeAll(async () => {
-    const run = await flinch([
-      ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--limit', '40', '--temperature', '1'],
-      ...['--score', 'all', '--measures', 'nll,entropy', '--out', folder.path('runs/files')],
-    ]);
-    expect(run.code, run.stderr).toBe(0);
-    const { code, stdout, stderr } = await flinch(['bench', 'export', folder.path('runs/files')]);
+    const written = await run(
+      ...[RUN, '--model', REASONER, '--suite', 'tasks', '--limit', '40', '--temperature', '1'],
+      ...['--score', 'all', '--measures', 'nll,entropy'],
+    );
+    expect(written.code, written.stderr).toBe(0);
+    const { code, stdout, stderr } = await flinch(['bench', 'export', folder.path(RUN)]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trim().split('\n')).toEqual(
-      ['answers.csv', 'steps.csv', 'tokens.jsonl'].map((name) => folder.path(`runs/files/${name}`)),
+      ['answers.csv', 'steps.csv', 'tokens.jsonl'].map((name) => folder.path(`${RUN}/${name}`)),
     );
   });
 
-  const tokens = () => jsonLines(folder.read('runs/files/tokens.jsonl')).map((line) => scored.parse(line));
-
   it('has the columns that the page describes', () => {
-    const header = (name: string) => folder.read(`runs/files/${name}`).split('\n')[0]!.split(',');
+    const header = (name: string) => folder.read(`${RUN}/${name}`).split('\n')[0]!.split(',');
     const measured = ['nll', 'entropy'].flatMap((name) =>
       ['max', 'mean', 'sum'].map((how) => `${name}.${how}`),
     );
@@ -60,31 +59,30 @@ describe('flinch bench export', () => {
   });
 
   it('has the tokens of each response with their scores, as the run has them', () => {
-    const lines = tokens();
-    expect(lines).toHaveLength(40);
-    for (const { tokens: ids, texts, steps, scores } of lines) {
+    const all = tokens();
+    expect(all).toHaveLength(40);
+    for (const { tokens: ids, texts, steps, scores } of all) {
       expect(new Set([ids.length, texts.length, scores.nll!.length, scores.entropy!.length]).size).toBe(1);
       expect([steps[0]![0], steps.at(-1)![1]]).toEqual([0, ids.length]);
     }
-    expect(lines.some(({ wrong }) => wrong.length > 0)).toBe(true);
+    expect(all.some(({ wrong }) => wrong.length > 0)).toBe(true);
   });
 
   it('scores answers by the scores of their tokens: the same AUROC follows', () => {
     const right = new Map(
-      jsonLines(folder.read('runs/files/checks.jsonl')).map(({ id, correct }) => [
-        id as string,
-        correct as boolean,
-      ]),
+      lines<{ id: string; correct: boolean }>(RUN, 'checks').map(({ id, correct }) => [id, correct]),
     );
-    const lines = tokens();
-    const sums = lines.map(({ scores }) => scores.nll!.reduce<number>((sum, score) => sum + (score ?? 0), 0));
+    const scores = tokens();
+    const sums = scores.map(({ scores }) =>
+      scores.nll!.reduce<number>((sum, score) => sum + (score ?? 0), 0),
+    );
     const { auroc } = areas(
       rank(
         sums,
-        lines.map(({ id }) => right.get(id) === false),
+        scores.map(({ id }) => right.get(id) === false),
       ),
     );
-    const row = evaluation().responses.find(
+    const row = evaluation(RUN).responses.find(
       ({ scope, measure, aggregation }) => scope === 'all' && measure === 'nll' && aggregation === 'sum',
     )!;
     expect(auroc).toBeCloseTo(row.auroc.value!, 12);
@@ -108,7 +106,7 @@ print(json.dumps({
       encoding: 'utf8',
     });
     const found = JSON.parse(output.trim().split('\n').at(-1)!);
-    const [counts] = evaluation().counts;
+    const [counts] = evaluation(RUN).counts;
     const steps = tokens().reduce((sum, line) => sum + line.steps.length, 0);
     expect(found).toMatchObject({ rows: [40, steps, 40], right: counts!.correct, texts: true });
     expect(found.wrong_steps).toBeGreaterThanOrEqual(counts!.located);

@@ -1,25 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { answerRows, type Exported, measureColumns, stepRows, tokenLines } from '#bench/export/rows.js';
-import type { ScoreRecord } from '#bench/records/records.js';
+import type { CheckRecord, LocatedRecord, ScoreRecord } from '#bench/records/records.js';
+import { byId, inTurn, problemOf, responseOf } from '../../support/bench-records.js';
 
 const TOKENS = ['One', '.\n', 'Two', '.\n', 'Three', '.'];
 /** Of the second step. */
 const TWO: [number, number] = [5, 9];
 
-const by = <T extends { readonly id: string }>(...all: readonly T[]) =>
-  new Map(all.map((one) => [one.id, one]));
-const response = (id: string, finish: 'stop' | 'length' = 'stop') => ({
-  ...{
-    id,
-    subset: 's',
-    promptTokens: 1,
-    tokenIds: [7, 8, 9, 8, 6, 8],
-    tokenTexts: TOKENS,
-    finish,
-    seconds: 1,
-  },
-});
-const check = (id: string, correct: boolean) => ({ id, extracted: '5', correct, by: 'rules' as const });
+const response = (id: string, finish: 'stop' | 'length' = 'stop') =>
+  responseOf(id, TOKENS, { tokenIds: [7, 8, 9, 8, 6, 8], finish });
+const check = (id: string, correct: boolean): CheckRecord => ({ id, extracted: '5', correct, by: 'rules' });
 const score = (id: string): ScoreRecord => ({
   id,
   steps: [],
@@ -30,25 +20,17 @@ const score = (id: string): ScoreRecord => ({
 
 /** A wrong answer, a right one, one that was cut off, and one that was not written. */
 const run: Exported = {
-  problems: ['wrong', 'right', 'cut', 'unwritten'].map((id) => ({
-    id,
-    subset: 's',
-    question: `${id}, "really"?`,
-    reference: id === 'cut' ? null : '4',
-    given: null,
-  })),
+  problems: ['wrong', 'right', 'cut', 'unwritten'].map((id) =>
+    problemOf(id, { question: `${id}, "really"?`, reference: id === 'cut' ? null : '4' }),
+  ),
   measures: ['nll', 'graph', 'self_consistency', 'chance'],
   records: {
-    responses: by(response('wrong'), response('right'), response('cut', 'length')),
-    checks: by(check('wrong', false), check('right', true)),
-    located: by({ id: 'wrong', span: TWO, by: 'judge' as const }),
-    claims: by(),
+    responses: byId([response('wrong'), response('right'), response('cut', 'length')]),
+    checks: byId([check('wrong', false), check('right', true)]),
+    located: byId<LocatedRecord>([{ id: 'wrong', span: TWO, by: 'judge' }]),
+    claims: new Map(),
   },
-  scores: {
-    async *[Symbol.asyncIterator]() {
-      yield* [score('right'), score('wrong')];
-    },
-  },
+  scores: inTurn([score('right'), score('wrong')]),
 };
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { claimUncertainty } from '#bench/baselines/claim-graph.js';
 import { buildClaimGraph } from '#bench/judge/claim-graph.js';
-import { Endpoint } from '#bench/judge/endpoint.js';
-import { JudgeError } from '#bench/judge/judge-error.js';
-import { type JudgeReply, judgeServer, memoryCache } from '../../support/judge-server.js';
+import { JudgeError } from '#bench/judge/endpoint.js';
+import { type JudgeReply, useEndpoint } from '../../support/judge-server.js';
 
 const OWN = ['Ada was born in London.', 'Ada was a poet.'];
 const RESPONSES = [
@@ -35,12 +34,8 @@ function honest(prompt: string): string {
 }
 
 async function build(answer: (prompt: string) => JudgeReply, responses: readonly string[] = RESPONSES) {
-  const { url, requests } = await judgeServer(answer);
-  const cache = memoryCache();
-  const options = { baseUrl: url, model: 'judge', apiKey: null, timeoutMs: 10_000 };
-  const endpoint = new Endpoint({ ...options, retries: 0 }, cache);
-  const graph = () => buildClaimGraph(endpoint, OWN, responses);
-  return { graph, requests, prompts: () => requests.map(({ messages }) => messages[0]!.content) };
+  const { endpoint, ...asked } = await useEndpoint(answer);
+  return { ...asked, graph: () => buildClaimGraph(endpoint, OWN, responses) };
 }
 
 describe('buildClaimGraph', () => {

@@ -1,21 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { alignWords, judgeSupport, splitClaims } from '#bench/judge/claims.js';
-import { Endpoint } from '#bench/judge/endpoint.js';
-import { judgeServer, memoryCache } from '../../support/judge-server.js';
+import { useEndpoint } from '../../support/judge-server.js';
 
 const TEXT = 'Ada Lovelace was born in London. She wrote the first program, and I like her.';
-
-async function useEndpoint(answer: (prompt: string) => string) {
-  const { url, requests } = await judgeServer(answer);
-  const options = {
-    baseUrl: url,
-    model: 'judge',
-    apiKey: null,
-    timeoutMs: 10_000,
-    retries: 0,
-  };
-  return { endpoint: new Endpoint(options, memoryCache()), requests };
-}
 
 const sentenceOf = (prompt: string): string => /<sentence>\n(.*)\n<\/sentence>/s.exec(prompt)![1]!;
 
@@ -67,13 +54,13 @@ describe('alignWords', () => {
 
 describe('judgeSupport', () => {
   it('asks with passages, or for what the judge knows', async () => {
-    const { endpoint, requests } = await useEndpoint((prompt) =>
+    const { endpoint, prompts } = await useEndpoint((prompt) =>
       prompt.includes('<passage>') ? '{"supported": true}' : '{"supported": null}',
     );
     expect(await judgeSupport(endpoint, 'Ada Lovelace', 'She was born in London.', ['Born in London.'])).toBe(
       true,
     );
     expect(await judgeSupport(endpoint, 'Ada Lovelace', 'She was great.')).toBeNull();
-    expect(requests[0]!.messages[0]!.content).toContain('Born in London.');
+    expect(prompts()[0]).toContain('Born in London.');
   });
 });

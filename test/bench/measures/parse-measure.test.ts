@@ -17,11 +17,10 @@ describe('parseMeasure', () => {
   it.each([
     ['adversarial:window=64,block=8', 'adversarial:block=8,window=64'],
     ['adversarial:alpha=0.0001', 'adversarial'],
-    ['adversarial:alpha=1e-3,form=derivative', 'adversarial:alpha=0.001,form=derivative'],
+    ['adversarial:alpha=1e-3', 'adversarial:alpha=0.001'],
     ['adversarial:alpha=0.010rms', 'adversarial:alpha=0.01rms'],
     ['random:sigma=1e-2,samples=40', 'random:samples=40,sigma=0.01'],
     ['tokur_eu:samples=2', 'tokur_eu'],
-    ['ccp:alternatives=5', 'ccp:alternatives=5'],
     ['token_sar:steps=share', 'token_sar:steps=share'],
     [' graph: clusters = 0.5 ', 'graph:clusters=0.5'],
     ['self_consistency:samples=10', 'self_consistency'],
@@ -46,7 +45,7 @@ describe('parseMeasure', () => {
     ['adverserial', /"adverserial": unknown method "adverserial" \(available: adversarial, /],
     [
       'adversarial:blok=8',
-      /blok: is not a setting of this method \(available: block, window, epsilon, alpha, form\)/,
+      /blok: is not a setting of this method \(available: block, window, epsilon, alpha\)/,
     ],
     ['nll:x=1', /x: is not a setting of this method \(the method has no settings\)/],
     ['adversarial:', /is not a setting of this method/],
@@ -57,7 +56,7 @@ describe('parseMeasure', () => {
     ['adversarial:block=9,window=8', /window: must be at least block, which is 9/],
     ['adversarial:alpha=2', /alpha: must be from 0.000001 to 1, not 2/],
     ['adversarial:epsilon=1', /epsilon: must be at least 0 and less than 1/],
-    ['adversarial:form=other', /form: must be one of perturb, derivative/],
+    ['token_sar:steps=other', /steps: must be one of alone, share/],
     ['random:samples=1', /samples: must be a whole number from 2 to 256/],
     ['random:sigma=x', /sigma: must be a number, or a multiple of the RMS/],
     ['graph:clusters=0', /clusters: must be more than 0/],
@@ -88,18 +87,18 @@ describe('parseMeasures', () => {
 });
 
 describe('withSubstitutes', () => {
-  const measures = parseMeasures('ccp:alternatives=5,token_sar,graph,nll,ccp-rules:alternatives=5');
+  const measures = parseMeasures('ccp,token_sar:steps=share,graph,nll,ccp-rules');
   const names = (encoders: Parameters<typeof withSubstitutes>[1]) =>
     withSubstitutes(measures, encoders).map(({ name }) => name);
 
   it('names what takes the place of a method without its model', () => {
-    const light = ['ccp-rules:alternatives=5', 'token_sar-lexical', 'graph-lexical', 'nll'];
+    const light = ['ccp-rules', 'token_sar-lexical:steps=share', 'graph-lexical', 'nll'];
     expect(names(NO_ENCODERS)).toEqual(light);
   });
 
   it('leaves a method alone whose model is there', () => {
     const compare = async () => [];
-    expect(names({ ...NO_ENCODERS, compare })).toContain('token_sar');
+    expect(names({ ...NO_ENCODERS, compare })).toContain('token_sar:steps=share');
     expect(names({ ...NO_ENCODERS, compare })).not.toContain('ccp');
   });
 });
@@ -116,12 +115,10 @@ describe('sharedPasses', () => {
 
   it('serves all that goes by the whole response with one pass', () => {
     const [pass, ...more] = sharedPasses(
-      parseMeasures(
-        'nll,ccp,ccp:alternatives=20,random,tokur_eu,tokur_au,token_sar,adversarial,entropy,graph',
-      ),
+      parseMeasures('nll,ccp,entropy:top=20,random,tokur_eu,tokur_au,token_sar,adversarial,entropy,graph'),
     );
     expect(more).toEqual([]);
-    expect(pass!.scoring).toMatchObject({ schedule: { kind: 'offline' }, top: 20, form: 'perturb' });
+    expect(pass!.scoring).toMatchObject({ schedule: { kind: 'offline' }, top: 20 });
     expect([...pass!.scoring.methods].sort()).toEqual(
       ['adversarial', 'entropy', 'nll', 'random', 'tokur_au', 'tokur_eu'].sort(),
     );
@@ -129,20 +126,13 @@ describe('sharedPasses', () => {
 
   it('gives each other variant a pass of its own', () => {
     expect(
-      passes(
-        'adversarial:block=8,adversarial:alpha=1e-3,nll,adversarial,random,random:samples=40,adversarial:form=derivative',
-      ),
-    ).toEqual([
-      'adversarial:alpha=0.001 nll random',
-      'adversarial random:samples=40',
-      'adversarial:form=derivative',
-      'adversarial:block=8',
-    ]);
+      passes('adversarial:block=8,adversarial:alpha=1e-3,nll,adversarial,random,random:samples=40'),
+    ).toEqual(['adversarial:alpha=0.001 nll random', 'adversarial random:samples=40', 'adversarial:block=8']);
   });
 
   it('takes a plain pass where nothing attacks', () => {
     const [pass] = sharedPasses(parseMeasures('ccp-rules'));
     expect(pass!.scoring).toMatchObject({ methods: ['nll'], top: 10 });
-    expect(sharedPasses(parseMeasures('graph,self_consistency,chance,longest'))).toEqual([]);
+    expect(sharedPasses(parseMeasures('graph,self_consistency'))).toEqual([]);
   });
 });

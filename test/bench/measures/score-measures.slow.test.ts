@@ -56,7 +56,7 @@ describe('scoreMeasures', () => {
 
   it('says of each measure what it scores of itself, under its name', async () => {
     const names =
-      'adversarial,adversarial:block=8,window=64,adversarial:epsilon=0.5,random:samples=2,tokur_eu,nll,ccp-rules,token_sar-lexical,graph-lexical,self_consistency:samples=4,chance,longest';
+      'adversarial,adversarial:block=8,window=64,adversarial:epsilon=0.5,random:samples=2,tokur_eu,nll,ccp-rules,token_sar-lexical,graph-lexical,self_consistency:samples=4';
     const { tokens, stepScores, response: whole } = await score(names);
     const n = response.tokenIds.length;
     expect(Object.fromEntries(Object.entries(tokens).map(([name, scores]) => [name, scores.length]))).toEqual(
@@ -71,11 +71,10 @@ describe('scoreMeasures', () => {
         'token_sar-lexical': n,
       },
     );
-    expect(Object.keys(stepScores)).toEqual(['ccp-rules', 'token_sar-lexical', 'graph-lexical', 'longest']);
+    expect(Object.keys(stepScores)).toEqual(['ccp-rules', 'token_sar-lexical', 'graph-lexical']);
     for (const scores of Object.values(stepScores)) expect(scores).toHaveLength(response.steps.length);
     expect(Object.keys(whole)).toEqual(['ccp-rules', 'token_sar-lexical', 'self_consistency:samples=4']);
     expect(whole['self_consistency:samples=4']).toBe(0.5);
-    expect(stepScores.longest).toEqual(response.steps.map(([from, to]) => to - from));
     expect(tokens['adversarial:epsilon=0.5']).toContain(null);
   });
 

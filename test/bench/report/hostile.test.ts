@@ -1,13 +1,10 @@
 import fc from 'fast-check';
-import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '#bench/report/build.js';
 import { html } from '#bench/report/html.js';
 import { buildAnswers } from '#bench/report/look-at.js';
-import { escapeMarkdown } from '#bench/report/markdown.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { renderReport } from '#bench/report/report.js';
-import { HOSTILE } from '../../support/hostile.js';
 import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
 import { misnested, namesOfAttributes, namesOfElements } from '../../support/markup.js';
 
@@ -27,25 +24,6 @@ describe('texts of models', () => {
     const unseen = /\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufffe\uffff]/u.exec(page.replace(/[\n\t]/g, ''));
     expect(unseen?.[0]).toBeUndefined();
     expect(/\p{Surrogate}/u.exec(page)).toBeNull();
-  });
-
-  it('never become markup of Markdown', () => {
-    const kindsOf = (markdown: string): Set<string> => {
-      const kinds = new Set<string>();
-      marked.walkTokens(marked.lexer(markdown), (token) => {
-        kinds.add(token.type);
-      });
-      return kinds;
-    };
-    const hostile = kindsOf(filesOf(hostileEvaluation()).get('report.md')!);
-    const plain = kindsOf(filesOf(madeUpEvaluation()).get('report.md')!);
-    expect([...hostile].filter((kind) => !plain.has(kind))).toEqual([]);
-    expect(hostile.has('html')).toBe(false);
-  });
-
-  it.each(HOSTILE)('reads in Markdown as it was written: %j', (text) => {
-    const inner = marked.parseInline(escapeMarkdown(text));
-    expect(inner).not.toMatch(/<(?!br)/);
   });
 
   it('are escaped in elements and attributes, whatever they are', () => {

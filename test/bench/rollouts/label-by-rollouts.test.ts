@@ -8,13 +8,14 @@ import {
   rolloutKey,
 } from '#bench/rollouts/label-by-rollouts.js';
 import { drawnSchema } from '#bench/run/run-folder.js';
+import { problemOf } from '../../support/bench-records.js';
 import { jsonLines, useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
 
 const STEPS = ['Two and two is four. ', 'Four and one is six. ', 'So it is six.'];
 const CASE: RolloutCase = {
-  problem: { id: 'p', subset: 's', question: 'What is 2 + 2 + 1?', reference: '5', given: null },
+  problem: problemOf('p', { question: 'What is 2 + 2 + 1?', reference: '5' }),
   beginnings: STEPS.map((_, i) => ({ text: STEPS.slice(0, i).join(''), maxTokens: 10 })),
   isRight: (response) => response.endsWith('5'),
 };

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { CLI_ENTRY } from '#cli/entry.js';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
 import { REASONER } from '../../support/golden.js';
 
-const folder = useFolder();
+const { folder, ...runs } = useBenchRuns();
 
 /** A shell with a disk of its own, which no other process sees. */
 const MOUNTS = ['--user', '--map-root-user', '--mount'];
@@ -18,15 +18,15 @@ describe('a run on a disk that becomes full', () => {
     `names the file, and continues once there is space${CAN_MOUNT ? '' : ' (skipped: no user namespaces)'}`,
     async () => {
       const args = [
-        ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', 'story,walk'],
+        ...['--model', REASONER, '--suite', 'tasks', '--subsets', 'story,walk'],
         ...['--limit', '24', '--temperature', '1', '--streams', '1', '--measures', 'nll', '--score', 'all'],
       ];
-      expect((await flinch([...args, '--out', folder.path('whole')])).code).toBe(0);
+      expect((await runs.run('whole', ...args)).code).toBe(0);
       const size = readFileSync(join(folder.path('whole'), 'responses.jsonl')).length;
 
       const disk = folder.path('disk');
       mkdirSync(disk);
-      const run = `"${process.execPath}" "${CLI_ENTRY}" ${args.join(' ')} --out "${disk}/run"`;
+      const run = `"${process.execPath}" "${CLI_ENTRY}" bench run ${args.join(' ')} --out "${disk}/run"`;
       // Room for half of the responses beside the other files; pages are whole.
       const script = [
         `mount -t tmpfs -o size=${Math.ceil(size / 8192) * 4 + 24}k none "${disk}"`,
@@ -42,12 +42,9 @@ describe('a run on a disk that becomes full', () => {
       expect(message).toMatch(
         /flinch: \S+\/run\/\w+\.jsonl: cannot be written \(ENOSPC[^)]*\); what is there is kept, and the same command continues\n$/,
       );
-      const ids = jsonLines(folder.read('continued/responses.jsonl')).map(({ id }) => id);
+      const ids = runs.lines('continued', 'responses').map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
-      const tables = (name: string) => ({
-        ...JSON.parse(folder.read(`${name}/evaluation.json`)),
-        command: '',
-      });
+      const tables = (name: string) => ({ ...runs.evaluation(name), command: '' });
       expect(tables('continued')).toEqual(tables('whole'));
     },
   );

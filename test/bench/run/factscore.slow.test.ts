@@ -1,11 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { z } from 'zod';
 import { claimCloseness } from '#bench/baselines/graph.js';
-import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
 import {
-  type ClaimsRecord,
   claimGraphSchema,
   claimsSchema,
   responseSchema,
@@ -13,11 +10,20 @@ import {
   scoreSchema,
 } from '#bench/records/records.js';
 import { segmentText } from '#src/index.js';
-import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch, start } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 import { judgeServer } from '../../support/judge-server.js';
+import { textOf } from '../../support/markup.js';
 
-const folder = useFolder();
+/** What needs no judge beside a file of claims. */
+const PLAIN = 'adversarial,nll,graph:samples=1';
+const runs = useBenchRuns(
+  ...['--model', REASONER, '--suite', 'factscore', '--seed', '3', '--max-tokens', '300'],
+  ...['--measures', `${PLAIN},graph-claims:samples=2`],
+);
+const { folder, lines, records, evaluation: evaluationOf } = runs;
+
 /** The embedded model knows nobody: it writes steps of a problem. */
 const ENTITIES = ['Ada with 11', 'Emmy with 12', 'Sofya with 20'].map((who) => {
   const [name] = who.split(' ');
@@ -26,31 +32,16 @@ const ENTITIES = ['Ada with 11', 'Emmy with 12', 'Sofya with 20'].map((who) => {
 const ADA = ENTITIES[0]!;
 folder.write('prompt_entities.txt', ENTITIES.join('\n'));
 
-const RUN = [
-  ...['bench', 'run', '--model', REASONER, '--suite', 'factscore', '--data', folder.path('.')],
-  ...['--seed', '3', '--max-tokens', '300'],
-];
-/** What needs no judge beside a file of claims. */
-const PLAIN = 'adversarial,nll,graph:samples=1';
-const MEASURES = ['--measures', `${PLAIN},graph-claims:samples=2`];
-const run = (name: string, ...more: string[]) =>
-  flinch([...RUN, ...MEASURES, '--out', folder.path(name), ...more]);
+const DATA = ['--data', folder.path('.')];
+const run = (name: string, ...more: string[]) => runs.run(name, ...DATA, ...more);
 /** Without the graphs of claims. */
 const plainRun = (name: string, ...more: string[]) => run(name, '--measures', PLAIN, ...more);
-const evaluationOf = (name: string): Evaluation =>
-  evaluationSchema.parse(JSON.parse(folder.read(`${name}/evaluation.json`)));
 /** All but how it was called: a judge has another port each time. */
 const tablesOf = (name: string) => ({ ...evaluationOf(name), command: '' });
-const claimsIn = (name: string): ClaimsRecord[] =>
-  jsonLines(folder.read(`${name}/claims.jsonl`)).map((line) => claimsSchema.parse(line));
+const claimsIn = (name: string) => records(name, 'claims', claimsSchema);
 const textsIn = (name: string) =>
-  new Map(
-    jsonLines(folder.read(`${name}/responses.jsonl`))
-      .map((line) => responseSchema.parse(line))
-      .map(({ id, tokenTexts }) => [id, tokenTexts.join('')]),
-  );
-const linesIn = (file: string): number =>
-  existsSync(folder.path(file)) ? folder.read(file).split('\n').length - 1 : 0;
+  new Map(records(name, 'responses', responseSchema).map(({ id, tokenTexts }) => [id, tokenTexts.join('')]));
+const linesIn = (name: string, file: string): number => lines(name, file).length;
 const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 const partOf = (prompt: string, name: string): string | undefined =>
@@ -68,12 +59,12 @@ function answer(prompt: string): string {
   if (others !== undefined) return JSON.stringify({ new: others.split('\n').map((_, i) => i + 1) });
   if (text !== undefined && !prompt.includes('<sentence>'))
     return JSON.stringify({ claims: segmentText(text).map((one) => claimOf(one.text)) });
-  const [, sentence] = /<sentence>\n(.*)\n<\/sentence>/s.exec(prompt) ?? [];
+  const sentence = partOf(prompt, 'sentence');
   if (sentence !== undefined) {
     const words = sentence.split(' ').slice(-2);
     return JSON.stringify({ claims: [{ claim: claimOf(sentence), words }] });
   }
-  const [, statement = ''] = /<statement>\n(.*)\n<\/statement>/s.exec(prompt) ?? [];
+  const statement = partOf(prompt, 'statement') ?? '';
   return JSON.stringify({
     supported: statement.includes('=') ? true : statement.includes('answer') ? false : null,
   });
@@ -105,7 +96,7 @@ describe('a run over FActScore', () => {
     }
     const support = judge.prompts().filter((prompt) => prompt.includes('<statement>'));
     expect(support.every((prompt) => /All about (Ada|Emmy|Sofya)/.test(prompt))).toBe(true);
-    for (const file of ['checks.jsonl', 'spans.jsonl']) expect(linesIn(`whole/${file}`)).toBe(0);
+    for (const file of ['checks', 'spans']) expect(linesIn('whole', file)).toBe(0);
 
     const labels = claimsIn('whole').flatMap(({ claims }) => claims.map(({ supported }) => supported));
     const [supported, unsupported] = [true, false].map(
@@ -117,14 +108,8 @@ describe('a run over FActScore', () => {
     expect(counts).toEqual([]);
     expect(claims.map(({ measure, aggregation }) => `${measure} ${aggregation}`).sort()).toEqual([
       ...['adversarial max', 'adversarial mean', 'adversarial sum', 'chance own'],
-      ...[
-        'graph-claims:samples=2 own',
-        'graph-lexical:samples=1 own',
-        'longest own',
-        'nll max',
-        'nll mean',
-        'nll sum',
-      ],
+      ...['graph-claims:samples=2 own', 'graph-lexical:samples=1 own', 'longest own'],
+      ...['nll max', 'nll mean', 'nll sum'],
     ]);
     expect(new Set(claims.map(({ n, positives }) => `${positives} of ${n}`))).toEqual(
       new Set([`3 of ${3 + supported!}`]),
@@ -133,12 +118,10 @@ describe('a run over FActScore', () => {
   });
 
   it('goes by the graph of responses and claims', () => {
-    const read = <T>(file: string, schema: z.ZodType<T>): T[] =>
-      jsonLines(folder.read(`whole/${file}.jsonl`)).map((line) => schema.parse(line));
-    const graphs = read('graphs', claimGraphSchema);
+    const graphs = records('whole', 'graphs', claimGraphSchema);
     expect(graphs.map(({ id }) => id).sort()).toEqual(ENTITIES);
-    const scores = new Map(read('scores', scoreSchema).map((score) => [score.id, score]));
-    const samples = read('samples', sampleSchema).sort((a, b) => a.sample - b.sample);
+    const scores = new Map(records('whole', 'scores', scoreSchema).map((score) => [score.id, score]));
+    const samples = records('whole', 'samples', sampleSchema).sort((a, b) => a.sample - b.sample);
     for (const { id, claims, edges, unreadable } of graphs) {
       const own = claimsIn('whole').find((one) => one.id === id)!;
       const others = samples.filter((sample) => sample.id === id && sample.finish === 'stop');
@@ -158,23 +141,17 @@ describe('a run over FActScore', () => {
 
   it('comes to the same however often it is killed, and asks nothing for nothing', async () => {
     const judge = await useJudge();
-    const total = linesIn('whole/judge.jsonl');
+    const total = linesIn('whole', 'judge');
     const points = Array.from({ length: 3 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
     for (const answers of points) {
-      const { child, finished } = start([
-        ...RUN,
-        ...MEASURES,
-        '--out',
-        folder.path('killed'),
-        ...judge.options,
-      ]);
-      while (child.exitCode === null && linesIn('killed/judge.jsonl') <= answers) await setTimeout(5);
+      const { child, finished } = start(runs.args('killed', ...DATA, ...judge.options));
+      while (child.exitCode === null && linesIn('killed', 'judge') <= answers) await setTimeout(5);
       child.kill('SIGKILL');
       await finished;
     }
     expect((await run('killed', ...judge.options)).code).toBe(0);
     expect(tablesOf('killed'), `killed at ${points}`).toEqual(tablesOf('whole'));
-    expect(linesIn('killed/judge.jsonl')).toBe(total);
+    expect(linesIn('killed', 'judge')).toBe(total);
     // What was being asked when the process died is lost: one question of each response.
     expect(judge.prompts().length).toBeLessThanOrEqual(total + points.length * ENTITIES.length);
 
@@ -224,7 +201,7 @@ describe('a run over FActScore', () => {
         rejected: { unlisted: 1, none_labelled: 1 },
       },
     ]);
-    expect(linesIn('listed/scores.jsonl')).toBe(1);
+    expect(linesIn('listed', 'scores')).toBe(1);
     expect(evaluationOf('listed').command).toContain('--claims');
 
     // Said once it need not be said again, but cannot be unsaid.
@@ -256,17 +233,12 @@ describe('a run over FActScore', () => {
 
   it('is reported, with counts of statements for the accuracy', async () => {
     expect((await flinch(['bench', 'report', folder.path('whole')])).code).toBe(0);
-    const report = folder.read('whole/report.md');
-    expect(report).toContain('## FActScore, T = 0.2');
+    const report = textOf(folder.read('whole/report.html'));
+    expect(report).toContain('FActScore, T = 0.2');
     expect(report).toContain('Statements: does the score tell unsupported ones from supported ones?');
     expect(report).toContain('there is no accuracy');
     expect(report).toContain('From responses to statements');
-    expect(report).not.toContain('From problems to cases');
-    expect(report).toMatch(/### Ada with .*: 1 of \d+ statements unsupported\n/);
-    expect(report).toMatch(/answer⟦ is⟧ ⟦\d+\.⟧/);
-    expect(report).toContain('one in an unsupported statement');
-    expect(folder.read('whole/report.html')).toContain('⟦unsupported statement⟧');
-    expect(report).not.toMatch(/\bAcc \d/);
+    expect(report).not.toMatch(/From problems to cases|\bAcc \d/);
   });
 
   it('says what it needs before anything is asked', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,9 +30,19 @@ describe('lockFolder', () => {
     await (await lockFolder(path, fail))();
   });
 
-  it('minds a process of which no more than its number is known', async () => {
-    const path = left('lives', JSON.stringify({ pid: process.ppid, host }));
-    await expect(lockFolder(path, fail)).rejects.toThrow(`is in use by process ${process.ppid} on ${host}`);
+  it.each([host, 'elsewhere'])(
+    'minds a process of which no more than its number is known, on %s',
+    async (on) => {
+      const path = left(`lives-${on}`, JSON.stringify({ pid: process.ppid, host: on }));
+      await expect(lockFolder(path, fail)).rejects.toThrow(`is in use by process ${process.ppid} on ${on}`);
+    },
+  );
+
+  it('is taken over from a process that is gone', async () => {
+    const none = 2 ** 22 + 1; // above all that there may be
+    const path = left('gone', JSON.stringify({ pid: none, host }));
+    await (await lockFolder(path, fail))();
+    expect(existsSync(join(path, '.run.lock'))).toBe(false);
   });
 
   it('goes by the lock alone where its owner cannot be read', async () => {

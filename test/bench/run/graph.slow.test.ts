@@ -1,29 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { graphUncertainty } from '#bench/baselines/graph.js';
 import { lexicalEmbeddings } from '#bench/baselines/lexical.js';
+import { responseSchema, sampleSchema, scoreSchema } from '#bench/records/records.js';
 import { stepMode } from '#bench/run/run-context.js';
 import { segmentText } from '#src/index.js';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
 
-const folder = useFolder();
+const { run, records } = useBenchRuns('--suite', 'tasks', '--limit', '4', '--seed', '7');
 const MEASURE = 'graph-lexical:samples=2';
 
 describe('Graph Uncertainty in a run', () => {
   it('cuts further responses as it cuts the one that it scores', async () => {
-    const { code, stderr } = await flinch([
-      ...['bench', 'run', '--suite', 'tasks', '--limit', '4', '--seed', '7', '--temperature', '0.5'],
-      ...['--measures', MEASURE, '--score', 'all', '--out', folder.path('graph')],
-    ]);
-    expect([code, stderr]).toEqual([0, '']);
-    const read = <T>(file: string, schema: z.ZodType<T>): T[] =>
-      jsonLines(folder.read(`graph/${file}.jsonl`)).map((line) => schema.parse(line));
-    const responses = read('responses', z.object({ id: z.string(), tokenTexts: z.array(z.string()) }));
-    const samples = read('samples', z.object({ id: z.string(), sample: z.int(), text: z.string() }));
-    const scores = read(
-      'scores',
-      z.object({ id: z.string(), stepScores: z.record(z.string(), z.array(z.number())) }),
+    const { code, stderr } = await run(
+      ...['graph', '--temperature', '0.5', '--measures', MEASURE, '--score', 'all'],
     );
+    expect([code, stderr]).toEqual([0, '']);
+    const responses = records('graph', 'responses', responseSchema);
+    const samples = records('graph', 'samples', sampleSchema);
+    const scores = records('graph', 'scores', scoreSchema);
     expect(scores).toHaveLength(4);
     for (const { id, stepScores } of scores) {
       const own = responses.find((response) => response.id === id)!.tokenTexts.join('');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseMeasures } from '#bench/measures/parse-measure.js';
 import { judgedSizes, requestsEach } from '#bench/run/plan/judge-requests.js';
 import { peekRecords } from '#bench/run/run-folder.js';
+import { responseOf } from '../../support/bench-records.js';
 
 const TOKENS = 100;
 const none = () => peekRecords('/nowhere');
@@ -17,10 +18,8 @@ describe('what a judge is going to be asked', () => {
 
   it('is the mean of what is known', async () => {
     const records = await none();
-    const finish = 'stop' as const;
-    const response = { id: 'a', subset: '', promptTokens: 1, tokenIds: [1], finish, seconds: 1 };
-    records.responses.add({ ...response, tokenTexts: ['She was born. '] });
-    records.responses.add({ ...response, id: 'b', tokenTexts: ['She was born. She wrote. She died.'] });
+    records.responses.add(responseOf('a', ['She was born. ']));
+    records.responses.add(responseOf('b', ['She was born. She wrote. She died.']));
     const claim = { claim: 'x', spans: [], supported: true };
     records.claims.add({ id: 'a', by: 'judge', claims: [claim] });
     records.claims.add({ id: 'b', by: 'judge', claims: [claim, claim] });

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { evaluationSchema } from '#bench/records/evaluation.js';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { benchData, useBenchRuns } from '../../support/bench-runs.js';
 import { judgeServer } from '../../support/judge-server.js';
 
-const folder = useFolder();
-const DATA = fileURLToPath(new URL('../../fixtures/bench/gsm8k', import.meta.url));
+const DATA = benchData('gsm8k');
+const { run, lines, evaluation } = useBenchRuns(
+  ...['--suite', 'gsm8k', '--data', DATA, '--seed', '3', '--measures', 'nll', '--per-subset', '1'],
+  ...['--max-tokens', '300', '--temperature', '0', '--streams', '1'],
+);
 
 describe('a run whose first wrong steps a judge tells', () => {
   it('asks it for as many as each subset needs, once', async () => {
@@ -22,30 +23,23 @@ describe('a run whose first wrong steps a judge tells', () => {
       const [, response = ''] = /<response>\n(.*?)\n<\/response>/s.exec(prompt) ?? [];
       return JSON.stringify({ step: response.split('\n')[0] });
     });
-    const args = [
-      ...['bench', 'run', '--suite', 'gsm8k', '--data', DATA, '--out', folder.path('run'), '--seed', '3'],
-      ...['--measures', 'nll', '--judge', server.url, '--judge-model', 'wise', '--per-subset', '1'],
-      ...['--max-tokens', '300', '--temperature', '0', '--streams', '1'],
-    ];
-    // It may join a run that began without it.
-    const alone = args.toSpliced(args.indexOf('--judge'), 4);
-    expect((await flinch([...alone, '--stages', 'generate,check'])).code).toBe(0);
-    const first = await flinch(args);
+    const judge = ['--judge', server.url, '--judge-model', 'wise'];
+    const first = await run('run', ...judge);
     expect(first.code, first.stderr).toBe(0);
-    const counts = () => evaluationSchema.parse(JSON.parse(folder.read('run/evaluation.json'))).counts[0];
-    expect(counts()).toMatchObject({ problems, located: 1, rejected: { none_named: 1 } });
-    const [, found] = jsonLines(folder.read('run/spans.jsonl'));
+    const [counts] = evaluation('run').counts;
+    expect(counts).toMatchObject({ problems, located: 1, rejected: { none_named: 1 } });
+    const [, found] = lines('run', 'spans');
     expect(found).toMatchObject({ by: 'judge', similarity: 1 });
-    expect(jsonLines(folder.read('run/scores.jsonl'))).toHaveLength(1);
+    expect(lines('run', 'scores')).toHaveLength(1);
 
     const asked = server.requests.length;
-    expect((await flinch(args)).code).toBe(0);
+    expect((await run('run', ...judge)).code).toBe(0);
     expect(server.requests).toHaveLength(asked);
-    const lost = await flinch([...args, '--judge', 'nowhere', '--out', folder.path('lost')]);
+    const lost = await run('lost', ...judge, '--judge', 'nowhere');
     expect(lost.stderr).toContain('flinch: judge wise at nowhere: ');
-    const other = await flinch([...args, '--judge-model', 'wiser']);
+    const other = await run('run', ...judge, '--judge-model', 'wiser');
     expect(other.stderr).toContain('another judge');
-    const without = await flinch([...alone, '--stages', 'generate,check']);
+    const without = await run('run', '--stages', 'generate,check');
     expect(without.stderr).toContain('another judge');
   });
 });

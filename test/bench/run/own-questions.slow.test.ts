@@ -1,10 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 
-const folder = useFolder();
+const { folder, lines, ...runs } = useBenchRuns('--model', REASONER, '--measures', 'nll');
 
 /** The embedded model's answers to these are short, and some are right. */
 const SUMS = Array.from({ length: 24 }, (_, i) => ({
@@ -12,17 +13,12 @@ const SUMS = Array.from({ length: 24 }, (_, i) => ({
   answer: i + 2 + (i % 5) + 1,
 }));
 
-const write = (name: string, rows: readonly object[]): string => {
-  writeFileSync(folder.path(name), rows.map((row) => JSON.stringify(row)).join('\n'));
-  return folder.path(name);
-};
+const write = (name: string, rows: readonly object[]): string =>
+  folder.write(name, rows.map((row) => JSON.stringify(row)).join('\n'));
 const run = (questions: string, out: string, ...more: string[]) =>
-  flinch([
-    ...['bench', 'run', '--model', REASONER, '--questions', questions, '--measures', 'nll'],
-    ...['--out', folder.path(out), ...more],
-  ]);
-const records = (file: string) => jsonLines(folder.read(file)) as { id: string; correct?: boolean }[];
-const idsIn = (file: string): string[] => records(file).map(({ id }) => id);
+  runs.run(out, '--questions', questions, ...more);
+const records = (name: string, file: string) => lines<{ id: string; correct?: boolean }>(name, file);
+const idsIn = (name: string, file: string): string[] => records(name, file).map(({ id }) => id);
 
 describe("flinch bench run with one's own questions", () => {
   it('asks a sample of them, and goes on with a larger one', async () => {
@@ -31,15 +27,15 @@ describe("flinch bench run with one's own questions", () => {
     expect(few.stderr).toContain('24 questions of sums.jsonl; answers are checked by: number');
     expect(few.code).toBe(0);
     expect(JSON.parse(few.stdout)).toMatchObject({ counts: { problems: 4 } });
-    const first = idsIn('sums/responses.jsonl');
+    const first = idsIn('sums', 'responses');
     const before = folder.read('sums/responses.jsonl');
 
     const more = await run(file, 'sums', '--limit', '9', '--json');
     expect(more.code).toBe(0);
     expect(JSON.parse(more.stdout)).toMatchObject({ counts: { problems: 9 } });
     expect(folder.read('sums/responses.jsonl').startsWith(before)).toBe(true);
-    expect(idsIn('sums/responses.jsonl')).toHaveLength(9);
-    expect(new Set(idsIn('sums/scores.jsonl'))).toEqual(new Set(idsIn('sums/responses.jsonl')));
+    expect(idsIn('sums', 'responses')).toHaveLength(9);
+    expect(new Set(idsIn('sums', 'scores'))).toEqual(new Set(idsIn('sums', 'responses')));
 
     const fewer = await run(file, 'sums', '--limit', '4');
     expect(fewer).toMatchObject({ code: 1, stderr: expect.stringContaining('another limit: 9, not 4') });
@@ -52,23 +48,22 @@ describe("flinch bench run with one's own questions", () => {
     const rows = SUMS.map((row, i) => ({ ...row, answer: i % 2 ? row.answer : -1, group: `g${i % 2}` }));
     const { code } = await run(write('groups.jsonl', rows), 'groups', '--per-subset', '2', '--streams', '1');
     expect(code).toBe(0);
-    const wrong = records('groups/checks.jsonl').filter(({ correct }) => !correct);
+    const wrong = records('groups', 'checks').filter(({ correct }) => !correct);
     const ofEven = wrong.filter(({ id }) => Number(id.slice(4)) % 2 === 1);
     expect(ofEven).toHaveLength(2);
-    expect(idsIn('groups/responses.jsonl').filter((id) => Number(id.slice(4)) % 2 === 1)).toHaveLength(2);
+    expect(idsIn('groups', 'responses').filter((id) => Number(id.slice(4)) % 2 === 1)).toHaveLength(2);
   });
 
   it('lets a program check the answers', async () => {
     const file = write('checked.jsonl', SUMS.slice(0, 3));
-    const program = folder.path('check.cjs');
-    writeFileSync(
-      program,
+    const program = folder.write(
+      'check.cjs',
       `const { answers, response } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
        console.log(JSON.stringify({ right: response.includes(answers[0]), extracted: 'mine' }));`,
     );
     const { code } = await run(file, 'checked', '--check', `command:node ${JSON.stringify(program)}`);
     expect(code).toBe(0);
-    const checks = records('checked/checks.jsonl');
+    const checks = records('checked', 'checks');
     expect(checks).toHaveLength(3);
     for (const check of checks) expect(check).toMatchObject({ extracted: 'mine', by: 'program' });
 
@@ -84,7 +79,7 @@ describe("flinch bench run with one's own questions", () => {
       `command:node -e "process.exit(require('fs').readFileSync(0).includes('row-2') ? 3 : console.log('right'))"`,
     );
     expect(partly.stderr).toContain('1 of 3 answers are not checked');
-    expect(idsIn('partly/checks.jsonl').sort()).toEqual(['row-1', 'row-3']);
+    expect(idsIn('partly', 'checks').sort()).toEqual(['row-1', 'row-3']);
   });
 
   it('exports answers that no spreadsheet computes, and overwrites nothing of others', async () => {
@@ -96,7 +91,7 @@ describe("flinch bench run with one's own questions", () => {
       ['export', 'answers.csv'],
     ] as const) {
       const file = folder.path(`cells/${name}`);
-      writeFileSync(file, 'mine');
+      folder.write(`cells/${name}`, 'mine');
       const refused = await flinch(['bench', command, folder.path('cells')]);
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} is there`) });
       expect(folder.read(`cells/${name}`)).toBe('mine');
@@ -123,7 +118,7 @@ describe("flinch bench run with one's own questions", () => {
     const { code, stdout } = await run(file, 'given', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ counts: { problems: 3, correct: 1, wrong: 2, located: 1 } });
-    const byId = Object.fromEntries(records('given/checks.jsonl').map((check) => [check.id, check]));
+    const byId = Object.fromEntries(records('given', 'checks').map((check) => [check.id, check]));
     expect(byId).toMatchObject({
       'row-1': { correct: true, by: 'labels' },
       'row-2': { correct: false, by: 'labels' },
@@ -135,7 +130,7 @@ describe("flinch bench run with one's own questions", () => {
     const file = write('long.jsonl', SUMS.slice(0, 3));
     const cut = await run(file, 'cut', '--max-tokens', '2', '--json');
     expect(JSON.parse(cut.stdout)).toMatchObject({ counts: { problems: 3, truncated: 3, wrong: 3 } });
-    expect(idsIn('cut/scores.jsonl')).toHaveLength(3);
+    expect(idsIn('cut', 'scores')).toHaveLength(3);
   });
 
   it.each([
@@ -144,15 +139,7 @@ describe("flinch bench run with one's own questions", () => {
     [['--suite', 'tasks', '--check', 'exact'], '--check: must be rules or judge for --suite, not "exact"'],
     [['--questions', 'missing.csv'], 'missing.csv: cannot be read (ENOENT'],
   ])('refuses %j', async (options, message) => {
-    const { code, stderr } = await flinch([
-      'bench',
-      'run',
-      '--model',
-      REASONER,
-      '--out',
-      folder.path('x'),
-      ...options,
-    ]);
+    const { code, stderr } = await runs.run('x', ...options);
     expect(code).not.toBe(0);
     expect(stderr).toContain(message);
   });

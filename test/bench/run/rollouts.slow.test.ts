@@ -5,29 +5,23 @@ import type { LocatedRecord, ResponseRecord, RolloutRecord } from '#bench/record
 import { responseSteps } from '#bench/steps/response-steps.js';
 import type { BenchProblem } from '#bench/suites/suite.js';
 import { suites } from '#bench/suites/suites.js';
-import { flinch, start, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch, start } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
 import { sharedReasoner } from '../../support/shared-engines.js';
 
-const folder = useFolder();
 const K = 3;
-const RUN = [
-  ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--limit', '60', '--seed', '7'],
+const { folder, args, run, ...runs } = useBenchRuns(
+  ...['--model', REASONER, '--suite', 'tasks', '--limit', '60', '--seed', '7'],
   ...['--temperature', '1', '--measures', 'nll', '--streams', '1'],
   ...['--label', 'rollouts', '--rollouts', String(K)],
-];
+);
 const WRITTEN = ['--stages', 'generate,check'];
 const LOCATED = ['--stages', 'generate,check,locate'];
-const args = (name: string, ...more: string[]): string[] => [...RUN, '--out', folder.path(name), ...more];
-const run = (name: string, ...more: string[]) => flinch(args(name, ...more));
 
-function lines<T extends { readonly id: string }>(name: string, file: string): T[] {
-  const path = `${name}/${file}.jsonl`;
-  if (!existsSync(folder.path(path))) return [];
-  const whole = folder.read(path).split('\n').slice(0, -1);
-  return whole.map((line): T => JSON.parse(line)).toSorted((a, b) => a.id.localeCompare(b.id));
-}
+const lines = <T extends { readonly id: string }>(name: string, file: string): T[] =>
+  runs.lines<T>(name, file).toSorted((a, b) => a.id.localeCompare(b.id));
 const spans = (name: string) => lines<LocatedRecord>(name, 'spans');
 /** What was drawn, in a fixed order, without times. */
 const drawn = (name: string) =>
@@ -85,7 +79,7 @@ describe('a run whose first wrong steps rollouts tell', () => {
 
     const report = await flinch(['bench', 'report', folder.path('whole'), '--out', folder.path('report')]);
     expect(report.code, report.stderr).toBe(0);
-    expect(folder.read('report/report.md')).toContain('First wrong steps are labels by rollouts (K=3)');
+    expect(folder.read('report/report.html')).toContain('First wrong steps are labels by rollouts (K=3)');
   });
 
   it('goes on after kills, and draws nothing twice', async () => {

@@ -1,42 +1,23 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { cpSync, existsSync, readFileSync, truncateSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
-import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+import { benchData, useBenchRuns } from '../../support/bench-runs.js';
+import { flinch, start } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 
-const folder = useFolder();
-
-const RUN = [
-  ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', 'heights,truth,counting'],
+const OPTIONS = [
+  ...['--model', REASONER, '--suite', 'tasks', '--subsets', 'heights,truth,counting'],
   ...['--limit', '20', '--seed', '11', '--temperature', '1'],
-  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '2'],
+  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--per-subset', '2'],
 ];
-const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
-const evaluationOf = (name: string): Evaluation =>
-  evaluationSchema.parse(JSON.parse(folder.read(join(name, 'evaluation.json'))));
+const { folder, args, run, lines, evaluation: evaluationOf } = useBenchRuns(...OPTIONS);
+const FILES = ['responses', 'checks', 'spans', 'samples', 'scores'];
 
 /** Lines of all stages. */
-const recordsIn = (name: string): number =>
-  existsSync(folder.path(name))
-    ? readdirSync(folder.path(name))
-        .filter((file) => file.endsWith('.jsonl') && file !== 'problems.jsonl')
-        .reduce((sum, file) => sum + folder.read(join(name, file)).split('\n').length - 1, 0)
-    : 0;
+const recordsIn = (name: string): number => FILES.flatMap((file) => lines(name, file)).length;
 
 async function killAt(records: number, name: string): Promise<void> {
-  const { child, finished } = start([...RUN, '--out', folder.path(name)]);
+  const { child, finished } = start(args(name));
   while (child.exitCode === null && recordsIn(name) < records) await setTimeout(5);
   child.kill('SIGKILL');
   await finished;
@@ -49,7 +30,7 @@ describe('flinch bench run', () => {
     expect(code).toBe(0);
     const evaluation = evaluationOf('whole');
     const [counts] = evaluation.counts;
-    const written = jsonLines(folder.read('whole/responses.jsonl')).length;
+    const written = lines('whole', 'responses').length;
     expect(written).toBeLessThan(20);
     expect(counts).toMatchObject({ scope: 'all', problems: written, truncated: 0 });
     expect(counts!.correct + counts!.wrong).toBe(written);
@@ -59,29 +40,26 @@ describe('flinch bench run', () => {
     expect(all.map(({ measure, n }) => [measure, n])).toEqual(
       ['adversarial', 'nll', 'position', 'first', 'chance'].map((measure) => [measure, counts!.located]),
     );
-    expect(evaluation.pooled.some(({ measure }) => measure === 'adversarial')).toBe(true);
     expect(evaluation.paired).toContainEqual(
       expect.objectContaining({ level: 'token', a: 'adversarial', b: 'nll', test: 'mcnemar', tests: 1 }),
     );
     // Not all are scored: right and wrong responses are not in their ratio.
     expect(evaluation.responses).toEqual([]);
-    expect(evaluation.command).toBe(`flinch ${RUN.join(' ').replace(REASONER, '<reasoner>')}`);
+    expect(evaluation.command).toBe(`flinch bench run ${OPTIONS.join(' ').replace(REASONER, '<reasoner>')}`);
     expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_558_400 });
   });
 
-  it('asks no more once a subset has its wrong and right responses', () => {
-    const lines = (name: string) => jsonLines(folder.read(`whole/${name}.jsonl`));
-    const right = new Map(lines('checks').map(({ id, correct }) => [id, correct === true]));
+  it('asks no more once a subset has its wrong responses', () => {
+    const right = new Map(lines('whole', 'checks').map(({ id, correct }) => [id, correct === true]));
     const subsets = new Map<unknown, boolean[]>();
-    for (const { id, subset } of lines('problems')) {
+    for (const { id, subset } of lines('whole', 'problems')) {
       const mine = subsets.get(subset) ?? [];
       subsets.set(subset, mine);
       if (right.has(id)) mine.push(right.get(id)!);
     }
     for (const [subset, outcomes] of subsets) {
       const before = outcomes.slice(0, -1);
-      const [rights, wrongs] = [true, false].map((is) => before.filter((one) => one === is).length);
-      expect(wrongs! < 2 || rights! < 2, `${subset}: ${outcomes}`).toBe(true);
+      expect(before.filter((right) => !right).length, `${subset}: ${outcomes}`).toBeLessThan(2);
     }
   });
 
@@ -97,7 +75,7 @@ describe('flinch bench run', () => {
 
   it('forgets a line that was half written in any of its files', async () => {
     const before = evaluationOf('whole');
-    for (const file of ['responses', 'checks', 'spans', 'samples', 'scores']) {
+    for (const file of FILES) {
       const path = folder.path(`whole/${file}.jsonl`);
       const [last] = readFileSync(path, 'utf8').trimEnd().split('\n').slice(-1);
       truncateSync(path, readFileSync(path).length - Math.ceil(Buffer.byteLength(last!) / 2));
@@ -115,13 +93,6 @@ describe('flinch bench run', () => {
     expect(recordsIn('whole')).toBe(before);
   });
 
-  it('goes on with the same measures in another order', async () => {
-    const before = evaluationOf('whole');
-    const { code, stderr } = await run('whole', '--measures', 'self_consistency:samples=1,nll,adversarial');
-    expect([code, stderr]).toEqual([0, '']);
-    expect(evaluationOf('whole')).toEqual(before);
-  });
-
   it('names the option of a folder that is none', async () => {
     folder.write('file', '');
     expect((await run('file')).stderr).toContain('flinch: --out: ');
@@ -136,49 +107,19 @@ describe('flinch bench run', () => {
   });
 
   it('does not go on with scores of another version', async () => {
-    const old = (name: string, scoring: string) => {
-      cpSync(folder.path('whole'), folder.path(name), { recursive: true });
-      const settings = folder.read('whole/settings.json');
-      folder.write(`${name}/settings.json`, settings.replace(/"scoring": \d+,/, scoring));
-    };
-    old('unversioned', '');
-    old('versioned', '"scoring": 1,');
-    for (const name of ['unversioned', 'versioned']) {
-      const { code, stderr } = await run(name);
-      expect(code).toBe(1);
-      expect(stderr).toContain('the scores are of version 1, but this program computes version');
-      const votes = await flinch(['bench', 'vote', folder.path(name)]);
-      expect(votes.code).toBe(1);
-      expect(votes.stderr).toContain('settings.json: scoring: the scores are of version 1');
-    }
-  });
-
-  it('takes over a lock of a process that is gone, and minds one that lives', async () => {
-    const lock = folder.path('whole/.run.lock');
-    const owner = folder.path('whole/.run.owner.json');
-    const hold = (pid: number, host = hostname()): void => {
-      mkdirSync(lock);
-      writeFileSync(owner, JSON.stringify({ pid, host }));
-    };
-    hold(process.ppid); // its own number would be that of one before it
-    const refused = await run('whole');
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringContaining(`is in use by process ${process.ppid} on ${hostname()}`),
-    ]);
-    rmdirSync(lock);
-    hold(process.pid, 'elsewhere');
-    expect((await run('whole')).stderr).toContain('on elsewhere');
-    rmdirSync(lock);
-    const gone = start(['--version']);
-    await gone.finished;
-    hold(gone.child.pid!);
-    expect((await run('whole')).code).toBe(0);
-    expect(existsSync(lock)).toBe(false);
+    cpSync(folder.path('whole'), folder.path('old'), { recursive: true });
+    const settings = folder.read('whole/settings.json');
+    folder.write('old/settings.json', settings.replace(/"scoring": \d+,/, '"scoring": 1,'));
+    const { code, stderr } = await run('old');
+    expect(code).toBe(1);
+    expect(stderr).toContain('the scores are of version 1, but this program computes version');
+    const votes = await flinch(['bench', 'vote', folder.path('old')]);
+    expect(votes.code).toBe(1);
+    expect(votes.stderr).toContain('settings.json: scoring: the scores are of version 1');
   });
 
   it('ends on Ctrl-C with a word on how to go on', async () => {
-    const { child, finished } = start([...RUN, '--out', folder.path('interrupted')]);
+    const { child, finished } = start(args('interrupted'));
     while (child.exitCode === null && recordsIn('interrupted') < 3) await setTimeout(5);
     child.kill('SIGINT');
     const { code, stderr } = await finished;
@@ -187,9 +128,8 @@ describe('flinch bench run', () => {
   });
 
   it('says what a suite needs before anything is asked', async () => {
-    const data = new URL('../../fixtures/bench/gsm8k', import.meta.url).pathname;
-    const needs = (...more: string[]) =>
-      flinch(['bench', 'run', '--suite', 'gsm8k', '--data', data, '--out', folder.path('none'), ...more]);
+    const gsm8k = ['--suite', 'gsm8k', '--data', benchData('gsm8k'), '--out', folder.path('none')];
+    const needs = (...more: string[]) => flinch(['bench', 'run', ...gsm8k, ...more]);
     expect((await needs()).stderr).toContain(
       '--judge: is required, because only a judge can locate the first wrong step',
     );
@@ -205,7 +145,7 @@ describe('flinch bench run', () => {
   it('times each measure beside the writing, where it is asked to', async () => {
     const { code } = await run('whole', '--time', '1');
     expect(code).toBe(0);
-    const [time] = jsonLines(folder.read('whole/times.jsonl'));
+    const [time] = lines('whole', 'times');
     expect(Object.keys(time!.measures ?? {})).toEqual(['adversarial', 'nll', 'self_consistency:samples=1']);
     const { efficiency } = evaluationOf('whole');
     expect(efficiency.map(({ measure, n }) => [measure, n])).toEqual([

@@ -1,25 +1,20 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '#lab/free-port.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
 import { changedReasoner } from '../../support/changed-model.js';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
 import { sharedReasoner } from '../../support/shared-engines.js';
 
-const folder = useFolder();
-const RUN = [
+const { folder, run, lines } = useBenchRuns(
   ...['--model', REASONER, '--suite', 'tasks', '--subsets', 'story,percent,counting,heights,truth'],
   ...['--limit', '4', '--seed', '11', '--temperature', '1', '--score', 'all'],
   ...['--measures', 'adversarial,self_consistency:samples=1', '--streams', '2'],
-];
-const run = (name: string, ...more: string[]) =>
-  flinch(['bench', 'run', ...RUN, '--out', folder.path(name), ...more]);
-const lines = (file: string) => jsonLines(folder.read(file));
-const byId = (file: string) =>
-  lines(file).toSorted((a, b) => `${a.id} ${a.sample}`.localeCompare(`${b.id} ${b.sample}`));
-const tokensIn = (name: string) => byId(`${name}/responses.jsonl`).map(({ id, tokenIds }) => [id, tokenIds]);
-const textsIn = (name: string) =>
-  byId(`${name}/samples.jsonl`).map(({ id, sample, text }) => [id, sample, text]);
+);
+const byId = (name: string, file: string) =>
+  lines(name, file).toSorted((a, b) => `${a.id} ${a.sample}`.localeCompare(`${b.id} ${b.sample}`));
+const tokensIn = (name: string) => byId(name, 'responses').map(({ id, tokenIds }) => [id, tokenIds]);
+const textsIn = (name: string) => byId(name, 'samples').map(({ id, sample, text }) => [id, sample, text]);
 
 async function upstream(options: EngineUpstreamOptions, port = 0): Promise<EngineUpstream> {
   const engine = await sharedReasoner();
@@ -39,7 +34,7 @@ describe('responses that a server writes', () => {
     expect(code, stderr).toBe(0);
     expect(tokensIn('vllm')).toEqual(tokensIn('own'));
     expect(textsIn('vllm')).toEqual(textsIn('own'));
-    for (const { tokenIds, logprobs } of lines('vllm/responses.jsonl'))
+    for (const { tokenIds, logprobs } of lines('vllm', 'responses'))
       expect([logprobs].flat()).toHaveLength([tokenIds].flat().length);
     // The prompt went as ids, so that nothing else was read.
     expect(server.asked.every(({ prompt }) => Array.isArray(prompt))).toBe(true);
@@ -60,7 +55,7 @@ describe('responses that a server writes', () => {
     const { code, stderr } = await run('text', ...of(server.url));
     expect(code, stderr).toBe(0);
     expect(server.asked.every(({ messages }) => messages !== undefined)).toBe(true);
-    expect(lines('text/scores.jsonl')).toHaveLength(4);
+    expect(lines('text', 'scores')).toHaveLength(4);
   });
 
   it('are refused if the server reads another prompt', async () => {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Estimate, formatEstimate } from '#bench/statistics/estimate.js';
-import { mcnemar } from '#bench/statistics/mcnemar.js';
-import { countPairs } from '#bench/statistics/paired.js';
-import { pairedDifference } from '#bench/statistics/paired-difference.js';
+import { countPairs, mcnemar, pairedDifference } from '#bench/statistics/paired.js';
 import { wilson } from '#bench/statistics/wilson.js';
 
 const pairs = (both: number, onlyFirst: number, onlySecond: number, neither: number) => ({

@@ -231,55 +231,34 @@ describe('tasks of seeds that follow one another', () => {
 
 describe('files of users', () => {
   const row = { problem: 'p', solution: '\\boxed{1}', type: 'Algebra' };
-  const numbered = JSON.stringify({ ...row, unique_id: 'a' });
+  const numbered = { ...row, unique_id: 'a' };
   const given = { id: 'a', generator: 'g', problem: 'p', steps: ['s'], final_answer_correct: true, label: 0 };
-  it.each([
-    ['math', 'test.jsonl', `${JSON.stringify(row)}\n{"problem": 7}\n`, 'test.jsonl: line 2: problem: '],
+  const lines = (...rows: object[]): string => rows.map((each) => JSON.stringify(each)).join('\n');
+  const MATH = ['math', 'test.jsonl', null] as const;
+  const BBH = ['bbh', 'navigate.json', ['navigate']] as const;
+  const PROCESSBENCH = ['processbench', 'math.json', ['math']] as const;
+  const FACTSCORE = ['factscore', 'prompt_entities.txt', null] as const;
+
+  it.each<[SuiteName, string, readonly string[] | null, string, string]>([
+    [...MATH, lines(row, { problem: 7 }), 'test.jsonl: line 2: problem: '],
+    [...MATH, lines({ ...row, type: 'Origami' }), 'line 1: type: is not a MATH subject'],
+    [...MATH, lines({ ...row, solution: '1' }), 'line 1: solution: has no \\boxed answer'],
+    [...MATH, `${lines(row)}\n{"pro`, 'line 2: is not valid JSON'],
+    [...MATH, lines(numbered, row, numbered), 'test.jsonl: row 3: the id "a" is also that of '],
+    [...PROCESSBENCH, JSON.stringify([given, given]), '[1].id: the id "a" is also that of '],
+    [...PROCESSBENCH, JSON.stringify([{ ...given, label: 1 }]), '[0].label: is past the last step'],
     [
-      'math',
+      'gsm8k',
       'test.jsonl',
-      JSON.stringify({ ...row, type: 'Origami' }),
-      'line 1: type: is not a MATH subject',
+      null,
+      lines({ question: 'q', answer: '5' }),
+      'answer: has no number after "####"',
     ],
-    [
-      'math',
-      'test.jsonl',
-      JSON.stringify({ ...row, solution: '1' }),
-      'line 1: solution: has no \\boxed answer',
-    ],
-    ['math', 'test.jsonl', `${JSON.stringify(row)}\n{"pro`, 'line 2: is not valid JSON'],
-    [
-      'math',
-      'test.jsonl',
-      `${numbered}\n${JSON.stringify(row)}\n${numbered}`,
-      'test.jsonl: row 3: the id "a" is also that of ',
-    ],
-    [
-      'processbench',
-      'math.json',
-      JSON.stringify([given, given]),
-      'math.json: [1].id: the id "a" is also that of ',
-    ],
-    ['gsm8k', 'test.jsonl', '{"question": "q", "answer": "5"}', 'line 1: answer: has no number after "####"'],
-    [
-      'bbh',
-      'navigate.json',
-      '{"examples": [{"input": "q", "target": "Maybe"}]}',
-      'navigate.json: examples[0].target: must be (A)',
-    ],
-    ['bbh', 'navigate.json', '{"examples": [', 'navigate.json: is not valid JSON'],
-    [
-      'processbench',
-      'math.json',
-      '[{"id": "a", "generator": "g", "problem": "p", "steps": ["s"], "final_answer_correct": true, "label": 1}]',
-      'math.json: [0].label: is past the last step',
-    ],
-    ['factscore', 'prompt_entities.txt', 'A\n\nB\nA\n', 'line 4: "A" is in line 1'],
-    ['factscore', 'prompt_entities.txt', '\n', 'has no entities'],
-  ] as const)('of %s: an error of %s names the place', async (suite, file, text, message) => {
-    const subsets = { math: null, gsm8k: null, factscore: null, bbh: ['navigate'], processbench: ['math'] }[
-      suite
-    ];
+    [...BBH, lines({ examples: [{ input: 'q', target: 'Maybe' }] }), 'examples[0].target: must be (A)'],
+    [...BBH, '{"examples": [', 'navigate.json: is not valid JSON'],
+    [...FACTSCORE, 'A\n\nB\nA\n', 'line 4: "A" is in line 1'],
+    [...FACTSCORE, '\n', 'has no entities'],
+  ])('of %s: an error of %s names the place', async (suite, file, subsets, text, message) => {
     await expect(load(suite, { folder: own(file, text), subsets })).rejects.toThrow(message);
   });
 

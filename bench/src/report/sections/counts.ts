@@ -1,7 +1,6 @@
 import { comesLabelled } from '../../suites/suite.js';
 import { type Block, type Cell, plainTable, type Section, type TableBlock } from '../document.js';
-import { perRun } from '../per-run.js';
-import type { Run } from '../runs.js';
+import { perRun, type Run } from '../runs.js';
 
 /** Numbers of cases, from problems on, and reasons why others are left out. */
 export function countsSection(runs: readonly Run[]): Section | null {

@@ -2,8 +2,7 @@ import { formatBytes } from 'flinch/internals';
 import { plainTable, type Section, type TableBlock } from '../document.js';
 import { measureLabel } from '../measure-label.js';
 import type { Paper } from '../paper/paper-tables.js';
-import { perRun } from '../per-run.js';
-import type { Run } from '../runs.js';
+import { perRun, type Run } from '../runs.js';
 
 /** Time and memory that a measure adds to a response. */
 export function efficiencySection(runs: readonly Run[], { efficiency }: Paper): Section | null {

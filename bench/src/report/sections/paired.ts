@@ -3,8 +3,7 @@ import { plainTable, type Row, type Section, type TableBlock } from '../document
 import { groupBy } from '../group-by.js';
 import { levelName, metricLabel } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
-import { perRun } from '../per-run.js';
-import type { Run } from '../runs.js';
+import { perRun, type Run } from '../runs.js';
 
 type PairedRow = Evaluation['paired'][number];
 /** Two measures on the same cases. */

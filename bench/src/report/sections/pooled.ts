@@ -4,8 +4,7 @@ import { type Row, type Section, type TableBlock, UNMEASURED } from '../document
 import { groupBy } from '../group-by.js';
 import { isChoice, subsetsTold, WHOLE } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
-import { perRun } from '../per-run.js';
-import type { Run } from '../runs.js';
+import { perRun, type Run } from '../runs.js';
 
 type PooledRow = Evaluation['pooled'][number];
 

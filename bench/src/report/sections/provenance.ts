@@ -1,11 +1,10 @@
+import { SUBSTITUTES } from '../../measures/parse-measure.js';
 import { rolloutsNamed } from '../../records/settings.js';
 import type { Inline, Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { LEVELS, type Level, rowsOf } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
-import { runTitle } from '../run-title.js';
-import type { Run } from '../runs.js';
-import { SUBSTITUTES } from '../substitutes.js';
+import { type Run, runTitle } from '../runs.js';
 
 /** Sources of the numbers, and substitutes. */
 export function provenanceSection(runs: readonly Run[]): Section {
@@ -55,10 +54,9 @@ function labelling({ evaluation }: Run): string[] {
 /** Light stand-ins, which are other methods than the paper's. */
 function substitutions(run: Run): string[] {
   const measured = measuresOf(run);
-  return [...SUBSTITUTES].flatMap(([name, { method, words }]) =>
-    measured.has(name)
-      ? [`${measureLabel(name)} is not the paper’s ${measureLabel(method)}, but ${words}.`]
-      : [],
+  return SUBSTITUTES.filter(({ name }) => measured.has(name)).map(
+    ({ name, method, words }) =>
+      `${measureLabel(name)} is not the paper’s ${measureLabel(method)}, but a light substitute: ${words}.`,
   );
 }
 

@@ -19,8 +19,7 @@ import {
 import { measureLabel } from '../measure-label.js';
 import { matchPaper, type PaperMatch } from '../paper/match.js';
 import type { Paper, PaperTable } from '../paper/paper-tables.js';
-import { suiteTitle } from '../run-title.js';
-import type { Run } from '../runs.js';
+import { type Run, suiteTitle } from '../runs.js';
 
 /** One section for each suite and temperature: runs that can stand in one table. */
 export function resultSections(runs: readonly Run[], paper: Paper): Section[] {

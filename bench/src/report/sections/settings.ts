@@ -1,6 +1,5 @@
 import { type Block, plainTable, type Row, type Section } from '../document.js';
-import { perRun } from '../per-run.js';
-import type { Run } from '../runs.js';
+import { perRun, type Run } from '../runs.js';
 
 type Json = Run['evaluation']['settings'][string];
 

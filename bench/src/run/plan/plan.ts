@@ -34,7 +34,7 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
   const { engine, suite, problems, records } = run;
   const work = plannedWork(run, stages);
   const left = (...names: readonly StageName[]): boolean =>
-    work.some(({ stage, most }) => names.includes(stage) && most > 0);
+    work.some(({ stage, expected }) => names.includes(stage) && expected > 0);
   const asked = problems.filter(({ id }) => !records.responses.has(id));
   const first = asked[0] ?? problems[0]!;
   const writes = left('sample', 'time') || (left('generate') && !first.given);
@@ -112,9 +112,8 @@ export function formatPlan({
   seconds,
   responseTokens,
 }: Plan): string {
-  const lines = stages.map(({ stage, done, least, most, expected, seconds: time, requests }) => {
-    const range = least === most ? '' : ` (${least} to ${most})`;
-    const work = `${expected} ${WORDS[stage]}${range}${done > 0 ? `, ${done} done` : ''}`;
+  const lines = stages.map(({ stage, done, expected, seconds: time, requests }) => {
+    const work = `${expected} ${WORDS[stage]}${done > 0 ? `, ${done} done` : ''}`;
     const takes = requests ? `asks the judge ${requests} times` : time ? formatDuration(time) : '';
     return `  ${stage.padEnd(8)}  ${work.padEnd(40)}  ${takes}`.trimEnd();
   });

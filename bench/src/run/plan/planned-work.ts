@@ -21,9 +21,6 @@ import { STAGES, type StageName } from '../stage-names.js';
 export interface StageWork {
   readonly stage: Exclude<StageName, 'evaluate'>;
   readonly done: number;
-  /** Work left, whatever the results are. */
-  readonly least: number;
-  readonly most: number;
   /** Work left if as many responses are wrong as {@link expectedWrong} says. */
   readonly expected: number;
 }
@@ -36,12 +33,6 @@ type PlannedRun = Pick<Run, 'suite' | 'problems' | 'settings' | 'records' | 'tim
  * plan uses the code of the run itself.
  */
 export function plannedWork(run: PlannedRun, stages: readonly StageName[]): StageWork[] {
-  const outcomes: Outcome[] = [
-    () => 'right',
-    () => 'wrong',
-    ...(MAY_FIND_NONE.includes(labelledBy(run.suite, run.settings)) ? [(): 'unplaced' => 'unplaced'] : []),
-  ];
-  const counts = outcomes.map((outcome) => leftToDo(run, stages, outcome));
   const expected = leftToDo(run, stages, evenly(expectedWrong(run)));
   const { responses, checks, located, claims, samples, graphs, scored, times } = run.records;
   const done = {
@@ -58,18 +49,13 @@ export function plannedWork(run: PlannedRun, stages: readonly StageName[]): Stag
     if (stage === 'evaluate' || !stages.includes(stage)) return [];
     // What a file says of a step takes no work.
     if (stage === 'locate' && run.suite.name === 'own' && !run.settings.label) return [];
-    const all = [...counts, expected].map((count) => count[stage]);
-    const [least, most] = [Math.min(...all), Math.max(...all)];
-    if (most === 0 && done[stage] === 0) return [];
-    return [{ stage, done: done[stage], least, most, expected: expected[stage] }];
+    if (expected[stage] === 0 && done[stage] === 0) return [];
+    return [{ stage, done: done[stage], expected: expected[stage] }];
   });
 }
 
-/** Sources of labels that may find no wrong step in a wrong response. */
-const MAY_FIND_NONE: readonly LocatedRecord['by'][] = ['judge', 'rollouts'];
-
-/** Result of a problem that has not been asked. */
-type Outcome = (problem: BenchProblem) => 'right' | 'wrong' | 'unplaced';
+/** Whether a problem that has not been asked is supposed to be answered wrong. */
+type Outcome = (problem: BenchProblem) => boolean;
 
 /** Checked answers that say something about those to come. */
 const ENOUGH = 10;
@@ -83,22 +69,22 @@ function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): number {
 /** Marks this share of each subset as wrong, spread evenly. */
 function evenly(share: number): Outcome {
   const seen = new Map<string, number>();
-  const known = new Map<string, 'right' | 'wrong'>();
+  const known = new Map<string, boolean>();
   return ({ id, subset }) => {
     const before = known.get(id);
-    if (before) return before;
+    if (before !== undefined) return before;
     const n = seen.get(subset) ?? 0;
     seen.set(subset, n + 1);
-    const outcome = Math.floor((n + 1) * share) > Math.floor(n * share) ? 'wrong' : 'right';
-    known.set(id, outcome);
-    return outcome;
+    const isWrong = Math.floor((n + 1) * share) > Math.floor(n * share);
+    known.set(id, isWrong);
+    return isWrong;
   };
 }
 
 /** @param stages that find out what is not known */
-function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcome) {
+function leftToDo(run: PlannedRun, stages: readonly StageName[], isWrong: Outcome) {
   const { suite, problems, settings, records, timed } = run;
-  const known = supposed(run, stages, outcome);
+  const known = supposed(run, stages, isWrong);
   const rule = ruleOf(settings);
   const asked = askedIn(suite, problems, known, rule);
   const whole = asked.filter(({ id }) => {
@@ -132,14 +118,14 @@ const goesByGraphs = ({ measures }: Run['settings']): boolean => needsClaimGraph
 function supposed(
   { suite, problems, settings, records }: PlannedRun,
   stages: readonly StageName[],
-  outcome: Outcome,
+  isWrong: Outcome,
 ): Progressed & ClaimsKnown {
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
-  const outcomeOf = (id: string): ReturnType<Outcome> => {
+  const isRight = (id: string): boolean => {
     const problem = byId.get(id)!;
     const { given } = problem;
     const checked = given && suite.check(problem, responseText(given));
-    return checked ? (checked.correct ? 'right' : 'wrong') : outcome(problem);
+    return checked ? checked.correct : !isWrong(problem);
   };
   const orElse = <T>(
     found: { readonly get: (id: string) => T | undefined },
@@ -156,7 +142,7 @@ function supposed(
       (id): CheckRecord => ({
         id,
         extracted: null,
-        correct: outcomeOf(id) === 'right',
+        correct: isRight(id),
         by: 'rules',
       }),
     ),
@@ -166,7 +152,7 @@ function supposed(
       (id): LocatedRecord => ({
         id,
         by: labelledBy(suite, settings),
-        span: outcomeOf(id) === 'unplaced' ? null : [0, 1],
+        span: [0, 1],
       }),
     ),
     claims: orElse(

@@ -1,5 +1,6 @@
 import { Agreement, finalAnswer, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
+import { mapValues } from '../../map-values.js';
 import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
 import type { ResponseRecord, ScoreRecord } from '../../records/records.js';
@@ -122,6 +123,3 @@ function agreement(
 
 /** Nine digits are all that fp32 has, and half of what JSON would write of them. */
 const rounded = (score: number): number => Number(score.toPrecision(9));
-
-const mapValues = <A, B>(record: Readonly<Record<string, A>>, map: (value: A) => B): Record<string, B> =>
-  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

@@ -26,15 +26,9 @@ const messagesSchema = z
 const trueOrFalse = z.preprocess(
   (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
   z
-    .union(
-      [
-        z.boolean(),
-        z.literal([0, 1, '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no', 'right', 'wrong']),
-      ],
-      {
-        error: 'must be true or false',
-      },
-    )
+    .literal([true, false, 0, 1, '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no', 'right', 'wrong'], {
+      error: 'must be true or false',
+    })
     .transform((value) => [true, 1, '1', '1.0', 'true', 'yes', 'right'].some((yes) => yes === value)),
 );
 
@@ -104,25 +98,22 @@ export function questionsOf(rows: readonly Row[], task: Task): Questions {
   if (rows.length === 0) throw new UsageError(`--questions: ${file}: has no rows`);
   const names = namesIn(rows, task);
   const faults: string[] = [];
-  const read = rows.flatMap((row) => {
+  const noting = <T>({ place }: Row, read: () => T): T[] => {
     try {
-      return [{ row, values: valuesOf(row, names, task.check !== 'regex') }];
+      return [read()];
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
-      faults.push(`${row.place}: ${error.message}`);
+      faults.push(`${place}: ${error.message}`);
       return [];
     }
-  });
+  };
+  const read = rows.flatMap((row) =>
+    noting(row, () => ({ row, values: valuesOf(row, names, task.check !== 'regex') })),
+  );
   const check = task.check ?? suggested(read.map(({ values }) => values));
-  const problems = read.flatMap(({ row, values }, i) => {
-    try {
-      return [problemOf(values, check, `row-${i + 1}`)];
-    } catch (error) {
-      if (!(error instanceof RowError)) throw error;
-      faults.push(`${row.place}: ${error.message}`);
-      return [];
-    }
-  });
+  const problems = read.flatMap(({ row, values }, i) =>
+    noting(row, () => problemOf(values, check, `row-${i + 1}`)),
+  );
   if (faults.length > 0) throw faulty(faults, rows.length);
   refuseRepeated(problems.map(({ id }, i) => ({ id, place: rows[i]!.place })));
   return { problems, settings: { name, check, prompt, columns } };

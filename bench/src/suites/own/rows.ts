@@ -86,14 +86,10 @@ const tableRows = (text: string, file: string, separator: string): Row[] =>
   }));
 
 function readLines(text: string, file: string): Row[] {
-  try {
-    const lines = text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [i + 1]));
-    return parseJsonLines(text, objectSchema, parseExactJson).map((values, i) => ({
-      values,
-      place: `${file}:${lines[i]}`,
-      isTable: false,
-    }));
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`--questions: ${file}: ${error.message}`) : error;
-  }
+  const lines = text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [i + 1]));
+  return parseJsonLines(text, objectSchema, `--questions: ${file}`, parseExactJson).map((values, i) => ({
+    values,
+    place: `${file}:${lines[i]}`,
+    isTable: false,
+  }));
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Endpoint, type EndpointOptions } from '#bench/judge/endpoint.js';
+import { JudgeError } from '#bench/judge/endpoint.js';
 import { longestQuoted } from '#bench/judge/json-in.js';
-import { JudgeError } from '#bench/judge/judge-error.js';
-import { judgeAnswer, judgeStep } from '#bench/judge/llm-judge.js';
-import { type JudgeReply, judgeServer, memoryCache } from '../../support/judge-server.js';
+import { judgeAnswer, judgeStep } from '#bench/judge/judge.js';
+import { type JudgeReply, memoryCache, useEndpoint } from '../../support/judge-server.js';
 
 const JUDGED = {
   question: 'What is (3 + 4) * 2?',
@@ -11,16 +10,6 @@ const JUDGED = {
   response: 'First, 3 + 4 = 7. Then 7 * 2 = 15. The answer is 15.',
 };
 const WRONG = 'Then 7 * 2 = 15.';
-
-async function useEndpoint(
-  answer: (prompt: string) => JudgeReply,
-  options: Partial<EndpointOptions> = {},
-  cache = memoryCache(),
-) {
-  const { url, requests } = await judgeServer(answer);
-  const settings = { model: 'judge', apiKey: null, timeoutMs: 10_000, retries: 2 };
-  return { endpoint: new Endpoint({ baseUrl: url, ...settings, ...options }, cache), requests };
-}
 
 /** A judge that analyses, and then answers so. */
 const analyst = (extraction: JudgeReply) => (prompt: string) =>
@@ -75,7 +64,7 @@ describe('judgeAnswer', () => {
 
   it('tries again when the server is overloaded or fails', async () => {
     const replies: JudgeReply[] = [{ status: 429 }, { status: 500 }, '{"same": true}'];
-    const { endpoint, requests } = await useEndpoint(() => replies.shift()!);
+    const { endpoint, requests } = await useEndpoint(() => replies.shift()!, { retries: 2 });
     expect(await judgeAnswer(endpoint, JUDGED)).toBe(true);
     expect(requests.length).toBe(3);
   });
@@ -101,7 +90,10 @@ describe('judgeAnswer', () => {
 
   it('asks again when the server stalls, and says so when it does not stop', async () => {
     const replies: JudgeReply[] = [{ stall: true }];
-    const once = await useEndpoint(() => replies.shift() ?? '{"same": true}', { timeoutMs: 1000 });
+    const once = await useEndpoint(() => replies.shift() ?? '{"same": true}', {
+      timeoutMs: 1000,
+      retries: 1,
+    });
     expect(await judgeAnswer(once.endpoint, JUDGED)).toBe(true);
     const always = await useEndpoint(() => ({ stall: true }), { timeoutMs: 500, retries: 1 });
     await expect(judgeAnswer(always.endpoint, JUDGED)).rejects.toThrow(
@@ -111,7 +103,7 @@ describe('judgeAnswer', () => {
   });
 
   it('says so when there is no server', async () => {
-    const { endpoint } = await useEndpoint(() => '', { baseUrl: 'http://127.0.0.1:65533/v1', retries: 0 });
+    const { endpoint } = await useEndpoint(() => '', { baseUrl: 'http://127.0.0.1:65533/v1' });
     await expect(judgeAnswer(endpoint, JUDGED)).rejects.toThrow(/cannot be reached \(.*ECONNREFUSED/);
   });
 });

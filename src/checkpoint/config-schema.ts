@@ -41,8 +41,6 @@ const schema = z.object({
   _sliding_window_pattern: size(1024).nullish(),
   layer_types: z.array(oneOf(['full_attention', 'sliding_attention'])).nullish(),
   quantization_config: z.unknown().optional(),
-  torch_dtype: z.unknown().optional(),
-  dtype: z.unknown().optional(),
   bos_token_id: z.int().min(0).nullish(),
   eos_token_id: tokenIds,
 });

@@ -4,9 +4,6 @@ import { type DecoderTraits, FAMILIES, type Family, type FamilyTraits } from './
 import { parseQuantization, type Quantization } from './quantized/settings.js';
 import { type Refuse, type Rope, ropesOf } from './rope-config.js';
 
-/** A type that weights can be stored in. */
-export type StoredType = 'fp32' | 'bf16' | 'fp16';
-
 /** config.json, with every default filled in. Sizes count elements, positions count tokens. */
 export interface ModelConfig extends DecoderTraits {
   readonly family: Family;
@@ -41,19 +38,11 @@ export interface ModelConfig extends DecoderTraits {
   readonly logitCap: number | null;
   /** Per layer: how many positions a token attends to, itself included; `null`: all before it. */
   readonly slidingWindow: readonly (number | null)[];
-  /** Type according to config.json; each tensor of the files has its own. */
-  readonly storedType: StoredType | null;
   /** How matrices are quantised; `null`: they are not. */
   readonly quantization: Quantization | null;
   readonly bosTokenId: number | null;
   readonly eosTokenIds: readonly number[];
 }
-
-const STORED_TYPES = new Map<unknown, StoredType>([
-  ['float32', 'fp32'],
-  ['bfloat16', 'bf16'],
-  ['float16', 'fp16'],
-]);
 
 /**
  * Reads config.json. Absent keys get the defaults of transformers; keys that would change the computation in a way
@@ -100,7 +89,6 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
     embeddingScale: traits.scalesEmbeddings ? Math.sqrt(raw.hidden_size) : 1,
     ...scoresOf(raw, traits, headDim, refuse),
     slidingWindow,
-    storedType: STORED_TYPES.get(raw.dtype ?? raw.torch_dtype) ?? null,
     quantization: parseQuantization(raw.quantization_config, file, refuse),
     ...endsOf(raw, traits, refuse),
   };

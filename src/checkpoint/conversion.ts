@@ -2,7 +2,7 @@ import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { sizeOf } from '../files/json.js';
-import type { StoredType } from './config.js';
+import type { StoredType } from './elements.js';
 import {
   type FilePlace,
   type PackedFormat,
@@ -40,7 +40,7 @@ interface PlainWeight {
   readonly chunks: () => AsyncIterable<Uint8Array>;
 }
 
-interface PackedWeight {
+export interface PackedWeight {
   readonly name: string;
   readonly shape: readonly [number, number];
   readonly type: 'packed';
@@ -58,8 +58,8 @@ export interface ConversionPlan {
   readonly file: string;
   readonly folder: string;
   readonly weights: readonly ConvertedWeight[];
-  /** Contents by name, beside the weights. */
-  readonly texts: Readonly<Record<string, string>>;
+  /** Contents of JSON files beside the weights, by name. */
+  readonly texts?: Readonly<Record<string, unknown>>;
   readonly onProgress?: ((progress: Conversion) => void) | undefined;
 }
 
@@ -118,12 +118,12 @@ function plannedOf(weight: ConvertedWeight): ReadonlyMap<PackedPart, PlannedTens
  * @throws ModelError for weights that are not finite or cannot be read, and where the folder cannot be written
  */
 export async function convert(plan: ConversionPlan): Promise<void> {
-  const { folder, texts } = plan;
+  const { folder, texts = {} } = plan;
   const target = convertedFile(plan);
   const layout = planConversion(plan);
   try {
-    for (const [name, text] of Object.entries(texts)) {
-      const file = join(folder, name);
+    for (const [name, json] of Object.entries(texts)) {
+      const [file, text] = [join(folder, name), `${JSON.stringify(json)}\n`];
       if (!(await holds(file, text))) {
         await replaceFile(file, (to) => writeAll(to, new TextEncoder().encode(text), 0));
       }

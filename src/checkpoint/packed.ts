@@ -1,5 +1,4 @@
-import type { StoredType } from './config.js';
-import { decodeElements, E4M3, ELEMENT_BYTES } from './elements.js';
+import { decodeElements, E4M3, ELEMENT_BYTES, type StoredType } from './elements.js';
 import { DTYPES } from './safetensors-header.js';
 import type { PlannedTensor } from './safetensors-plan.js';
 

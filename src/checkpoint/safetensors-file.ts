@@ -49,9 +49,3 @@ export async function writeAll(to: FileHandle, bytes: Uint8Array, position: numb
     done += (await to.write(bytes, done, left, position + done)).bytesWritten;
   }
 }
-
-/** Up to `length` bytes; fewer where the file ends. */
-export async function readAt(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
-  const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, position);
-  return buffer.subarray(0, bytesRead);
-}

@@ -1,6 +1,6 @@
 import { ModelError, show } from '../files/errors.js';
 import { decodeJson, isRecord } from '../files/json.js';
-import type { StoredType } from './config.js';
+import type { StoredType } from './elements.js';
 
 /** One tensor as the header of a safetensors file describes it. */
 export interface HeaderEntry {

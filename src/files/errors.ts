@@ -23,6 +23,12 @@ export class ModelError extends Error {
   }
 }
 
+/** What to throw where a file cannot be read: a ModelError stays as it is. */
+export const unreadable = (file: string, cause: unknown): ModelError =>
+  cause instanceof ModelError
+    ? cause
+    : new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
+
 /**
  * A chat template refused the messages with `raise_exception`, as when roles do not alternate. The checkpoint
  * is sound and the conversation is at fault, so a server answers 400 to this and 500 to a `ModelError`.

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ModelError, placeOf, reasonOf, show } from './errors.js';
+import { ModelError, placeOf, show, unreadable } from './errors.js';
 import { excessOf } from './json-bounds.js';
 
 /** Limits for a file of a checkpoint. */
@@ -122,9 +122,8 @@ export async function readOptional(dir: string, name: string): Promise<Uint8Arra
     if (info.size > bytes) throw new ModelError(path, '', `has ${info.size} bytes (at most ${bytes})`);
     return await readFile(path);
   } catch (cause) {
-    if (cause instanceof ModelError) throw cause;
     if (isMissing(cause)) return undefined;
-    throw new ModelError(path, '', `cannot be read (${reasonOf(cause)})`, { cause });
+    throw unreadable(path, cause);
   }
 }
 

@@ -72,7 +72,6 @@ describe('parseConfig', () => {
       attentionCap: null,
       logitCap: null,
       slidingWindow: [null, null, null],
-      storedType: null,
       quantization: null,
       bosTokenId: 1,
       eosTokenIds: [2],
@@ -96,15 +95,6 @@ describe('parseConfig', () => {
     expect(biases(parse({ ...LLAMA, mlp_bias: true }))).toEqual([false, false, true]);
     expect(biases(parse(QWEN2))).toEqual([true, false, false]);
     expect(biases(parse(MISTRAL))).toEqual([false, false, false]);
-  });
-
-  it.each([
-    ['torch_dtype', 'bfloat16', 'bf16'],
-    ['dtype', 'float16', 'fp16'],
-    ['torch_dtype', 'float32', 'fp32'],
-    ['torch_dtype', 'float64', null],
-  ])('reads %s %s', (key, value, type) => {
-    expect(parse({ ...LLAMA, [key]: value }).storedType).toBe(type);
   });
 
   it('accepts one end token, several, or none', () => {

@@ -26,7 +26,7 @@ describe('readSafetensors', () => {
   it.each([...FIXTURES.map(fixture), REASONER])('finds the bytes of every tensor of %s', async (dir) => {
     const tensors = await readSafetensors(dir);
     const norm = tensors.get('model.norm.weight')!;
-    const size = { fp32: 4, bf16: 2, fp16: 2 }[norm.type];
+    const size = { fp32: 4, bf16: 2, fp16: 2 }[norm.type!];
     expect(norm.byteLength).toBe(norm.shape[0]! * size);
     // Independent of the reader: the same bytes, found through the header as text.
     const bytes = await readFile(norm.file);
@@ -44,7 +44,7 @@ describe('readSafetensors', () => {
     expect(tensors.get('lm_head.weight')?.file).toMatch(/model-00002-of-00002\.safetensors$/);
   });
 
-  it('reads the types that weights are stored in and sets the others apart', async () => {
+  it('reads the types that weights are stored in, and others without one', async () => {
     const dir = await folder({
       'model.safetensors': safetensors(
         {
@@ -61,16 +61,14 @@ describe('readSafetensors', () => {
       ),
     });
     const tensors = await readSafetensors(dir);
-    expect([...tensors.values()].map(({ name, type, shape }) => [name, type, shape])).toEqual([
-      ['a', 'fp32', [2]],
-      ['b', 'bf16', [2]],
-      ['c', 'fp16', [2]],
-      ['scalar', 'fp32', []],
-      ['none', 'fp32', [0, 4]],
-    ]);
-    expect([...tensors.unsupported!.values()].map(({ name, dtype }) => [name, dtype])).toEqual([
-      ['ids', 'I64'],
-      ['fresh', 'F3_NEW'],
+    expect([...tensors.values()].map(({ name, dtype, type, shape }) => [name, dtype, type, shape])).toEqual([
+      ['a', 'F32', 'fp32', [2]],
+      ['b', 'BF16', 'bf16', [2]],
+      ['c', 'F16', 'fp16', [2]],
+      ['ids', 'I64', null, [1]],
+      ['fresh', 'F3_NEW', null, [7]],
+      ['scalar', 'F32', 'fp32', []],
+      ['none', 'F32', 'fp32', [0, 4]],
     ]);
   });
 

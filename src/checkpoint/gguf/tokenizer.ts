@@ -58,20 +58,12 @@ const isKnown = (key: string): boolean =>
 /** Tokens of these kinds end an answer. */
 const END_KINDS = ['eos', 'eot', 'eom', 'fim_pad', 'fim_rep', 'fim_sep'] as const;
 
-/** Contents of tokenizer.json and tokenizer_config.json, and the ids that begin and end a text. */
-export interface GgufTokenizer {
-  readonly tokenizer: unknown;
-  readonly config: unknown;
-  readonly bosTokenId: number | null;
-  /** Ends that config.json states. */
-  readonly eosTokenIds: readonly number[];
-  /** Tokens that end an answer. */
-  readonly endIds: readonly number[];
-  readonly warnings: readonly string[];
-}
-
-/** @throws ModelError naming the field */
-export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: string): GgufTokenizer {
+/**
+ * Contents of tokenizer.json and tokenizer_config.json, the chat template, the ids that begin and end a text, those of
+ * them that config.json states (`eosTokenIds`), and warnings.
+ * @throws ModelError naming the field
+ */
+export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: string) {
   const raw = parseJson(schema, Object.fromEntries(metadata), file);
   const tokens = raw['tokenizer.ggml.tokens'].map((token, i) => token || `[EMPTY_${i}]`);
   const ids = idsOf(tokens, file);
@@ -135,6 +127,7 @@ export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: 
       ),
       chat_control_tokens: special.marks,
     },
+    chatTemplate: template,
     bosTokenId: bos ?? null,
     eosTokenIds: [...new Set([...turnEnds, ...named])],
     endIds: special.endIds,

@@ -1,5 +1,4 @@
-import type { StoredType } from '../config.js';
-import { decodeElements } from '../elements.js';
+import { decodeElements, type StoredType } from '../elements.js';
 import { type PackedFormat, type PackedRows, packedRowBytes, unpackRows } from '../packed.js';
 
 /** How a type's elements are stored: in blocks of so many, of so many bytes. */

@@ -60,7 +60,7 @@ describe.each(FAMILIES)('%s.gguf', (name) => {
 describe.each(['tiny-llama', 'tiny-qwen2'] as const)('%s.gguf', (name) => {
   it('has the configuration and the tokens of the checkpoint that it was made of', async () => {
     const [file, original] = [await openCheckpoint(ggufFile(name)), await openCheckpoint(fixture(name))];
-    const { storedType: _, eosTokenIds, normEpsilon, ...config } = original.config;
+    const { eosTokenIds, normEpsilon, ...config } = original.config;
     expect(file.config).toMatchObject(config);
     expect(file.config.normEpsilon).toBe(Math.fround(normEpsilon));
     expect(file.eosTokenIds).toEqual([...eosTokenIds, 637]); // <|endoftext|> ends an answer, as in llama.cpp

@@ -21,12 +21,12 @@ function read(types: Readonly<Record<string, number>>, more: Readonly<Record<str
   const lists = { tokens, merges, token_type: all };
   const changed = Object.entries(lists).map(([key, list]) => [`tokenizer.ggml.${key}`, list]);
   const file = encodeGguf({ metadata: { ...metadata, ...Object.fromEntries(changed), ...more }, tensors });
-  const { texts: made, ...model } = readGgufFile(file, 'x.gguf');
+  const model = readGgufFile(file, 'x.gguf');
   const promptIds = (content: string) => encodePrompt(model, [{ role: 'user', content }]);
   return {
     ...model,
-    ends: made.endIds.map((id) => tokens[id]),
-    warnings: made.warnings.join('\n'),
+    ends: model.endIds.map((id) => tokens[id]),
+    warnings: model.warnings.join('\n'),
     promptIds,
   };
 }

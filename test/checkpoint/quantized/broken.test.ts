@@ -123,6 +123,15 @@ describe('quantised tensors that cannot be used are refused by name', () => {
     expect(peak).toBeLessThan(100);
   });
 
+  it('a matrix in groups that no block divides', async () => {
+    const parts = {
+      [`${STEM}.weight`]: { dtype: 'F8_E4M3', shape: [2, 24], data: new Uint8Array(48) },
+      [`${STEM}.weight_scale`]: { dtype: 'F32', shape: [1], data: new Uint8Array(4) },
+    };
+    const error = await modelError(() => unpack(parts, { quant_method: 'fp8' }, [2, 24]));
+    expect(error.message).toMatch(/\.weight: has 24 columns in groups of 24, which are no multiples of 16/);
+  });
+
   it('a configuration that says quantised weights, of which there are none', async () => {
     const weight = { dtype: 'F16', shape: [32, 64], data: new Uint8Array(2 * 32 * 64) };
     const error = await modelError(() =>
@@ -179,6 +188,11 @@ describe('a quantization_config that is not supported is refused by the field', 
     [withGroup({ num_bits: 2 }), `${at}.num_bits`, /2 is not supported/],
     [withGroup({ strategy: 'block' }), `${at}.strategy`, /"block" is not supported for pack-quantized/],
     [withGroup({ group_size: null }), `${at}.group_size`, /is missing/],
+    [
+      withGroup({ type: 'float', num_bits: 8, actorder: 'group' }, 'float-quantized'),
+      `${at}.actorder`,
+      /"group" is not supported for floats/,
+    ],
     [withGroup({ type: 'float' }), `${at}.type`, /"float" is not supported for pack-quantized/],
     [withGroup({ type: 'float' }, 'naive-quantized'), `${at}.num_bits`, /4 is not supported for naive/],
   ])('case %#', async (json, field, message) => {

@@ -145,6 +145,6 @@ function alternatives(pattern: string): string[] {
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** Whether a token strips white space around it, is none within a word, or is found in the composed text alone. */
-const dependsOnText = ({ lstrip, rstrip, single_word, normalized, content }: AddedToken): boolean =>
-  lstrip || rstrip || single_word || (normalized && !isAscii(content));
+/** Whether a token strips white space around it, or is found in the composed text alone. */
+const dependsOnText = ({ lstrip, rstrip, normalized, content }: AddedToken): boolean =>
+  lstrip || rstrip || (normalized && !isAscii(content));

@@ -2,7 +2,6 @@ import { Tokenizer as Library } from '@huggingface/tokenizers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openTokenizer, Tokenizer } from '#src/tokenizer/tokenizer.js';
-import { REASONER } from '../support/golden.js';
 import {
   FIXTURES,
   filesOf,
@@ -199,41 +198,6 @@ describe('added tokens', () => {
     expect(tokenizer.decode([295, 260])).toBe('a');
   });
 
-  // Ids by tokenizers 0.22.1.
-  it.each([
-    ['cat', [1024]],
-    ['a cat.', [67, 223, 1024, 16]],
-    ['concat', [69, 350, 69, 277]],
-    ['cats', [69, 277, 85]],
-    ['cat cat', [1024, 223, 1024]],
-    ['catcat', [69, 277, 69, 277]],
-    ['dog', [1025]],
-    ['hotdog dog dogs', [74, 81, 86, 70, 81, 73, 223, 1025, 352, 742]],
-    ['_cat', [65, 69, 277]],
-    ['cat_', [69, 277, 65]],
-    ['cat1 1cat', [69, 277, 19, 223, 19, 69, 277]],
-    ['écat caté', [130, 105, 69, 277, 288, 277, 130, 105]],
-    ['-cat-', [15, 1024, 15]],
-    ['ox cat', [1026, 223, 1024]],
-    ['dogcat', [70, 81, 73, 69, 277]],
-    ['dog,cat;ox', [1025, 14, 1024, 29, 1026]],
-    ['concatenate the cat', [69, 350, 69, 277, 305, 509, 275, 223, 1024]],
-  ])('with single_word are none within a word: %s', async (written, ids) => {
-    const base = await json(REASONER, 'tokenizer.json');
-    const token = (id: number, content: string, single_word: boolean, normalized = false) => ({
-      id,
-      content,
-      single_word,
-      normalized,
-      special: false,
-    });
-    const words = [token(1024, 'cat', true), token(1025, 'dog', true, true), token(1026, 'ox', false)];
-    const added_tokens = [...(Array.isArray(base.added_tokens) ? base.added_tokens : []), ...words];
-    const tokenizer = new Tokenizer({ ...base, added_tokens }, {}, 'tokenizer.json');
-    expect(tokenizer.encode(written)).toEqual(ids);
-    expect(tokenizer.units).toBe(null);
-  });
-
   it('come from tokenizer_config.json too', () => {
     const config = { added_tokens_decoder: { 296: { content: '<think>', special: false } } };
     const tokenizer = new Tokenizer(sentencePiece(), config, 'tokenizer.json');
@@ -376,6 +340,12 @@ describe('refusals name file and field', () => {
       withAdded({ id: 300, content: 'hello' }),
       'added_tokens[4]',
       /has id 300 here and 291 before/,
+    ],
+    [
+      'an added token that is none within a word',
+      withAdded({ id: 300, content: 'x', single_word: true }),
+      'added_tokens[4].single_word',
+      /is not supported/,
     ],
     ...[0, -1, 0.5, undefined].map((length): [string, unknown, string, RegExp] => [
       `pieces of length ${length}, which would never end`,

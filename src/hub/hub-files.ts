@@ -1,7 +1,6 @@
 import { readText } from 'flinch-client/protocol';
 import type { Response } from 'undici';
 import { z } from 'zod';
-import { parseJson } from '../files/download.js';
 import { UsageError } from '../files/errors.js';
 import { fetchFrom } from '../files/fetch.js';
 import { listUpTo } from '../files/limited-list.js';
@@ -64,7 +63,7 @@ export async function listFiles(
   const url = `${endpoint}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
   const { response, text } = await ask(url, token, signal);
   if (text === null) throw refusal(`${id}@${revision}`, response, token !== null);
-  const parsed = listing.safeParse(parseJson(text));
+  const parsed = listing.safeParse(jsonOf(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join('.') || 'the answer';
@@ -87,6 +86,15 @@ export const addressOf = (
   commit: string,
   path: string,
 ): string => `${endpoint}/${id}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`;
+
+/** @returns `null` for what is no JSON */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
 
 /** @returns `null` for the text of a refusal: its headers say why */
 async function ask(

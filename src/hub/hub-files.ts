@@ -11,13 +11,9 @@ import type { HubSettings } from './hub-settings.js';
 export interface HubFile {
   readonly path: string;
   readonly bytes: number;
-  readonly hash: FileHash;
+  /** SHA-256 of the content for large files; git's hash, of 40 digits, for others. */
+  readonly hash: string;
 }
-
-/** Hash of the content for large files; git's hash for others. */
-export type FileHash =
-  | { readonly kind: 'sha256'; readonly value: string }
-  | { readonly kind: 'git'; readonly value: string };
 
 export interface HubListing {
   readonly commit: string;
@@ -70,9 +66,8 @@ export async function listFiles(
     throw new UsageError(`${url}: ${field} is not what a hub answers (${issue?.message})`);
   }
   const files = parsed.data.siblings.flatMap(({ rfilename, size, blobId, lfs }): HubFile[] => {
-    if (lfs) return [{ path: rfilename, bytes: lfs.size, hash: { kind: 'sha256', value: lfs.sha256 } }];
-    if (blobId === undefined || size === undefined) return [];
-    return [{ path: rfilename, bytes: size, hash: { kind: 'git', value: blobId } }];
+    if (lfs) return [{ path: rfilename, bytes: lfs.size, hash: lfs.sha256 }];
+    return blobId === undefined || size === undefined ? [] : [{ path: rfilename, bytes: size, hash: blobId }];
   });
   return { commit: parsed.data.sha, files };
 }

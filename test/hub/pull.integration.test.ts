@@ -225,14 +225,6 @@ describe('pull', () => {
     );
   });
 
-  it('refuses before the first byte what the disk has no room for', async () => {
-    const huge = { rfilename: 'model.safetensors', lfs: { sha256: sha256Of(weights), size: 1e15 } };
-    const others = ['config.json', 'tokenizer.json'].map((path) => hub.entryOf(path));
-    hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing([...others, huge])));
-    expect(await problem()).toMatch(/1000000\.0 GB are to come, and the disk has [\d.]+ GB left/);
-    expect(hub.fetched).toEqual([]);
-  });
-
   it.each([
     'evil\x1b[2J',
     'a\nb',

@@ -62,7 +62,7 @@ export const architectureOf = ({ metadata }: Pick<GgufHeader, 'metadata'>, file:
   parseJson(generalSchema, Object.fromEntries(metadata), file)['general.architecture'];
 
 /**
- * Contents of the config.json that describes the same model.
+ * Contents of the config.json that describes the same model; what is undefined is not in it.
  *
  * @param rope contents of `rope_freqs.weight`, where the file has it
  * @throws ModelError naming the field
@@ -114,41 +114,30 @@ export function configJson(
     rms_norm_eps: raw['attention.layer_norm_rms_epsilon'],
     max_position_embeddings: raw.context_length,
     rope_theta: theta,
-    ...(scaling && { rope_scaling: scaling }),
-    ...(turned !== headDim && { partial_rotary_factor: turned / headDim }),
-    ...(traits.localTheta !== null && {
-      rope_local_base_freq: raw['rope.freq_base_swa'] ?? traits.localTheta,
-    }),
+    rope_scaling: scaling,
+    partial_rotary_factor: turned === headDim ? undefined : turned / headDim,
+    rope_local_base_freq:
+      traits.localTheta === null ? undefined : (raw['rope.freq_base_swa'] ?? traits.localTheta),
     sliding_window: window,
     sliding_window_pattern: raw['attention.sliding_window_pattern'],
-    ...(traits.queryScalar !== null && {
-      query_pre_attn_scalar: byWidth ? raw.embedding_length / heads : headDim,
-    }),
-    ...softCaps(raw),
+    query_pre_attn_scalar:
+      traits.queryScalar === null ? undefined : byWidth ? raw.embedding_length / heads : headDim,
+    attn_logit_softcapping: raw.attn_logit_softcapping,
+    final_logit_softcapping: raw.final_logit_softcapping,
     tie_word_embeddings: !tensors.has('output.weight'),
-    ...(traits.attentionBias === 'option' && { attention_bias: has('attn_q') }),
-    ...(traits.mlpBias === 'option' && { mlp_bias: has('ffn_gate') }),
+    attention_bias: traits.attentionBias === 'option' ? has('attn_q') : undefined,
+    mlp_bias: traits.mlpBias === 'option' ? has('ffn_gate') : undefined,
   };
 }
 
-const softCaps = ({
-  attn_logit_softcapping: attention,
-  final_logit_softcapping: logits,
-}: z.output<typeof schema>) => ({
-  ...(attention !== undefined && { attn_logit_softcapping: attention }),
-  ...(logits !== undefined && { final_logit_softcapping: logits }),
-});
-
-function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknown>> | null {
+function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknown>> | undefined {
   const type = raw['rope.scaling.type'] ?? 'none';
-  if (type === 'none') return null;
+  if (type === 'none') return undefined;
   return {
     rope_type: type,
     factor: raw['rope.scaling.factor'],
     original_max_position_embeddings: raw['rope.scaling.original_context_length'],
-    ...(type === 'yarn' && {
-      beta_fast: raw['rope.scaling.yarn_beta_fast'],
-      beta_slow: raw['rope.scaling.yarn_beta_slow'],
-    }),
+    beta_fast: type === 'yarn' ? raw['rope.scaling.yarn_beta_fast'] : undefined,
+    beta_slow: type === 'yarn' ? raw['rope.scaling.yarn_beta_slow'] : undefined,
   };
 }

@@ -11,9 +11,16 @@ import {
   packedBytes,
   plannedParts,
 } from './packed.js';
-import { isWhole, replaceFile, writeAll } from './safetensors-file.js';
+import {
+  BYTES,
+  isWhole,
+  type PlannedTensor,
+  planSafetensors,
+  replaceFile,
+  type SafetensorsPlan,
+  writeAll,
+} from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
-import { BYTES, type PlannedTensor, planSafetensors, type SafetensorsPlan } from './safetensors-plan.js';
 import type { Weight } from './weights.js';
 
 /** Written at once, about. */
@@ -64,7 +71,7 @@ export interface ConversionPlan {
 }
 
 /** The file of the weights in the folder. */
-export const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
+const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
   join(folder, 'model.safetensors');
 
 interface ConversionLayout extends SafetensorsPlan {

@@ -1,11 +1,10 @@
-import { ACCESS } from './attributes.js';
+import { ACCESS, sliced } from './attributes.js';
 import { Refused, TypeFault } from './faults.js';
 import { unescaped } from './lexer.js';
 import { joinTexts } from './limits.js';
 import { binary, unary } from './numbers.js';
 import { pythonText } from './repr.js';
 import type { Expression, Scope } from './runtime.js';
-import { sliced } from './slice.js';
 import { COMPARISONS } from './tests.js';
 import { TokenReader } from './token-reader.js';
 import {

@@ -47,9 +47,7 @@ const schema = z.object({
 
 export type RawConfig = z.output<typeof schema>;
 
-/**
- * Kinds of models whose other keys may look like those of a supported family, by keys that only they have.
- */
+/** Kinds of models whose other keys may look like those of a supported family, by keys that only they have. */
 const OTHER_KINDS = [
   [['num_local_experts', 'num_experts', 'n_routed_experts'], 'is a mixture of experts'],
   [['text_config', 'vision_config', 'audio_config'], 'reads more than text'],

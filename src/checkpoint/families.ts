@@ -1,6 +1,4 @@
-/**
- * Positions of the norms in a layer. `around`: before and after both the attention and the feed-forward part.
- */
+/** Positions of the norms in a layer. `around`: before and after both the attention and the feed-forward part. */
 export type NormPlacement = 'before' | 'around' | 'after';
 
 /** Traits of a family that change the computation of its decoder. */
@@ -16,9 +14,7 @@ export interface DecoderTraits {
   readonly fused: boolean;
 }
 
-/**
- * Further differences between families, mostly values that transformers assumes if config.json lacks a key.
- */
+/** Further differences between families, mostly values that transformers assumes if config.json lacks a key. */
 export interface FamilyTraits extends DecoderTraits {
   /** Whether embeddings are multiplied by √hiddenSize. */
   readonly scalesEmbeddings: boolean;

@@ -14,9 +14,7 @@ export interface DownloadOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Path of the file; a partial download is beside it, with the suffix `.part`. */
   readonly path: string;
-  /**
-   * Limit of the bytes that are read: the size stated for the file, or the largest that such a file can have.
-   */
+  /** Limit of the bytes that are read: the size stated for the file, or the largest that such a file can have. */
   readonly mostBytes: number;
   /** Whether it is the right file, such as by its hash: also of one that came in several downloads. @throws UsageError */
   readonly verify: (path: string) => Promise<void>;

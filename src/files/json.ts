@@ -7,9 +7,7 @@ import { excessOf } from './json-bounds.js';
 /** Limits for a file of a checkpoint. */
 interface FileLimits {
   readonly bytes: number;
-  /**
-   * Values, and names of fields. Each takes up to 100 bytes of memory, and 300 more if a schema refuses it.
-   */
+  /** Values, and names of fields. Each takes up to 100 bytes of memory, and 300 more if a schema refuses it. */
   readonly values: number;
 }
 

@@ -10,9 +10,7 @@ export interface StableUnits {
   readonly composes: boolean;
   /** Spaces are spelt ▁ (SentencePiece). */
   readonly metaspace: boolean;
-  /**
-   * Position of the space that is put before the text: nowhere, at its start, or also after each added token.
-   */
+  /** Position of the space that is put before the text: nowhere, at its start, or also after each added token. */
   readonly prefix: 'none' | 'first' | 'sections';
   /**
    * `cut`: between any two characters that stand beside each other in no merge. `split`: by the pre-tokenizer, whose

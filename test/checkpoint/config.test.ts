@@ -259,11 +259,6 @@ describe('traits of families', () => {
       betaSlow: 2,
       truncate: false,
     });
-    const mscale = { ...scaling, mscale: 1, mscale_all_dim: 0.5 };
-    const grown = (by: number) => 0.1 * by * Math.log(4) + 1;
-    expect(parse({ ...LLAMA, rope_scaling: mscale }).ropes[0]?.scaling).toMatchObject({
-      attentionFactor: grown(1) / grown(0.5),
-    });
   });
 });
 
@@ -320,7 +315,7 @@ describe('refusals name file and field', () => {
       { ...LLAMA, rope_parameters: { rope_type: 'yarn' } },
       /is missing, and yarn needs it/,
     ],
-    ['rope_scaling.more', { ...LLAMA, rope_scaling: { ...yarn, more: 1 } }, /is not supported/],
+    ['rope_scaling.mscale', { ...LLAMA, rope_scaling: { ...yarn, mscale: 1 } }, /is not supported/],
     [
       'rope_parameters.mrope_section',
       { ...LLAMA, rope_parameters: { mrope_section: [1, 2] } },

@@ -16,32 +16,24 @@ import {
 const unpack = async (parts: TensorParts, config: unknown, shape?: readonly [number, number]) =>
   unpackMatrix(await folder({ 'model.safetensors': encodeParts(parts) }), config, shape);
 
-async function refusal(name: string, change: (parts: TensorParts) => void, config: object = {}) {
+async function refusal(name: string, change: Change, config: object = {}) {
   const parts = await quantizedParts(name);
   change(parts);
   const error = await modelError(() => unpack(parts, { ...QUANTIZED[name]!.config, ...config }));
   return `${error.field}: ${error.problem}`;
 }
 
-const put =
-  (suffix: string, at: number, bytes: readonly number[]) =>
-  (parts: TensorParts): void =>
-    parts[`${STEM}.${suffix}`]!.data.set(bytes, at);
-const without =
-  (suffix: string) =>
-  (parts: TensorParts): void => {
-    delete parts[`${STEM}.${suffix}`];
-  };
-const reshaped =
-  (suffix: string, shape: readonly number[]) =>
-  (parts: TensorParts): void => {
-    parts[`${STEM}.${suffix}`] = { ...parts[`${STEM}.${suffix}`]!, shape };
-  };
-const added =
-  (suffix: string, like: string) =>
-  (parts: TensorParts): void => {
-    parts[`${STEM}.${suffix}`] = parts[`${STEM}.${like}`]!;
-  };
+type Change = (parts: TensorParts) => void;
+const put = (suffix: string, at: number, bytes: readonly number[]): Change => {
+  return (parts) => parts[`${STEM}.${suffix}`]!.data.set(bytes, at);
+};
+const without = (suffix: string): Change => {
+  return (parts) => void delete parts[`${STEM}.${suffix}`];
+};
+const added = (suffix: string, like: string, change: Partial<TensorParts[string]> = {}): Change => {
+  return (parts) =>
+    void Object.assign(parts, { [`${STEM}.${suffix}`]: { ...parts[`${STEM}.${like}`]!, ...change } });
+};
 const HALF_NAN = [0x00, 0x7e];
 const FLOAT_INFINITY = [0, 0, 0x80, 0x7f];
 const nothing = () => {};
@@ -59,7 +51,7 @@ describe('quantised tensors that cannot be used are refused by name', () => {
     ['gptq-int4', nothing, { bits: 8 }, /^qweight: has shape \[8,32\], config.json implies \[16,32\]/],
     ['gptq-int4', nothing, { group_size: 32 }, /^scales: has shape \[4,32\], config.json implies \[2,32\]/],
     ['gptq-int4', nothing, { group_size: 24 }, /^qweight: has 64 columns, which groups of 24 /],
-    ['gptq-int4', reshaped('qweight', [32, 8]), {}, /^qweight: has shape \[32,8\]/],
+    ['gptq-int4', added('qweight', 'qweight', { shape: [32, 8] }), {}, /^qweight: has shape \[32,8\]/],
     ['fp8-block', nothing, { weight_block_size: [16, 16] }, /^weight_scale_inv: has shape \[2,2\]/],
     ['gptq-int4', put('scales', 8, HALF_NAN), {}, /^scales: contains NaN or infinity/],
     ['fp8-block', put('weight_scale_inv', 4, FLOAT_INFINITY), {}, /^weight_scale_inv: contains NaN/],

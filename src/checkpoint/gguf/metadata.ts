@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ModelError } from '../../files/errors.js';
 import { oneOf, parseJson } from '../../files/json.js';
-import { FAMILIES } from '../families.js';
+import { FAMILIES, type FamilyTraits } from '../families.js';
 import { ARCHITECTURE_NAMES, ARCHITECTURES, type Architecture, SCALED_BY_WIDTH } from './architectures.js';
 import type { GgufHeader } from './header.js';
 
@@ -94,7 +94,7 @@ export function configJson(
   const scaling = rope ? ropeFactors(rope, { theta, headDim }, file) : scalingOf(raw);
   const has = (name: string): boolean => tensors.has(`blk.0.${name}.bias`);
   const { family } = ARCHITECTURES[architecture];
-  const traits = FAMILIES[family];
+  const traits: FamilyTraits = FAMILIES[family];
   const window = raw['attention.sliding_window'] || null;
   if (window !== null && typeof traits.sliding !== 'object') {
     const problem = `${window} is not supported for ${architecture}`;

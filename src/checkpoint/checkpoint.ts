@@ -51,7 +51,6 @@ export interface Checkpoint {
 export interface OpenCheckpointOptions {
   /** Called while a GGUF file or a quantised checkpoint that is opened for the first time is unpacked. */
   readonly onConversion?: (progress: Conversion) => void;
-  /** Called for each of {@link Checkpoint.warnings}. */
   readonly onWarning?: (warning: string) => void;
   /** Calibration to use in place of the one beside it ({@link Checkpoint.calibrationFile}). */
   readonly calibrationFile?: string | undefined;

@@ -21,11 +21,9 @@ export interface ModelConfig extends DecoderTraits {
   /** Whether the output head is the embedding matrix. */
   readonly tieWordEmbeddings: boolean;
   readonly qkvBias: boolean;
-  /** Bias of `o_proj`. */
   readonly outputBias: boolean;
   readonly mlpBias: boolean;
   readonly maxPositions: number;
-  /** The distinct rotary embeddings, one or two. */
   readonly ropes: readonly Rope[];
   /** Per layer: which of them rotates its queries and keys; `null`: none. */
   readonly layerRopes: readonly (number | null)[];
@@ -182,7 +180,6 @@ function slidingWindowOf(
   });
 }
 
-/** Ids that begin and end a text. */
 function endsOf(
   raw: RawConfig,
   traits: FamilyTraits,

@@ -30,13 +30,11 @@ export const CHUNK_BYTES = 1 << 24;
 export interface Conversion {
   /** The GGUF file, or the folder of a quantised checkpoint. */
   readonly file: string;
-  /** Folder of the converted weights. */
   readonly folder: string;
   readonly written: number;
   readonly total: number;
 }
 
-/** A weight that is kept in the user's cache folder. */
 export type ConvertedWeight = PlainWeight | PackedWeight;
 
 interface PlainWeight {
@@ -70,7 +68,6 @@ export interface ConversionPlan {
   readonly onProgress?: ((progress: Conversion) => void) | undefined;
 }
 
-/** The file of the weights in the folder. */
 const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
   join(folder, 'model.safetensors');
 

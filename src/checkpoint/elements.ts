@@ -1,4 +1,3 @@
-/** A type that weights can be stored in. */
 export type StoredType = 'fp32' | 'bf16' | 'fp16';
 
 export const ELEMENT_BYTES: Readonly<Record<StoredType, number>> = { fp32: 4, bf16: 2, fp16: 2 };

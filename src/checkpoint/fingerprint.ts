@@ -6,7 +6,6 @@ import { readAt, withFile } from './read-file.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
 import { filesOf, type Weights } from './weights.js';
 
-/** The files of a checkpoint. */
 interface Files {
   readonly dir: string;
   readonly tensors: Weights;

@@ -114,7 +114,6 @@ export function plannedParts(
   return planned;
 }
 
-/** Some rows of a matrix. */
 export function packedRows(tensor: PackedTensor, from: number, count: number): PackedTensor {
   const { name, shape, format } = tensor;
   if (from === 0 && count === shape[0]) return tensor;

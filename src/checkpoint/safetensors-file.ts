@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { isMissing } from '../files/json.js';
 import { PREFIX } from './safetensors-header.js';
 
-/** A tensor of a file that is to be written. */
 export interface PlannedTensor {
   readonly name: string;
   readonly dtype: keyof typeof BYTES;
@@ -14,7 +13,6 @@ export interface PlannedTensor {
 /** A safetensors file before its tensors are written. */
 export interface SafetensorsPlan {
   readonly header: Uint8Array;
-  /** Size of the whole file. */
   readonly byteLength: number;
   /** Position of each tensor, in bytes from the start of the file. */
   readonly places: ReadonlyMap<string, { readonly offset: number; readonly byteLength: number }>;

@@ -7,7 +7,6 @@ import type { StoredType } from './elements.js';
 import { readAt, withFile } from './read-file.js';
 import { type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
 
-/** Location of a weight's bytes. */
 export interface StoredTensor {
   readonly name: string;
   readonly type: StoredType;
@@ -22,7 +21,6 @@ export interface StoredTensor {
 /** A tensor of any type: the type is null if no weight can have it (an int64 buffer, say). */
 export interface FileTensor extends Omit<StoredTensor, 'type'>, Pick<HeaderEntry, 'dtype' | 'type'> {}
 
-/** The tensors of a checkpoint by name. */
 export type TensorIndex = ReadonlyMap<string, FileTensor>;
 
 const SINGLE = 'model.safetensors';

@@ -29,7 +29,6 @@ export const LAYER_NORMS = {
   },
 } as const satisfies Record<NormPlacement, { readonly attention: PartNorms; readonly mlp: PartNorms }>;
 
-/** A weight as it lies in a file. */
 export type Weight = StoredTensor | PackedTensor;
 
 /** Whether a matrix is stored in FP8: laid out as integers are, and none. */
@@ -40,7 +39,6 @@ export const inFloat8 = (weight: Weight): boolean =>
 export const filesOf = (weight: Weight): readonly string[] =>
   weight.type === 'packed' ? Object.values(weight.places).map(({ file }) => file) : [weight.file];
 
-/** The weights of a checkpoint by name. */
 export type Weights = ReadonlyMap<string, Weight>;
 
 /** The tensors of types that weights can have. */
@@ -136,7 +134,6 @@ export function splitFused(config: ModelConfig, index: Weights): Weights {
   return tensors;
 }
 
-/** Some rows of a matrix. */
 export function rowsOf(weight: Weight, from: number, count: number): Weight {
   if (weight.type === 'packed') return packedRows(weight, from, count);
   const { name, shape, offset, byteLength } = weight;

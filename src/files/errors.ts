@@ -10,7 +10,6 @@ export class ModelError extends Error {
   readonly type = 'model';
   readonly file: string;
   readonly field: string;
-  /** Description of the problem. */
   readonly problem: string;
 
   constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
@@ -87,7 +86,6 @@ export function placeOf(thrown: unknown): string {
   return place ? ` (at position ${place[1]})` : '';
 }
 
-/** The message of whatever a library threw. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { ModelError, placeOf, show, unreadable } from './errors.js';
 import { excessOf } from './json-bounds.js';
 
-/** Limits for a file of a checkpoint. */
 interface FileLimits {
   readonly bytes: number;
   /** Values, and names of fields. Each takes up to 100 bytes of memory, and 300 more if a schema refuses it. */

@@ -25,7 +25,6 @@ export interface TokenizerConfig {
   readonly chatTemplate: TemplateSources;
 }
 
-/** Jinja sources of a checkpoint. */
 export interface TemplateSources {
   readonly plain: string | null;
   /** For conversations with tools, where they have one of their own. */

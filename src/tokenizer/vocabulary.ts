@@ -5,7 +5,6 @@ import { isRecord, oneOf, parseJson, valuesIn } from '../files/json.js';
 import { listUpTo } from '../files/limited-list.js';
 import { type AddedToken, addedTokenSchema, MAX_IDS, parseTokenizerConfig } from './tokenizer-config.js';
 
-/** The tokens of a checkpoint. */
 export interface Vocabulary {
   /** Spelling → id, without the added tokens. */
   readonly ids: ReadonlyMap<string, number>;

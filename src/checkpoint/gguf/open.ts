@@ -23,7 +23,6 @@ const HEADERS = [2 ** 22, MAX_HEADER];
 
 export interface GgufFacts {
   readonly file: string;
-  /** How many tensors there are of each type. */
   readonly types: Readonly<Record<string, number>>;
   readonly bitsPerWeight: number;
 }

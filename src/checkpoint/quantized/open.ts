@@ -17,7 +17,6 @@ const FORMAT = 'flinch quantized 3';
 export interface QuantizationFacts {
   /** Method, format and bits. */
   readonly format: string;
-  /** Folder of the converted weights. */
   readonly folder: string;
   /** How many matrices are quantised, of how many. */
   readonly matrices: readonly [quantized: number, all: number];

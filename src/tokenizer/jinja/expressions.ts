@@ -229,7 +229,6 @@ export class ExpressionParser extends TokenReader {
     return value;
   }
 
-  /** A name with attributes. */
   protected dottedName(): Expression {
     let value = this.#named(this.expect('name').value);
     while (this.accept('operator', '.')) value = this.#attribute(value);

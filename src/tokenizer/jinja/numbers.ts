@@ -18,7 +18,6 @@ function floatOf(value: bigint | number): number {
   return number;
 }
 
-/** Python's binary operators of numbers. */
 const ARITHMETIC: Readonly<
   Record<string, readonly [(a: bigint, b: bigint) => Value, (a: number, b: number) => number]>
 > = {

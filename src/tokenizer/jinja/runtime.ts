@@ -150,7 +150,6 @@ export class Scope {
   }
 }
 
-/** What a template writes. */
 export class Output {
   readonly #run: Run;
   readonly #parts: string[] = [];

@@ -116,7 +116,6 @@ export class Lazy {
   }
 }
 
-/** Arguments of a call. */
 export interface Arguments {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
@@ -132,7 +131,6 @@ export class Func {
   }
 }
 
-/** An object with attributes: a namespace, or the state of a loop. */
 export abstract class Struct {
   abstract readonly kind: 'namespace' | 'loop';
   abstract attribute(name: string): Value | undefined;

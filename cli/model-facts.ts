@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Checkpoint, readCheckpoint } from '../src/checkpoint/checkpoint.js';
-import type { ModelConfig, StoredType } from '../src/checkpoint/config.js';
+import type { ModelConfig } from '../src/checkpoint/config.js';
+import type { StoredType } from '../src/checkpoint/elements.js';
 import { fingerprint } from '../src/checkpoint/fingerprint.js';
 import { type GgufFacts, isGguf, layOutGguf, readGguf } from '../src/checkpoint/gguf/open.js';
 import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
@@ -70,7 +71,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
 
 async function readGgufFile(file: string): Promise<ModelFacts> {
   const model = await readGguf(file);
-  const { name, config, tokenizer, chatTemplate, facts, texts } = model;
+  const { name, config, tokenizer, chatTemplate, facts, endIds, warnings } = model;
   const { plan, tensors } = await layOutGguf(model, file);
   const weights = [...tensors.values()];
   return {
@@ -83,10 +84,10 @@ async function readGgufFile(file: string): Promise<ModelFacts> {
     ...weightFacts(weights),
     calibration: await calibrationPlace({ dir: plan.folder, gguf: facts, tensors }),
     embeddingRms: null,
-    eosTokenIds: texts.endIds,
-    warnings: texts.warnings,
+    eosTokenIds: endIds,
+    warnings,
     tokens: tokenizer.size,
-    ends: texts.endIds.map((id) => tokenizer.tokenText(id)),
+    ends: endIds.map((id) => tokenizer.tokenText(id)),
     chatTemplate: chatTemplate.source !== null,
   };
 }

@@ -11,9 +11,16 @@ import { type GenerationDefaults, parseGenerationConfig } from './generation-con
 import { type GgufFacts, openGguf, readGguf } from './gguf/open.js';
 import { ggufFilesIn, isGgufFile, snapshotName } from './model-path.js';
 import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open.js';
-import { readSafetensors } from './safetensors.js';
+import { type FileTensor, readSafetensors } from './safetensors.js';
 import { embeddingRms } from './weight-values.js';
-import { checkTensors, expectedTensors, splitFused, type Weights } from './weights.js';
+import {
+  checkTensors,
+  expectedTensors,
+  splitFused,
+  type Weight,
+  type Weights,
+  weightsIn,
+} from './weights.js';
 
 /** A model as a folder in the layout of Hugging Face, checked but not loaded: no weight has been read. */
 export interface Checkpoint {
@@ -44,7 +51,6 @@ export interface Checkpoint {
 export interface OpenCheckpointOptions {
   /** Called while a GGUF file or a quantised checkpoint that is opened for the first time is unpacked. */
   readonly onConversion?: (progress: Conversion) => void;
-  /** Called for each of {@link Checkpoint.warnings}. */
   readonly onWarning?: (warning: string) => void;
   /** Calibration to use in place of the one beside it ({@link Checkpoint.calibrationFile}). */
   readonly calibrationFile?: string | undefined;
@@ -70,17 +76,11 @@ async function openSource(
   onConversion: OpenCheckpointOptions['onConversion'],
 ): Promise<Checkpoint> {
   if (!(await isGgufFile(source))) return openFolder(source, { unpack: true, onProgress: onConversion });
-  const {
-    facts: gguf,
-    tensors,
-    texts,
-    weights: _,
-    digest: __,
-    ...model
-  } = await openGguf(source, onConversion);
-  const { endIds: eosTokenIds, warnings } = texts;
+  const model = await openGguf(source, onConversion);
+  const { name, dir, config, tokenizer, chatTemplate, facts: gguf, endIds: eosTokenIds, warnings } = model;
   const generation = parseGenerationConfig(undefined, source);
-  return assemble({ ...model, gguf, generation, eosTokenIds, quantized: null, warnings }, tensors);
+  const parts = { name, dir, config, tokenizer, chatTemplate, gguf, generation, eosTokenIds, warnings };
+  return assemble({ ...parts, quantized: null }, model.tensors);
 }
 
 /**
@@ -142,18 +142,18 @@ export async function checkModel(path: string): Promise<void> {
 
 function assemble(
   parts: Omit<Checkpoint, 'tensors' | 'weightBytes' | 'embeddingRms'>,
-  stored: Weights,
+  stored: ReadonlyMap<string, FileTensor | Weight>,
 ): Checkpoint {
   const { config, dir } = parts;
   checkTensors(config, stored, dir);
-  const tensors = splitFused(config, stored);
+  const tensors = splitFused(config, weightsIn(stored));
   let rms: Promise<number> | undefined;
-  const needed = [...expectedTensors(parts.config).keys()];
+  const needed = [...expectedTensors(config).keys()];
   return {
     ...parts,
     tensors,
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
-    embeddingRms: () => (rms ??= embeddingRms(tensors, parts.config.embeddingScale)),
+    embeddingRms: () => (rms ??= embeddingRms(tensors, config.embeddingScale)),
   };
 }
 

@@ -41,17 +41,13 @@ const schema = z.object({
   _sliding_window_pattern: size(1024).nullish(),
   layer_types: z.array(oneOf(['full_attention', 'sliding_attention'])).nullish(),
   quantization_config: z.unknown().optional(),
-  torch_dtype: z.unknown().optional(),
-  dtype: z.unknown().optional(),
   bos_token_id: z.int().min(0).nullish(),
   eos_token_id: tokenIds,
 });
 
 export type RawConfig = z.output<typeof schema>;
 
-/**
- * Kinds of models whose other keys may look like those of a supported family, by keys that only they have.
- */
+/** Kinds of models whose other keys may look like those of a supported family, by keys that only they have. */
 const OTHER_KINDS = [
   [['num_local_experts', 'num_experts', 'n_routed_experts'], 'is a mixture of experts'],
   [['text_config', 'vision_config', 'audio_config'], 'reads more than text'],

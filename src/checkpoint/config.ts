@@ -4,9 +4,6 @@ import { type DecoderTraits, FAMILIES, type Family, type FamilyTraits } from './
 import { parseQuantization, type Quantization } from './quantized/settings.js';
 import { type Refuse, type Rope, ropesOf } from './rope-config.js';
 
-/** A type that weights can be stored in. */
-export type StoredType = 'fp32' | 'bf16' | 'fp16';
-
 /** config.json, with every default filled in. Sizes count elements, positions count tokens. */
 export interface ModelConfig extends DecoderTraits {
   readonly family: Family;
@@ -24,11 +21,9 @@ export interface ModelConfig extends DecoderTraits {
   /** Whether the output head is the embedding matrix. */
   readonly tieWordEmbeddings: boolean;
   readonly qkvBias: boolean;
-  /** Bias of `o_proj`. */
   readonly outputBias: boolean;
   readonly mlpBias: boolean;
   readonly maxPositions: number;
-  /** The distinct rotary embeddings, one or two. */
   readonly ropes: readonly Rope[];
   /** Per layer: which of them rotates its queries and keys; `null`: none. */
   readonly layerRopes: readonly (number | null)[];
@@ -41,19 +36,11 @@ export interface ModelConfig extends DecoderTraits {
   readonly logitCap: number | null;
   /** Per layer: how many positions a token attends to, itself included; `null`: all before it. */
   readonly slidingWindow: readonly (number | null)[];
-  /** Type according to config.json; each tensor of the files has its own. */
-  readonly storedType: StoredType | null;
   /** How matrices are quantised; `null`: they are not. */
   readonly quantization: Quantization | null;
   readonly bosTokenId: number | null;
   readonly eosTokenIds: readonly number[];
 }
-
-const STORED_TYPES = new Map<unknown, StoredType>([
-  ['float32', 'fp32'],
-  ['bfloat16', 'bf16'],
-  ['float16', 'fp16'],
-]);
 
 /**
  * Reads config.json. Absent keys get the defaults of transformers; keys that would change the computation in a way
@@ -68,17 +55,19 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
   const raw = readConfig(json, file, refuse);
   const family = raw.model_type;
   const traits: FamilyTraits = FAMILIES[family];
+  checkSupported(raw, traits, refuse);
   const heads = raw.num_attention_heads;
   // Absent, transformers assumes a size of one model of the family. Saved configurations always have the key, and the
   // shapes of the weights reveal a wrong guess.
   const kvHeads = raw.num_key_value_heads ?? heads;
   if (heads % kvHeads !== 0)
     refuse('num_key_value_heads', `${kvHeads} does not divide ${heads} attention heads`);
-  checkActivation(raw, traits, refuse);
   const headDim = headDimOf(raw, traits, refuse);
-  const maxPositions = raw.max_position_embeddings ?? traits.maxPositions;
   const slidingWindow = slidingWindowOf(raw, traits, refuse);
   const { norms, normOffset, qkNorm, activation, fused } = traits;
+  const biased = traits.attentionBias === 'option' && raw.attention_bias === true;
+  const { attn_logit_softcapping: attentionCap = traits.attentionCap } = raw;
+  const { final_logit_softcapping: logitCap = traits.logitCap } = raw;
   return {
     family,
     norms,
@@ -95,21 +84,41 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
     vocabSize: raw.vocab_size,
     normEpsilon: raw.rms_norm_eps ?? traits.normEpsilon,
     tieWordEmbeddings: raw.tie_word_embeddings ?? traits.tied,
-    ...biasesOf(raw, traits, refuse),
-    ...rotationOf(raw, { traits, headDim, maxPositions }, slidingWindow, refuse),
+    qkvBias: biased || traits.attentionBias === 'qkv',
+    outputBias: biased,
+    mlpBias: raw.mlp_bias ?? false,
+    ...rotationOf(raw, { traits, headDim }, slidingWindow, refuse),
     embeddingScale: traits.scalesEmbeddings ? Math.sqrt(raw.hidden_size) : 1,
-    ...scoresOf(raw, traits, headDim, refuse),
+    attentionScale: 1 / Math.sqrt(raw.query_pre_attn_scalar ?? traits.queryScalar ?? headDim),
+    attentionCap,
+    logitCap,
     slidingWindow,
-    storedType: STORED_TYPES.get(raw.dtype ?? raw.torch_dtype) ?? null,
     quantization: parseQuantization(raw.quantization_config, file, refuse),
     ...endsOf(raw, traits, refuse),
   };
 }
 
-function checkActivation(raw: RawConfig, { activation }: FamilyTraits, refuse: Refuse): void {
+/** Refuses keys of other families, which would change the computation. */
+function checkSupported(raw: RawConfig, traits: FamilyTraits, refuse: Refuse): void {
   const key = raw.hidden_activation == null ? 'hidden_act' : 'hidden_activation';
-  const name = raw[key] ?? activation;
-  if (name !== activation) refuse(key, `${show(name)} is not supported (supported: ${activation})`);
+  const activation = raw[key] ?? traits.activation;
+  if (activation !== traits.activation)
+    refuse(key, `${show(activation)} is not supported (supported: ${traits.activation})`);
+  const lacks = {
+    mlp_bias: traits.mlpBias === 'none',
+    attention_bias: traits.attentionBias === 'none',
+    use_sliding_window: traits.sliding === 'none',
+    no_rope_layers: traits.noRopeInterval === null,
+    query_pre_attn_scalar: traits.queryScalar === null,
+    attn_logit_softcapping: traits.attentionCap === null,
+    final_logit_softcapping: traits.queryScalar === null,
+  };
+  for (const key of ['no_rope_layers', 'layer_types'] as const) {
+    const length = raw[key]?.length ?? raw.num_hidden_layers;
+    if (length !== raw.num_hidden_layers) refuse(key, `names ${length} layers of ${raw.num_hidden_layers}`);
+  }
+  for (const key of Object.keys(lacks) as (keyof typeof lacks)[])
+    if (lacks[key] && raw[key]) refuse(key, `${show(raw[key])} is not supported for ${raw.model_type}`);
 }
 
 function headDimOf(raw: RawConfig, traits: FamilyTraits, refuse: Refuse): number {
@@ -124,43 +133,21 @@ function headDimOf(raw: RawConfig, traits: FamilyTraits, refuse: Refuse): number
   return headDim;
 }
 
-function biasesOf(
-  raw: RawConfig,
-  { attentionBias, mlpBias }: FamilyTraits,
-  refuse: Refuse,
-): Pick<ModelConfig, 'qkvBias' | 'outputBias' | 'mlpBias'> {
-  const unsupported = `true is not supported for ${raw.model_type}`;
-  if (raw.mlp_bias && mlpBias === 'none') refuse('mlp_bias', unsupported);
-  if (raw.attention_bias && attentionBias === 'none') refuse('attention_bias', unsupported);
-  const byOption = attentionBias === 'option' && raw.attention_bias === true;
-  return {
-    qkvBias: attentionBias === 'qkv' || byOption,
-    outputBias: byOption,
-    mlpBias: raw.mlp_bias ?? false,
-  };
-}
-
 /** Rotary embeddings of each layer. A text may be as long as the frequencies hold. */
 function rotationOf(
   raw: RawConfig,
-  model: { readonly traits: FamilyTraits; readonly headDim: number; readonly maxPositions: number },
+  { traits, headDim }: { readonly traits: FamilyTraits; readonly headDim: number },
   slidingWindow: ModelConfig['slidingWindow'],
   refuse: Refuse,
 ): Pick<ModelConfig, 'ropes' | 'layerRopes' | 'maxPositions'> {
-  const { traits, maxPositions } = model;
-  const { full, sliding } = ropesOf(raw, model, refuse);
+  const maxPositions = raw.max_position_embeddings ?? traits.maxPositions;
+  const { full, sliding } = ropesOf(raw, { traits, headDim, maxPositions }, refuse);
   const { scaling } = full;
   const limit = scaling?.type === 'longrope' ? scaling.originalMaxPositions : maxPositions;
-  const named = raw.no_rope_layers;
-  if (named && named.length !== raw.num_hidden_layers) {
-    refuse('no_rope_layers', `names ${named.length} layers of ${raw.num_hidden_layers}`);
-  }
-  if (named && traits.noRopeInterval === null) {
-    refuse('no_rope_layers', `is not supported for ${raw.model_type}`);
-  }
   const interval = traits.noRopeInterval && (raw.no_rope_layer_interval ?? traits.noRopeInterval);
   const layerRopes = slidingWindow.map((window, layer) => {
-    const rotates = named ? named[layer] === 1 : interval === null || (layer + 1) % interval !== 0;
+    const byIndex = interval === null || (layer + 1) % interval !== 0;
+    const rotates = raw.no_rope_layers ? raw.no_rope_layers[layer] === 1 : byIndex;
     return rotates ? (window !== null && full !== sliding ? 1 : 0) : null;
   });
   return {
@@ -170,63 +157,29 @@ function rotationOf(
   };
 }
 
-/** How products of queries and keys become scores, and the last layer logits. */
-function scoresOf(
-  raw: RawConfig,
-  traits: FamilyTraits,
-  headDim: number,
-  refuse: Refuse,
-): Pick<ModelConfig, 'attentionScale' | 'attentionCap' | 'logitCap'> {
-  const {
-    query_pre_attn_scalar: scalar,
-    attn_logit_softcapping: attentionCap = traits.attentionCap,
-    final_logit_softcapping: logitCap = traits.logitCap,
-  } = raw;
-  const unsupported = `is not supported for ${raw.model_type}`;
-  const scales = traits.queryScalar !== null;
-  if (scalar && !scales) refuse('query_pre_attn_scalar', unsupported);
-  if (attentionCap && traits.attentionCap === null) refuse('attn_logit_softcapping', unsupported);
-  if (logitCap && !scales) refuse('final_logit_softcapping', unsupported);
-  return { attentionScale: 1 / Math.sqrt(scalar ?? traits.queryScalar ?? headDim), attentionCap, logitCap };
-}
-
 /** Absent, the window of a family that has one is 4096 positions; where it is null there is none. */
 function slidingWindowOf(
   raw: RawConfig,
   { sliding }: FamilyTraits,
   refuse: Refuse,
 ): readonly (number | null)[] {
-  const family = raw.model_type;
-  if (raw.use_sliding_window && sliding === 'none') {
-    refuse('use_sliding_window', `true is not supported for ${family}`);
-  }
   const on = sliding === 'option' ? raw.use_sliding_window === true : sliding !== 'none';
   const window = !on ? null : raw.sliding_window === undefined ? 4096 : raw.sliding_window;
   const firstSliding = sliding === 'option' ? (raw.max_window_layers ?? 28) : 0;
-  const named = raw.layer_types;
-  if (named && named.length !== raw.num_hidden_layers) {
-    refuse('layer_types', `names ${named.length} layers of ${raw.num_hidden_layers}`);
-  }
   const pattern = raw.sliding_window_pattern ?? raw._sliding_window_pattern;
   const butEvery = typeof sliding === 'object' ? (pattern ?? sliding.butEvery) : null;
   return Array.from({ length: raw.num_hidden_layers }, (_, layer) => {
     const byIndex =
       window !== null && layer >= firstSliding && (butEvery === null || (layer + 1) % butEvery !== 0);
-    const type = named?.[layer] ?? (byIndex ? 'sliding_attention' : 'full_attention');
-    if (type === 'sliding_attention' && window === null) {
-      refuse(`layer_types[${layer}]`, `${show(type)}, but no sliding window is in use`);
-    }
-    if (type === 'full_attention' && window !== null && sliding === 'all') {
-      refuse(
-        `layer_types[${layer}]`,
-        `${show(type)}, but ${family} slides in every layer (sliding_window: ${window})`,
-      );
-    }
+    const type = raw.layer_types?.[layer] ?? (byIndex ? 'sliding_attention' : 'full_attention');
+    const mistyped = (problem: string) => refuse(`layer_types[${layer}]`, `${show(type)}, but ${problem}`);
+    if (type === 'sliding_attention' && window === null) mistyped('no sliding window is in use');
+    if (type === 'full_attention' && window !== null && sliding === 'all')
+      mistyped(`${raw.model_type} slides in every layer (sliding_window: ${window})`);
     return type === 'sliding_attention' ? window : null;
   });
 }
 
-/** Ids that begin and end a text. */
 function endsOf(
   raw: RawConfig,
   traits: FamilyTraits,
@@ -235,10 +188,11 @@ function endsOf(
   const bosTokenId = raw.bos_token_id === undefined ? traits.bosTokenId : raw.bos_token_id;
   const assumed = traits.eosTokenId === null ? [] : [traits.eosTokenId];
   const eosTokenIds = raw.eos_token_id === undefined ? assumed : (raw.eos_token_id ?? []);
-  const outside = (id: number) => id >= raw.vocab_size;
-  const problem = (id: number) => `${id} is outside the vocabulary of ${raw.vocab_size}`;
-  if (bosTokenId !== null && outside(bosTokenId)) refuse('bos_token_id', problem(bosTokenId));
-  const beyond = eosTokenIds.find(outside);
-  if (beyond !== undefined) refuse('eos_token_id', problem(beyond));
+  const check = (key: string, ids: readonly number[]) => {
+    const outside = ids.find((id) => id >= raw.vocab_size);
+    if (outside !== undefined) refuse(key, `${outside} is outside the vocabulary of ${raw.vocab_size}`);
+  };
+  check('bos_token_id', bosTokenId === null ? [] : [bosTokenId]);
+  check('eos_token_id', eosTokenIds);
   return { bosTokenId, eosTokenIds };
 }

@@ -2,7 +2,7 @@ import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { sizeOf } from '../files/json.js';
-import type { StoredType } from './config.js';
+import type { StoredType } from './elements.js';
 import {
   type FilePlace,
   type PackedFormat,
@@ -11,9 +11,16 @@ import {
   packedBytes,
   plannedParts,
 } from './packed.js';
-import { isWhole, replaceFile, writeAll } from './safetensors-file.js';
+import {
+  BYTES,
+  isWhole,
+  type PlannedTensor,
+  planSafetensors,
+  replaceFile,
+  type SafetensorsPlan,
+  writeAll,
+} from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
-import { BYTES, type PlannedTensor, planSafetensors, type SafetensorsPlan } from './safetensors-plan.js';
 import type { Weight } from './weights.js';
 
 /** Written at once, about. */
@@ -23,13 +30,11 @@ export const CHUNK_BYTES = 1 << 24;
 export interface Conversion {
   /** The GGUF file, or the folder of a quantised checkpoint. */
   readonly file: string;
-  /** Folder of the converted weights. */
   readonly folder: string;
   readonly written: number;
   readonly total: number;
 }
 
-/** A weight that is kept in the user's cache folder. */
 export type ConvertedWeight = PlainWeight | PackedWeight;
 
 interface PlainWeight {
@@ -40,7 +45,7 @@ interface PlainWeight {
   readonly chunks: () => AsyncIterable<Uint8Array>;
 }
 
-interface PackedWeight {
+export interface PackedWeight {
   readonly name: string;
   readonly shape: readonly [number, number];
   readonly type: 'packed';
@@ -58,13 +63,12 @@ export interface ConversionPlan {
   readonly file: string;
   readonly folder: string;
   readonly weights: readonly ConvertedWeight[];
-  /** Contents by name, beside the weights. */
-  readonly texts: Readonly<Record<string, string>>;
+  /** Contents of JSON files beside the weights, by name. */
+  readonly texts?: Readonly<Record<string, unknown>>;
   readonly onProgress?: ((progress: Conversion) => void) | undefined;
 }
 
-/** The file of the weights in the folder. */
-export const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
+const convertedFile = ({ folder }: Pick<ConversionPlan, 'folder'>): string =>
   join(folder, 'model.safetensors');
 
 interface ConversionLayout extends SafetensorsPlan {
@@ -118,12 +122,12 @@ function plannedOf(weight: ConvertedWeight): ReadonlyMap<PackedPart, PlannedTens
  * @throws ModelError for weights that are not finite or cannot be read, and where the folder cannot be written
  */
 export async function convert(plan: ConversionPlan): Promise<void> {
-  const { folder, texts } = plan;
+  const { folder, texts = {} } = plan;
   const target = convertedFile(plan);
   const layout = planConversion(plan);
   try {
-    for (const [name, text] of Object.entries(texts)) {
-      const file = join(folder, name);
+    for (const [name, json] of Object.entries(texts)) {
+      const [file, text] = [join(folder, name), `${JSON.stringify(json)}\n`];
       if (!(await holds(file, text))) {
         await replaceFile(file, (to) => writeAll(to, new TextEncoder().encode(text), 0));
       }

@@ -1,4 +1,4 @@
-import type { StoredType } from './config.js';
+export type StoredType = 'fp32' | 'bf16' | 'fp16';
 
 export const ELEMENT_BYTES: Readonly<Record<StoredType, number>> = { fp32: 4, bf16: 2, fp16: 2 };
 

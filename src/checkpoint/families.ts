@@ -1,6 +1,4 @@
-/**
- * Positions of the norms in a layer. `around`: before and after both the attention and the feed-forward part.
- */
+/** Positions of the norms in a layer. `around`: before and after both the attention and the feed-forward part. */
 export type NormPlacement = 'before' | 'around' | 'after';
 
 /** Traits of a family that change the computation of its decoder. */
@@ -16,9 +14,7 @@ export interface DecoderTraits {
   readonly fused: boolean;
 }
 
-/**
- * Further differences between families, mostly values that transformers assumes if config.json lacks a key.
- */
+/** Further differences between families, mostly values that transformers assumes if config.json lacks a key. */
 export interface FamilyTraits extends DecoderTraits {
   /** Whether embeddings are multiplied by √hiddenSize. */
   readonly scalesEmbeddings: boolean;
@@ -106,19 +102,8 @@ const GEMMA2: FamilyTraits = {
   eosTokenId: 1,
 };
 
-export type Family =
-  | 'llama'
-  | 'qwen2'
-  | 'qwen3'
-  | 'mistral'
-  | 'gemma2'
-  | 'gemma3_text'
-  | 'phi3'
-  | 'smollm3'
-  | 'olmo2';
-
 /** Traits by `model_type` of config.json. Each family is a small difference from another. */
-export const FAMILIES: Readonly<Record<Family, FamilyTraits>> = {
+export const FAMILIES = {
   llama: LLAMA,
   qwen2: QWEN2,
   qwen3: { ...QWEN2, attentionBias: 'option', qkNorm: 'head', headDim: 128 },
@@ -160,4 +145,6 @@ export const FAMILIES: Readonly<Record<Family, FamilyTraits>> = {
     bosTokenId: null,
     eosTokenId: 50_279,
   },
-};
+} as const satisfies Record<string, FamilyTraits>;
+
+export type Family = keyof typeof FAMILIES;

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
-import { ModelError, reasonOf } from '../files/errors.js';
+import type { FileHandle } from 'node:fs/promises';
 import { readNeeded } from '../files/json.js';
 import { GGUF_MAGIC } from './gguf/header.js';
-import { readAt } from './safetensors-file.js';
+import { readAt, withFile } from './read-file.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
 import { filesOf, type Weights } from './weights.js';
 
-/** The files of a checkpoint. */
 interface Files {
   readonly dir: string;
   readonly tensors: Weights;
@@ -48,50 +46,37 @@ async function compute({ dir, tensors }: Files): Promise<string> {
  */
 export async function digestWeights(files: readonly string[], parts: readonly string[]): Promise<string> {
   const weights: string[] = [];
-  for (const file of new Set(files)) weights.push(await reading(file, () => weightsDigest(file)));
+  for (const file of new Set(files)) {
+    const sampled = await digestLarge(file, async (handle, size) => {
+      const prefix = await readAt(handle, 0, PREFIX);
+      // The metadata of a GGUF file are in config.json already: nothing counts whole.
+      const isGguf = Buffer.from(prefix).toString('latin1').startsWith(GGUF_MAGIC);
+      return isGguf ? 0 : PREFIX + parseHeaderLength(prefix, size, file);
+    });
+    weights.push(sampled);
+  }
   return digest([[...parts, ...weights.toSorted()].join('\n')]);
 }
-
-/** Of a GGUF file, whose metadata are in config.json already, nothing counts whole. */
-const weightsDigest = (file: string): Promise<string> =>
-  digestLarge(file, async (handle, size) => {
-    const prefix = await readAt(handle, 0, PREFIX);
-    const magic = Buffer.from(prefix.subarray(0, GGUF_MAGIC.length)).toString('latin1');
-    return magic === GGUF_MAGIC ? 0 : PREFIX + parseHeaderLength(prefix, size, file);
-  });
 
 /**
  * SHA-256, in hexadecimal digits, of a file's size and of 1 MiB at its start, middle and end.
  * @param headerOf bytes at the start that count whole
  */
-export async function digestLarge(
+export const digestLarge = (
   file: string,
   headerOf: (handle: FileHandle, size: number) => Promise<number> = async () => 0,
-): Promise<string> {
-  const handle = await open(file);
-  try {
+): Promise<string> =>
+  withFile(file, async (handle) => {
     const { size } = await handle.stat();
     const header = await headerOf(handle, size);
     const starts = [0, Math.max(0, Math.floor((size - SAMPLE) / 2)), Math.max(0, size - SAMPLE)];
     const samples = [await readAt(handle, 0, header)];
     for (const start of starts) samples.push(await readAt(handle, start, SAMPLE));
     return digest([`${size}\n`, ...samples]);
-  } finally {
-    await handle.close();
-  }
-}
+  });
 
 function digest(parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   return hash.digest('hex');
-}
-
-async function reading<T>(file: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof ModelError) throw cause;
-    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
-  }
 }

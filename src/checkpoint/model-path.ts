@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelError, reasonOf } from '../files/errors.js';
+import { ModelError, unreadable } from '../files/errors.js';
 import { isMissing } from '../files/json.js';
 import { isGguf } from './gguf/open.js';
 
@@ -9,9 +9,9 @@ import { isGguf } from './gguf/open.js';
  * @throws ModelError for what is neither
  */
 export async function isGgufFile(path: string): Promise<boolean> {
-  const info = await stat(path).catch(unreadable(path));
+  const info = await stat(path).catch(failing(path));
   if (info.isDirectory()) return false;
-  if (info.isFile() && (await isGguf(path).catch(unreadable(path)))) return true;
+  if (info.isFile() && (await isGguf(path))) return true;
   throw new ModelError(path, '', 'is neither a folder nor a GGUF file');
 }
 
@@ -20,7 +20,7 @@ export async function isGgufFile(path: string): Promise<boolean> {
  * @throws ModelError for a folder that is missing or cannot be read
  */
 export async function ggufFilesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(unreadable(folder));
+  const names = await readdir(folder).catch(failing(folder));
   if (names.includes('config.json')) return [];
   return names
     .filter((name) => /\.gguf$/i.test(name))
@@ -32,9 +32,8 @@ export async function ggufFilesIn(folder: string): Promise<string[]> {
 export const snapshotName = (folder: string): string | null =>
   /[\\/]models--[^\\/]+--([^\\/]+)[\\/]snapshots[\\/][^\\/]+$/.exec(folder)?.[1] ?? null;
 
-const unreadable =
+const failing =
   (path: string) =>
   (cause: unknown): never => {
-    const problem = isMissing(cause) ? 'no such file or folder' : `cannot be read (${reasonOf(cause)})`;
-    throw new ModelError(path, '', problem, { cause });
+    throw isMissing(cause) ? new ModelError(path, '', 'no such file or folder') : unreadable(path, cause);
   };

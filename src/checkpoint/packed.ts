@@ -1,7 +1,6 @@
-import type { StoredType } from './config.js';
-import { decodeElements, E4M3, ELEMENT_BYTES } from './elements.js';
+import { decodeElements, E4M3, ELEMENT_BYTES, type StoredType } from './elements.js';
+import type { PlannedTensor } from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
-import type { PlannedTensor } from './safetensors-plan.js';
 
 /**
  * How a matrix is stored in integers: w = scale · (q − zero) + offset, with a scale and an offset for each block of
@@ -32,7 +31,7 @@ export interface PackedFormat {
  * Parts of a packed matrix. Each has its rows in the order of the matrix, but for `order`, int32 `[2, in]`: the input of
  * each stored column, and the stored column of each input.
  */
-export const PACKED_PARTS = [
+const PACKED_PARTS = [
   'order',
   'integers',
   'scale_factors',
@@ -115,7 +114,6 @@ export function plannedParts(
   return planned;
 }
 
-/** Some rows of a matrix. */
 export function packedRows(tensor: PackedTensor, from: number, count: number): PackedTensor {
   const { name, shape, format } = tensor;
   if (from === 0 && count === shape[0]) return tensor;

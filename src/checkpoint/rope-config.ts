@@ -65,8 +65,6 @@ const blockFields = {
   beta_fast: positive.nullish(),
   beta_slow: positive.nullish(),
   truncate: z.boolean().nullish(),
-  mscale: z.number().nullish(),
-  mscale_all_dim: z.number().nullish(),
   attention_factor: positive.nullish(),
   short_factor: z.array(z.number().min(1e-3)).nullish(),
   original_max_position_embeddings: positions,
@@ -188,9 +186,6 @@ export function ropesOf(
     const originalMaxPositions = original ?? model.maxPositions;
     if (type === 'yarn') {
       const factor = need('factor');
-      const { mscale, mscale_all_dim: all } = block;
-      const growth = (by: number): number => 0.1 * by * Math.log(factor) + 1;
-      const inferred = mscale && all ? growth(mscale) / growth(all) : growth(1);
       const [betaFast, betaSlow] = [block.beta_fast ?? 32, block.beta_slow ?? 1];
       if (betaFast <= betaSlow)
         refuse(`${field}.beta_fast`, `${betaFast} is not above beta_slow, ${betaSlow}`);
@@ -201,7 +196,7 @@ export function ropesOf(
         betaSlow,
         originalMaxPositions,
         truncate: block.truncate ?? true,
-        attentionFactor: block.attention_factor ?? inferred,
+        attentionFactor: block.attention_factor ?? 0.1 * Math.log(factor) + 1,
       };
     }
     const shortFactors = need('short_factor');

@@ -1,8 +1,7 @@
 import { ModelError, show } from '../files/errors.js';
 import { decodeJson, isRecord } from '../files/json.js';
-import type { StoredType } from './config.js';
+import type { StoredType } from './elements.js';
 
-/** One tensor as the header of a safetensors file describes it. */
 export interface HeaderEntry {
   readonly name: string;
   /** Name of the type in the file: `F32`, `I64`, ... */
@@ -22,7 +21,6 @@ const MAX_HEADER = 2 ** 25;
 /** Values and names in the JSON: 13 for a matrix. */
 const MAX_VALUES = 2 ** 21;
 
-/** Names of the types of weights in the file. */
 export const DTYPES = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' } as const satisfies Record<
   StoredType,
   string

@@ -1,13 +1,12 @@
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelError, reasonOf, show } from '../files/errors.js';
+import { ModelError, show, unreadable } from '../files/errors.js';
 import { isMissing, readOptionalJson } from '../files/json.js';
 import { parseWeightMap } from '../files/weight-map.js';
-import type { StoredType } from './config.js';
-import { readAt } from './safetensors-file.js';
-import { DTYPES, type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
+import type { StoredType } from './elements.js';
+import { readAt, withFile } from './read-file.js';
+import { type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
 
-/** Location of a weight's bytes. */
 export interface StoredTensor {
   readonly name: string;
   readonly type: StoredType;
@@ -19,24 +18,10 @@ export interface StoredTensor {
   readonly byteLength: number;
 }
 
-/** A tensor of any type, as safetensors names it. */
-export interface FileTensor extends Omit<StoredTensor, 'type'> {
-  readonly dtype: string;
-}
+/** A tensor of any type: the type is null if no weight can have it (an int64 buffer, say). */
+export interface FileTensor extends Omit<StoredTensor, 'type'>, Pick<HeaderEntry, 'dtype' | 'type'> {}
 
-/**
- * The tensors of a checkpoint by name. Those of a type that no weight can have (an int64 buffer, say) are not in the
- * map, but in `unsupported`: one which turns out to be needed is refused by its type, or is part of a quantised weight.
- */
-export interface TensorIndex extends ReadonlyMap<string, StoredTensor> {
-  readonly unsupported?: ReadonlyMap<string, FileTensor>;
-}
-
-/** A tensor, whatever its type. */
-export function tensorOf(index: TensorIndex, name: string): FileTensor | undefined {
-  const stored = index.get(name);
-  return stored ? { ...stored, dtype: DTYPES[stored.type] } : index.unsupported?.get(name);
-}
+export type TensorIndex = ReadonlyMap<string, FileTensor>;
 
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
@@ -91,36 +76,29 @@ interface Shard {
 /** The header of one file; `undefined` where the file is missing. */
 async function readHeader(dir: string, name: string): Promise<Shard | undefined> {
   const file = join(dir, name);
-  let handle: FileHandle | undefined;
   try {
     const path = await realpath(file);
     const info = await stat(path);
     // Asked before opening: to open a pipe would wait for its writer.
     if (!info.isFile()) throw new ModelError(file, '', 'is not a file');
-    handle = await open(path);
-    const length = parseHeaderLength(await readAt(handle, 0, PREFIX), info.size, file);
-    const entries = parseHeader(await readAt(handle, PREFIX, length), info.size, length, file);
+    const entries = await withFile(path, async (handle) => {
+      const length = parseHeaderLength(await readAt(handle, 0, PREFIX), info.size, file);
+      return parseHeader(await readAt(handle, PREFIX, length), info.size, length, file);
+    });
     return { name, file, path, entries };
   } catch (cause) {
-    if (cause instanceof ModelError) throw cause;
     if (isMissing(cause)) return undefined;
-    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
-  } finally {
-    await handle?.close();
+    throw unreadable(file, cause);
   }
 }
 
 function indexOf(shards: readonly Shard[]): TensorIndex {
-  const tensors = new Map<string, StoredTensor>();
-  const unsupported = new Map<string, FileTensor>();
+  const tensors = new Map<string, FileTensor>();
   for (const { entries, file, path } of shards) {
-    for (const { dtype, type, ...entry } of entries) {
-      if (tensors.has(entry.name) || unsupported.has(entry.name)) {
-        throw new ModelError(file, entry.name, 'is also in another shard');
-      }
-      if (type === null) unsupported.set(entry.name, { ...entry, dtype, file: path });
-      else tensors.set(entry.name, { ...entry, type, file: path });
+    for (const entry of entries) {
+      if (tensors.has(entry.name)) throw new ModelError(file, entry.name, 'is also in another shard');
+      tensors.set(entry.name, { ...entry, file: path });
     }
   }
-  return Object.assign(tensors, { unsupported });
+  return tensors;
 }

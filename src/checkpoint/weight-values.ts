@@ -1,7 +1,8 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { ModelError, reasonOf } from '../files/errors.js';
+import type { FileHandle } from 'node:fs/promises';
+import { ModelError } from '../files/errors.js';
 import { decodeElements, ELEMENT_BYTES } from './elements.js';
 import { type FilePlace, type PackedRows, packedRowBytes, unpackRows } from './packed.js';
+import { openFile, readTensor } from './read-file.js';
 import { EMBEDDING, type Weight, type Weights } from './weights.js';
 
 /** Values that are read at once, about. */
@@ -16,12 +17,10 @@ export async function* weightValues(weight: Weight): AsyncGenerator<Float32Array
     weight.shape.length > 1 ? [weight.shape[0]!, weight.shape[1]!] : [1, weight.shape[0]!];
   const most = Math.max(1, Math.floor(CHUNK / inner));
   const handles = new Map<string, FileHandle>();
-  const read = async ({ file, offset }: FilePlace, length: number): Promise<Uint8Array> => {
-    const handle = handles.get(file) ?? (await openWeights(file));
+  const read = async ({ file, offset }: FilePlace, byteLength: number): Promise<Uint8Array> => {
+    const handle = handles.get(file) ?? (await openFile(file));
     handles.set(file, handle);
-    const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, offset);
-    if (bytesRead < length) throw new ModelError(file, weight.name, 'ends before its last element');
-    return buffer;
+    return readTensor(handle, { file, name: weight.name, offset, byteLength });
   };
   try {
     const order = weight.type === 'packed' ? weight.places.order : undefined;
@@ -63,13 +62,4 @@ export async function embeddingRms(tensors: Weights, scale = 1): Promise<number>
   const rms = scale * Math.sqrt(squares / shape.reduce((product, size) => product * size, 1));
   if (!Number.isFinite(rms)) throw new ModelError(file, EMBEDDING, 'contains NaN or infinity');
   return rms;
-}
-
-/** Opens a file of weights that was there before. Throws ModelError if it cannot be read any more. */
-export async function openWeights(file: string): Promise<FileHandle> {
-  try {
-    return await open(file);
-  } catch (cause) {
-    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
-  }
 }

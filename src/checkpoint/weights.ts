@@ -29,7 +29,6 @@ export const LAYER_NORMS = {
   },
 } as const satisfies Record<NormPlacement, { readonly attention: PartNorms; readonly mlp: PartNorms }>;
 
-/** A weight as it lies in a file. */
 export type Weight = StoredTensor | PackedTensor;
 
 /** Whether a matrix is stored in FP8: laid out as integers are, and none. */
@@ -40,10 +39,11 @@ export const inFloat8 = (weight: Weight): boolean =>
 export const filesOf = (weight: Weight): readonly string[] =>
   weight.type === 'packed' ? Object.values(weight.places).map(({ file }) => file) : [weight.file];
 
-/** The weights of a checkpoint by name; in `unsupported` are tensors of types that no weight can have. */
-export interface Weights extends ReadonlyMap<string, Weight> {
-  readonly unsupported?: ReadonlyMap<string, FileTensor>;
-}
+export type Weights = ReadonlyMap<string, Weight>;
+
+/** The tensors of types that weights can have. */
+export const weightsIn = (tensors: ReadonlyMap<string, FileTensor | Weight>): Map<string, Weight> =>
+  new Map([...tensors].filter((each): each is [string, Weight] => each[1].type !== null));
 
 type Shapes = ReadonlyMap<string, readonly number[]>;
 
@@ -131,10 +131,9 @@ export function splitFused(config: ModelConfig, index: Weights): Weights {
       from += out;
     }
   }
-  return Object.assign(tensors, { unsupported: index.unsupported ?? new Map() });
+  return tensors;
 }
 
-/** Some rows of a matrix. */
 export function rowsOf(weight: Weight, from: number, count: number): Weight {
   if (weight.type === 'packed') return packedRows(weight, from, count);
   const { name, shape, offset, byteLength } = weight;
@@ -155,13 +154,15 @@ export function rowsOf(weight: Weight, from: number, count: number): Weight {
  * @param dir the checkpoint, named where a tensor is in none of its files
  * @throws ModelError naming the tensor, its file where it has one, and both shapes
  */
-export function checkTensors(config: ModelConfig, index: Weights, dir: string): void {
+export function checkTensors(
+  config: ModelConfig,
+  tensors: ReadonlyMap<string, FileTensor | Weight>,
+  dir: string,
+): void {
   for (const [name, shape] of storedTensors(config)) {
-    const tensor = index.get(name);
-    const dtype = index.unsupported?.get(name)?.dtype;
-    if (dtype !== undefined) {
-      throw new ModelError(dir, name, `is stored as ${dtype} (supported: F32, BF16, F16)`);
-    }
+    const tensor = tensors.get(name);
+    if (tensor?.type === null)
+      throw new ModelError(dir, name, `is stored as ${tensor.dtype} (supported: F32, BF16, F16)`);
     if (!tensor) throw new ModelError(dir, name, `is missing from the weights (expected ${show(shape)})`);
     if (tensor.shape.length !== shape.length || tensor.shape.some((size, axis) => size !== shape[axis])) {
       const problem = `has shape ${show(tensor.shape)}, config.json implies ${show(shape)}`;

@@ -1,21 +1,12 @@
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, createReadStream, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pRetry, { AbortError } from 'p-retry';
 import type { Response } from 'undici';
-import { z } from 'zod';
 import { UsageError } from './errors.js';
 import { fetchFrom } from './fetch.js';
+import { sizeOf } from './json.js';
 
 export interface DownloadOptions {
   readonly url: string;
@@ -23,11 +14,9 @@ export interface DownloadOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Path of the file; a partial download is beside it, with the suffix `.part`. */
   readonly path: string;
-  /**
-   * Limit of the bytes that are read: the size stated for the file, or the largest that such a file can have.
-   */
+  /** Limit of the bytes that are read: the size stated for the file, or the largest that such a file can have. */
   readonly mostBytes: number;
-  /** The file is not put in its place unless this holds. @throws UsageError */
+  /** Whether it is the right file, such as by its hash: also of one that came in several downloads. @throws UsageError */
   readonly verify: (path: string) => Promise<void>;
   /** Bytes that are there, and that there will be where the server says so. */
   readonly onProgress?: (bytes: number, total: number | null) => void;
@@ -37,13 +26,9 @@ export interface DownloadOptions {
   readonly retryDelayMs?: number;
 }
 
-/** Source of a partial download, and the server's name for the version of the file. */
-const partSchema = z.object({ url: z.string(), validator: z.string() });
-
 /**
- * Downloads a file, and goes on where an earlier download stopped, as long as the server still has the same version
- * of it. Connections that break, and errors of the server that may pass, are tried again. The file is put in its place
- * whole and verified, or not at all.
+ * Downloads a file, and goes on where an earlier download stopped. Connections that break, and errors of the server
+ * that may pass, are tried again. The file is put in its place whole and verified, or not at all.
  *
  * @throws UsageError that names the address and the cause
  */
@@ -55,7 +40,7 @@ export async function download(options: DownloadOptions): Promise<void> {
     try {
       await options.verify(part);
     } catch (error) {
-      await discard(part);
+      await rm(part, { force: true });
       // A part that was patched together is worth one more try from the start.
       throw resumed ? error : new AbortError(asError(error));
     }
@@ -67,21 +52,20 @@ export async function download(options: DownloadOptions): Promise<void> {
     throw new UsageError(`${url}: ${asError(error).message}`);
   }
   await rename(part, path);
-  await rm(versionFile(part), { force: true });
 }
 
 /** @returns whether it went on from what was there before */
 async function fetchPart(options: DownloadOptions, part: string): Promise<boolean> {
-  const { url, mostBytes, onProgress } = options;
-  const known = resumable(part, url, mostBytes);
+  const { mostBytes, onProgress } = options;
+  const size = (await sizeOf(part)) ?? 0;
+  const known = size <= mostBytes ? size : 0;
   const response = await request(options, known);
-  const resumed = response.status === 206 && known !== null && startsAt(response, known.bytes);
+  const resumed = response.status === 206 && startsAt(response, known);
   if (!response.ok || (response.status === 206 && !resumed)) {
     await response.body?.cancel();
     return refuse(response, part);
   }
-  const before = resumed && known ? known.bytes : 0;
-  if (!resumed) await noteVersion(response, url, part);
+  const before = resumed ? known : 0;
   const length = encoded(response) ? null : response.headers.get('content-length');
   const total = length === null ? null : before + Number(length);
   if (total !== null && total > mostBytes) {
@@ -95,34 +79,15 @@ async function fetchPart(options: DownloadOptions, part: string): Promise<boolea
   return resumed;
 }
 
-interface Known {
-  readonly bytes: number;
-  readonly validator: string;
-}
-
-/**
- * The partial download of the same address, with the name of its version. A part without a version is of no
- * use.
- */
-function resumable(part: string, url: string, mostBytes: number): Known | null {
-  if (!existsSync(part) || !existsSync(versionFile(part))) return null;
-  const version = partSchema.safeParse(parseJson(readFileSync(versionFile(part), 'utf8')));
-  const { size } = statSync(part);
-  if (!version.success || version.data.url !== url || size === 0 || size > mostBytes) return null;
-  return { bytes: size, validator: version.data.validator };
-}
-
-async function request(
-  { url, headers, signal }: Pick<DownloadOptions, 'url' | 'headers' | 'signal'>,
-  known: Known | null,
-): Promise<Response> {
+/** @param known bytes that are there */
+async function request({ url, headers, signal }: DownloadOptions, known: number): Promise<Response> {
   try {
     return await fetchFrom(url, {
       // Parts of a compressed answer could not be told by their bytes.
       headers: {
         ...headers,
         'accept-encoding': 'identity',
-        ...(known && { range: `bytes=${known.bytes}-`, 'if-range': known.validator }),
+        ...(known > 0 && { range: `bytes=${known}-` }),
       },
       signal: signal ?? null,
     });
@@ -134,12 +99,12 @@ async function request(
 /** Errors that pass are thrown as such; others end the download. */
 async function refuse({ status, statusText }: Response, part: string): Promise<never> {
   const error = new Error(`the server answered ${status} ${statusText}`.trim());
-  if (status === 206 || status === 416) await discard(part);
+  if (status === 206 || status === 416) await rm(part, { force: true });
   throw status >= 500 || [206, 408, 416, 429].includes(status) ? error : new AbortError(error);
 }
 
 async function tooLong(part: string, mostBytes: number): Promise<never> {
-  await discard(part);
+  await rm(part, { force: true });
   throw new AbortError(`the server sends more than ${mostBytes} bytes`);
 }
 
@@ -149,15 +114,6 @@ const startsAt = (response: Response, bytes: number): boolean =>
 /** Compressed against our wish: its lengths are not those of the file. */
 const encoded = ({ headers }: Response): boolean =>
   (headers.get('content-encoding') ?? 'identity') !== 'identity';
-
-/** Weak names of versions are of no use for parts (RFC 9110, 13.1.5). */
-async function noteVersion(response: Response, url: string, part: string): Promise<void> {
-  await discard(part);
-  const tag = response.headers.get('etag');
-  const validator = tag && !tag.startsWith('W/') ? tag : response.headers.get('last-modified');
-  if (validator !== null && !encoded(response))
-    writeFileSync(versionFile(part), JSON.stringify({ url, validator }));
-}
 
 /**
  * Does nothing else while it writes: what comes meanwhile waits in the system's buffers, which bear that.
@@ -188,26 +144,11 @@ async function save(
   }
 }
 
-const versionFile = (part: string): string => `${part}.json`;
-
-async function discard(part: string): Promise<void> {
-  await rm(part, { force: true });
-  await rm(versionFile(part), { force: true });
-}
-
 /** The SHA-256 of a file, in hexadecimal digits. */
 export async function sha256(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null; // such as a note that a process was killed over
-  }
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

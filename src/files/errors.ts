@@ -10,7 +10,6 @@ export class ModelError extends Error {
   readonly type = 'model';
   readonly file: string;
   readonly field: string;
-  /** Description of the problem. */
   readonly problem: string;
 
   constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
@@ -22,6 +21,12 @@ export class ModelError extends Error {
     this.problem = problem;
   }
 }
+
+/** What to throw where a file cannot be read: a ModelError stays as it is. */
+export const unreadable = (file: string, cause: unknown): ModelError =>
+  cause instanceof ModelError
+    ? cause
+    : new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
 
 /**
  * A chat template refused the messages with `raise_exception`, as when roles do not alternate. The checkpoint
@@ -81,7 +86,6 @@ export function placeOf(thrown: unknown): string {
   return place ? ` (at position ${place[1]})` : '';
 }
 
-/** The message of whatever a library threw. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

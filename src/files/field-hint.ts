@@ -52,7 +52,6 @@ function placesOf(name: string, schemas: readonly JsonSchema[]): Path[] {
   return [];
 }
 
-/** The schemas of a field or an item. */
 export const at =
   (key: PropertyKey) =>
   (schema: JsonSchema): JsonSchema[] => {

@@ -52,7 +52,6 @@ export function excessOf(
   return null;
 }
 
-/** End of the string that begins at `at`. */
 export function endOfString(json: string, at: number): number {
   let end = at;
   do end = json.indexOf('"', end + 1);

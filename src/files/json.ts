@@ -1,15 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ModelError, placeOf, reasonOf, show } from './errors.js';
+import { ModelError, placeOf, show, unreadable } from './errors.js';
 import { excessOf } from './json-bounds.js';
 
-/** Limits for a file of a checkpoint. */
 interface FileLimits {
   readonly bytes: number;
-  /**
-   * Values, and names of fields. Each takes up to 100 bytes of memory, and 300 more if a schema refuses it.
-   */
+  /** Values, and names of fields. Each takes up to 100 bytes of memory, and 300 more if a schema refuses it. */
   readonly values: number;
 }
 
@@ -122,9 +119,8 @@ export async function readOptional(dir: string, name: string): Promise<Uint8Arra
     if (info.size > bytes) throw new ModelError(path, '', `has ${info.size} bytes (at most ${bytes})`);
     return await readFile(path);
   } catch (cause) {
-    if (cause instanceof ModelError) throw cause;
     if (isMissing(cause)) return undefined;
-    throw new ModelError(path, '', `cannot be read (${reasonOf(cause)})`, { cause });
+    throw unreadable(path, cause);
   }
 }
 

@@ -1,7 +1,6 @@
 import { readText } from 'flinch-client/protocol';
 import type { Response } from 'undici';
 import { z } from 'zod';
-import { parseJson } from '../files/download.js';
 import { UsageError } from '../files/errors.js';
 import { fetchFrom } from '../files/fetch.js';
 import { listUpTo } from '../files/limited-list.js';
@@ -12,13 +11,9 @@ import type { HubSettings } from './hub-settings.js';
 export interface HubFile {
   readonly path: string;
   readonly bytes: number;
-  readonly hash: FileHash;
+  /** SHA-256 of the content for large files; git's hash, of 40 digits, for others. */
+  readonly hash: string;
 }
-
-/** Hash of the content for large files; git's hash for others. */
-export type FileHash =
-  | { readonly kind: 'sha256'; readonly value: string }
-  | { readonly kind: 'git'; readonly value: string };
 
 export interface HubListing {
   readonly commit: string;
@@ -64,16 +59,15 @@ export async function listFiles(
   const url = `${endpoint}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
   const { response, text } = await ask(url, token, signal);
   if (text === null) throw refusal(`${id}@${revision}`, response, token !== null);
-  const parsed = listing.safeParse(parseJson(text));
+  const parsed = listing.safeParse(jsonOf(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join('.') || 'the answer';
     throw new UsageError(`${url}: ${field} is not what a hub answers (${issue?.message})`);
   }
   const files = parsed.data.siblings.flatMap(({ rfilename, size, blobId, lfs }): HubFile[] => {
-    if (lfs) return [{ path: rfilename, bytes: lfs.size, hash: { kind: 'sha256', value: lfs.sha256 } }];
-    if (blobId === undefined || size === undefined) return [];
-    return [{ path: rfilename, bytes: size, hash: { kind: 'git', value: blobId } }];
+    if (lfs) return [{ path: rfilename, bytes: lfs.size, hash: lfs.sha256 }];
+    return blobId === undefined || size === undefined ? [] : [{ path: rfilename, bytes: size, hash: blobId }];
   });
   return { commit: parsed.data.sha, files };
 }
@@ -87,6 +81,15 @@ export const addressOf = (
   commit: string,
   path: string,
 ): string => `${endpoint}/${id}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`;
+
+/** @returns `null` for what is no JSON */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
 
 /** @returns `null` for the text of a refusal: its headers say why */
 async function ask(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, statfs } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { from, lastValueFrom, mergeMap } from 'rxjs';
@@ -12,7 +12,7 @@ import { sizeOf } from '../files/json.js';
 import { parseJsonText } from '../files/json-text.js';
 import { parseWeightMap } from '../files/weight-map.js';
 import { HubCache } from './hub-cache.js';
-import { addressOf, type FileHash, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
+import { addressOf, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
 import type { HubModel } from './hub-model.js';
 import type { HubSettings } from './hub-settings.js';
 import { INDEX, indexOf, neededFiles } from './needed-files.js';
@@ -77,13 +77,12 @@ export async function pull(model: HubModel, options: PullOptions): Promise<Pulle
       const { onProgress: _, ...quietly } = options;
       await fetchAll(model, commit, await missingOf([index], cache, verify), cache, quietly);
     }
-    const wanted = needed(index ? await shardsOf(model, cache.blob(index.hash.value)) : NO_SHARDS);
+    const wanted = needed(index ? await shardsOf(model, cache.blob(index.hash)) : NO_SHARDS);
     const missing = await missingOf(wanted, cache, verify);
     const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
-    await checkRoom(cache, missing, bytes);
     if (missing.length > 0) options.onStart?.({ files: missing, bytes, folder: cache.folder });
     await fetchAll(model, commit, missing, cache, options);
-    for (const { path, hash } of wanted) await cache.link(commit, path, hash.value);
+    for (const { path, hash } of wanted) await cache.link(commit, path, hash);
     await cache.note(model.revision, commit);
     return { path: join(cache.snapshot(commit), gguf ?? ''), commit, bytes, stale: null };
   } finally {
@@ -110,7 +109,7 @@ async function fetchAll(
   const failed = new AbortController();
   const come = new Map<HubFile, number>();
   const fetchOne = async (file: HubFile): Promise<void> => {
-    const path = cache.blob(file.hash.value);
+    const path = cache.blob(file.hash);
     await download({
       ...retrying,
       url: addressOf(settings, model, commit, file.path),
@@ -139,38 +138,23 @@ async function fetchAll(
 async function missingOf(files: readonly HubFile[], cache: HubCache, verify: boolean): Promise<HubFile[]> {
   const isThere = async (file: HubFile): Promise<boolean> =>
     verify
-      ? (await faultOf(cache.blob(file.hash.value), file)) === null
-      : (await sizeOf(cache.blob(file.hash.value))) === file.bytes;
+      ? (await faultOf(cache.blob(file.hash), file)) === null
+      : (await sizeOf(cache.blob(file.hash))) === file.bytes;
   const missing = new Map<string, HubFile>();
-  for (const file of files) if (!(await isThere(file))) missing.set(file.hash.value, file);
+  for (const file of files) if (!(await isThere(file))) missing.set(file.hash, file);
   return [...missing.values()];
-}
-
-/** @throws UsageError where the disk has no room for what is left */
-async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(cache.folder);
-  const come = files.map(async ({ hash, bytes: all }) => {
-    const size = (await sizeOf(`${cache.blob(hash.value)}.part`)) ?? 0;
-    return size > all ? 0 : size;
-  });
-  const left = bytes - (await Promise.all(come)).reduce((sum, size) => sum + size, 0);
-  if (left <= bavail * bsize) return;
-  const gigabytes = (size: number): string => `${(size / 1e9).toFixed(1)} GB`;
-  const problem = `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`;
-  throw new UsageError(problem);
 }
 
 /** Why a file is not the one of the listing; `null` where it is. */
 async function faultOf(file: string, { hash, bytes }: HubFile): Promise<string | null> {
   const size = await sizeOf(file);
   if (size !== bytes) return `it has ${size ?? 'no'} bytes, and the hub tells ${bytes}`;
-  const found = await hashOf(file, hash.kind, bytes);
-  return found === hash.value ? null : `its hash is ${found}, and the hub tells ${hash.value}`;
+  const found = hash.length === 64 ? await sha256(file) : await gitHash(file, bytes);
+  return found === hash ? null : `its hash is ${found}, and the hub tells ${hash}`;
 }
 
 /** Git hashes a file with its size before it. */
-async function hashOf(file: string, kind: FileHash['kind'], bytes: number): Promise<string> {
-  if (kind === 'sha256') return sha256(file);
+async function gitHash(file: string, bytes: number): Promise<string> {
   const hash = createHash('sha1').update(`blob ${bytes}\0`);
   await pipeline(createReadStream(file), hash);
   return hash.digest('hex');

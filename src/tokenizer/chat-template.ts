@@ -53,7 +53,6 @@ type Program = ReturnType<typeof parseTemplate>;
 export class ChatTemplate {
   /** Jinja, or null for a checkpoint without a template (a base model). */
   readonly source: string | null;
-  /** File of the template. */
   readonly file: string;
   /** Jinja for conversations with tools, where they have their own. */
   readonly toolUse: string | null;

@@ -25,56 +25,36 @@ export const inCanonicalOrder = (text: string): string =>
 
 /** Each mark by itself is decomposed; marks of class 0 stay where they are, and others do not pass them. */
 function sorted(run: string): string {
+  const marks = Array.from(run, (mark) => mark.normalize('NFD')).join('');
+  const ranks = ranksOf(marks);
   const text: string[] = [];
-  let byClass = new Map<number, string[]>();
+  let segment: string[] = [];
   const flush = (): void => {
-    for (const key of [...byClass.keys()].sort((a, b) => a - b)) text.push((byClass.get(key) ?? []).join(''));
-    byClass = new Map();
+    text.push(segment.sort((a, b) => ranks.get(a)! - ranks.get(b)!).join(''));
+    segment = [];
   };
-  for (const part of run) {
-    for (const mark of part.normalize('NFD')) {
-      const key = classOf(mark);
-      if (key === 0) {
-        flush();
-        text.push(mark);
-        continue;
-      }
-      const same = byClass.get(key);
-      if (same) same.push(mark);
-      else byClass.set(key, [mark]);
+  for (const mark of marks) {
+    if (ranks.has(mark)) segment.push(mark);
+    else {
+      flush();
+      text.push(mark);
     }
   }
   flush();
   return text.join('');
 }
 
-let classes: ReadonlyMap<string, number> | null = null;
-
-/**
- * Rank in the order of Unicode's Canonical_Combining_Class; 0 for marks that do not reorder, and for other
- * characters.
- */
-function classOf(mark: string): number {
-  classes ??= combiningClasses();
-  return classes.get(mark) ?? 0;
-}
-
-/** JavaScript does not tell the class of a mark, but `normalize` shows which of two comes first. */
-function combiningClasses(): ReadonlyMap<string, number> {
-  const marks: string[] = [];
-  for (let code = 0x300; code <= 0x1ffff; code++) {
-    const char = String.fromCodePoint(code);
-    if (/\p{M}/u.test(char) && char.normalize('NFD') === char && isOrdered(char)) marks.push(char);
+/** Ranks in the order of Canonical_Combining_Class, which `normalize` shows; none of marks that do not reorder. */
+function ranksOf(marks: string): ReadonlyMap<string, number> {
+  const ordered = [...new Set(marks)].filter(isOrdered);
+  ordered.sort((a, b) => (swaps(a, b) ? 1 : swaps(b, a) ? -1 : 0));
+  const ranks = new Map<string, number>();
+  let rank = 0;
+  for (const [i, mark] of ordered.entries()) {
+    if (i > 0 && swaps(mark, ordered[i - 1]!)) rank += 1;
+    ranks.set(mark, rank);
   }
-  marks.sort((a, b) => (swaps(a, b) ? 1 : swaps(b, a) ? -1 : 0));
-  const found = new Map<string, number>();
-  let [last, before] = [0, ''];
-  for (const mark of marks) {
-    if (before === '' || swaps(mark, before)) last += 1;
-    found.set(mark, last);
-    before = mark;
-  }
-  return found;
+  return ranks;
 }
 
 const swaps = (a: string, b: string): boolean => (a + b).normalize('NFD') !== a + b;

@@ -18,8 +18,7 @@ export interface EncodingParts {
  * - its `Digits` knows only 0 to 9, and not ² or ٣;
  * - its `ByteLevel` takes white space for what JavaScript does, with U+FEFF and without U+0085;
  * - it drops a byte that has no token after merging those beside it, not before;
- * - it takes quadratic time to normalise many combining marks in a row;
- * - it finds added tokens with `single_word` within words, too.
+ * - it takes quadratic time to normalise many combining marks in a row.
  */
 export function faithfulLibrary(
   { normalizer, pre_tokenizer, model }: EncodingParts,
@@ -34,7 +33,6 @@ export function faithfulLibrary(
   };
   const library = new Library({ added_tokens: added, model, ...parts }, {});
   orderMarksFirst(library.normalizer);
-  joinWords(library, added);
   if (!model.unk_token && model.byte_fallback !== true) dropUnknownFirst(library);
   return library;
 }
@@ -63,45 +61,6 @@ const split = (pattern: string) => ({
   behavior: 'Isolated',
   invert: false,
 });
-
-const WORD = '[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]';
-const STARTS_WITH_WORD = new RegExp(`^${WORD}`, 'u');
-const ENDS_WITH_WORD = new RegExp(`${WORD}$`, 'u');
-
-/** What finds added tokens in a text: texts and tokens, in their order. */
-interface Splitter {
-  split(text: string): string[];
-}
-const isSplitter = (value: unknown): value is Splitter =>
-  isRecord(value) && typeof value.split === 'function';
-
-/**
- * Makes text of tokens within words (tokenizers, added_vocabulary.rs, `find_matches`). Known
- * difference: one that stands directly between two other added tokens stays a token.
- */
-function joinWords(library: Library, added: readonly AddedToken[]): void {
-  const tokens = new Map(added.map((token) => [token.content, token]));
-  if (!added.some((token) => token.single_word)) return;
-  for (const name of ['splitter_unnormalized', 'splitter_normalized']) {
-    const splitter: unknown = Reflect.get(library, name);
-    if (!isSplitter(splitter)) throw new Error(`the tokenizer library has no ${name}`);
-    const split = splitter.split.bind(splitter);
-    splitter.split = (text) => {
-      const parts = split(text);
-      const joined: string[] = [];
-      let isOpen = false;
-      for (const [i, part] of parts.entries()) {
-        const touches = ENDS_WITH_WORD.test(parts[i - 1] ?? '') || STARTS_WITH_WORD.test(parts[i + 1] ?? '');
-        const token = tokens.get(part);
-        const isText = !token || (token.single_word && touches);
-        if (isText && isOpen) joined.push((joined.pop() ?? '') + part);
-        else joined.push(part);
-        isOpen = isText;
-      }
-      return joined;
-    };
-  }
-}
 
 function dropUnknownFirst({ model }: Library): void {
   if (!model) return;

@@ -14,7 +14,6 @@ export interface PromptModel {
   readonly tokenizer: Tokenizer;
 }
 
-/** Limits of encoding a prompt. */
 export interface PromptLimits {
   /** Milliseconds for the chat template. */
   readonly renderMs: number;

@@ -4,10 +4,7 @@ import { within } from './time-limit.js';
 
 /** Time for all texts, which take some milliseconds together. */
 const LIMIT_MS = 1000;
-/**
- * Number of tries, as a machine may pause for a while: a tokenizer is refused only if all of them take too
- * long.
- */
+/** Number of tries, as a machine may pause for a while: a tokenizer is refused only if all of them take too long. */
 const ATTEMPTS = 2;
 
 /** Characters that regular expressions treat alike; those that a pattern names are added. */

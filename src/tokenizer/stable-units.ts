@@ -10,9 +10,7 @@ export interface StableUnits {
   readonly composes: boolean;
   /** Spaces are spelt ▁ (SentencePiece). */
   readonly metaspace: boolean;
-  /**
-   * Position of the space that is put before the text: nowhere, at its start, or also after each added token.
-   */
+  /** Position of the space that is put before the text: nowhere, at its start, or also after each added token. */
   readonly prefix: 'none' | 'first' | 'sections';
   /**
    * `cut`: between any two characters that stand beside each other in no merge. `split`: by the pre-tokenizer, whose
@@ -145,6 +143,6 @@ function alternatives(pattern: string): string[] {
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** Whether a token strips white space around it, is none within a word, or is found in the composed text alone. */
-const dependsOnText = ({ lstrip, rstrip, single_word, normalized, content }: AddedToken): boolean =>
-  lstrip || rstrip || single_word || (normalized && !isAscii(content));
+/** Whether a token strips white space around it, or is found in the composed text alone. */
+const dependsOnText = ({ lstrip, rstrip, normalized, content }: AddedToken): boolean =>
+  lstrip || rstrip || (normalized && !isAscii(content));

@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { ModelError, show } from '../files/errors.js';
 import { fieldName, isRecord, parseJson } from '../files/json.js';
 
-/**
- * Patterns of models have 500 characters. A class such as `\\w`, or `\\p{L}` under `u`, takes some kilobytes.
- */
+/** Patterns of models have 500 characters. A class such as `\\w`, or `\\p{L}` under `u`, takes some kilobytes. */
 const pattern = z.string().max(4096);
 const patternSchema = z.object({
   pattern: z.union([z.object({ String: pattern }), z.object({ Regex: pattern })], {

@@ -11,8 +11,6 @@ export interface AddedToken {
   readonly normalized: boolean;
   readonly lstrip: boolean;
   readonly rstrip: boolean;
-  /** Whether it is no token within a word. */
-  readonly single_word: boolean;
 }
 
 /** The fields of tokenizer_config.json that flinch reads. */
@@ -27,7 +25,6 @@ export interface TokenizerConfig {
   readonly chatTemplate: TemplateSources;
 }
 
-/** Jinja sources of a checkpoint. */
 export interface TemplateSources {
   readonly plain: string | null;
   /** For conversations with tools, where they have one of their own. */
@@ -49,7 +46,8 @@ export const addedTokenSchema = z.object({
   normalized: flag,
   lstrip: flag,
   rstrip: flag,
-  single_word: flag,
+  // The library finds such a token within words, too.
+  single_word: z.literal(false, 'is not supported').nullish(),
 });
 
 /** A special token is written as a string, or as an object with its properties. */

@@ -39,13 +39,10 @@ export class Tokenizer {
   /** Takes the text of special tokens for what it says; made when a text first holds one. */
   readonly #plain: () => Library;
   readonly #decoder: ByteDecoder;
-  /**
-   * Tokens by id. No array: a file may name one id of millions, and walking the holes would take a second.
-   */
+  /** Spellings by id. No array: a file may name one id of millions, and walking the holes would take a second. */
   readonly #tokens = new Map<number, string>();
   readonly #ids: Map<string, number>;
-  readonly #added = new Set<number>();
-  readonly #special = new Set<number>();
+  readonly #added: ReadonlyMap<number, AddedToken>;
   /** Matches names that messages cannot write; a single character cannot be broken up, and is taken as it comes. */
   readonly #specials: RegExp | null;
 
@@ -58,12 +55,11 @@ export class Tokenizer {
     this.#file = file;
     this.#ids = new Map(ids);
     for (const [token, id] of ids) this.#tokens.set(id, token);
-    for (const { content, id, special } of added) {
+    for (const { content, id } of added) {
       this.#tokens.set(id, content);
       this.#ids.set(content, id);
-      this.#added.add(id);
-      if (special) this.#special.add(id);
     }
+    this.#added = new Map(added.map((token) => [token.id, token]));
     let [size, longest] = [0, 1];
     for (const [id, token] of this.#tokens) {
       size = Math.max(size, id + 1);
@@ -119,10 +115,7 @@ export class Tokenizer {
     return this.#encode(this.#plain(), text);
   }
 
-  /**
-   * Matches of the names of special tokens in a text, in order; a longer name takes precedence over its
-   * beginning.
-   */
+  /** Matches of the names of special tokens in a text, in order; a longer name precedes its beginning. */
   specialsIn(text: string): RegExpExecArray[] {
     return this.#specials === null ? [] : [...text.matchAll(this.#specials)];
   }
@@ -144,7 +137,7 @@ export class Tokenizer {
   /** Bytes that a token adds to the text; none for special tokens and for ids without a token. */
   tokenBytes(id: number): Uint8Array {
     const token = this.#tokens.get(id);
-    if (token === undefined || this.#special.has(id)) return NONE;
+    if (token === undefined || this.isSpecial(id)) return NONE;
     return this.#added.has(id) ? this.#decoder.addedBytes(token) : this.#decoder.bytes(token);
   }
 
@@ -162,7 +155,7 @@ export class Tokenizer {
   }
 
   isSpecial(id: number): boolean {
-    return this.#special.has(id);
+    return this.#added.get(id)?.special ?? false;
   }
 
   /** The id of a token by its spelling in the vocabulary, `<|im_end|>` or `Ġthe`. */

@@ -8,7 +8,7 @@ export interface EncodedUnit {
 }
 
 /** What is used of `@huggingface/tokenizers`, whose own types only bundlers resolve. */
-export interface UnitLibrary {
+interface UnitLibrary {
   readonly pre_tokenizer: { pre_tokenize(text: string): string[] } | null;
   readonly model: {
     encode(spellings: string[]): string[];
@@ -42,20 +42,12 @@ export class UnitEncoder {
    * @param limit so far units may be given out at most, where the text goes on
    */
   encode(text: string, limit: number | null): EncodedUnit[] {
-    if (limit !== null) {
-      // A later mark may compose with the last character that is none, or change how those after it are ordered.
-      const last = lastSettled(text);
-      return this.#units(text).flatMap(({ end, start, spelling }) =>
-        end <= Math.min(limit, last) && (!spelling.startsWith("'") || start + LONGEST_LOOK <= text.length)
-          ? [{ end, ids: this.#ids(spelling) }]
-          : [],
-      );
-    }
-    return this.#units(text).map(({ end, spelling }) => ({ end, ids: this.#ids(spelling) }));
-  }
-
-  #units(text: string): Unit[] {
-    return this.rules.by === 'split' ? this.#split(text) : this.#cut(text);
+    const units = this.rules.by === 'split' ? this.#split(text) : this.#cut(text);
+    // A later mark may compose with the last character that is none, or change how those after it are ordered.
+    const last = limit === null ? text.length : Math.min(limit, lastSettled(text));
+    const isFinal = ({ start, end, spelling }: Unit): boolean =>
+      end <= last && (limit === null || !spelling.startsWith("'") || start + LONGEST_LOOK <= text.length);
+    return units.filter(isFinal).map(({ end, spelling }) => ({ end, ids: this.#ids(spelling) }));
   }
 
   #split(text: string): Unit[] {

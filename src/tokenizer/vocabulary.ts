@@ -5,7 +5,6 @@ import { isRecord, oneOf, parseJson, valuesIn } from '../files/json.js';
 import { listUpTo } from '../files/limited-list.js';
 import { type AddedToken, addedTokenSchema, MAX_IDS, parseTokenizerConfig } from './tokenizer-config.js';
 
-/** The tokens of a checkpoint. */
 export interface Vocabulary {
   /** Spelling → id, without the added tokens. */
   readonly ids: ReadonlyMap<string, number>;
@@ -75,15 +74,8 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
   for (const token of config.addedTokens) add(token, configFile, `added_tokens_decoder.${token.id}`);
   for (const content of [...config.namedTokens.values(), ...config.extraSpecialTokens]) {
     const id = added.get(content)?.id ?? ids.get(content);
-    const plain = {
-      content,
-      special: true,
-      normalized: false,
-      lstrip: false,
-      rstrip: false,
-      single_word: false,
-    };
-    if (id !== undefined) add({ ...plain, id }, configFile, content);
+    const flags = { special: true, normalized: false, lstrip: false, rstrip: false };
+    if (id !== undefined) add({ id, content, ...flags }, configFile, content);
   }
 
   const { unk_token: unknown } = model;

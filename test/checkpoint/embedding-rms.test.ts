@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { embeddingRms } from '#src/checkpoint/weight-values.js';
+import { weightsIn } from '#src/checkpoint/weights.js';
 import { filesOf, fixture, folder, modelError, safetensors } from '../support/graphs.js';
 import { storedWeight } from '../support/weights.js';
 
@@ -17,7 +18,7 @@ async function embedding(dtype: string, data: Uint8Array, elements: number) {
   };
   const file = safetensors(header, 4 + data.length);
   file.set(data, file.length - data.length);
-  return readSafetensors(await folder({ 'model.safetensors': file }));
+  return weightsIn(await readSafetensors(await folder({ 'model.safetensors': file })));
 }
 
 const bytesOf = (values: Float32Array | Uint16Array) => new Uint8Array(values.buffer);
@@ -57,7 +58,7 @@ describe('embeddingRms', () => {
       });
     }
     const tensors = await embedding('F32', bytesOf(Float32Array.of(1, 2)), 2);
-    const { file, offset } = tensors.get(NAME)!;
+    const { file, offset } = storedWeight({ tensors }, NAME);
     await truncate(file, offset + 6);
     expect(await modelError(() => embeddingRms(tensors))).toMatchObject({ file, field: NAME });
   });

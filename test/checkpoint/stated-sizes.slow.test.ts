@@ -41,70 +41,42 @@ describe('a GGUF file that states more than fits into memory is refused by the f
   const list = (key: string, type: number, count: number): Uint8Array =>
     start(1, 1, text(key), u32(LIST), u32(type), u64(count));
 
+  const endless = start(1, 1, text('general.name'), u32(TEXT), u64(2e9));
+
   it.each([
-    ['bytes that nobody reads', list('general.tags', BYTE, 2e9), /: general\.tags: 2000000000 does not fit/],
-    [
-      'scores',
-      list('tokenizer.ggml.scores', BYTE, 2e9),
-      /: tokenizer\.ggml\.scores: 2000000000 does not fit/,
-    ],
-    [
-      'scores within the header',
-      list('tokenizer.ggml.scores', BYTE, 2e7),
-      /: tokenizer\.ggml\.scores: states 20000000 entries \(at most 1048576\)/,
-    ],
-    ['tokens', list('tokenizer.ggml.tokens', TEXT, 2e6), /: tokenizer\.ggml\.tokens: states 2000000 entries/],
-    [
-      'bytes that nobody reads up to the end of the header',
-      Buffer.concat([list('general.tags', BYTE, 3e7)]),
-      /: tensors\[0\]: has 0 dimensions/,
-    ],
-    ['entries', start(1, 1e8), /: metadata_kv_count: 100000000 does not fit .*at most 33554432/],
-    [
-      'entries within the header',
-      start(1, 1e6),
-      /: metadata_kv_count: states 1000000 entries \(at most 4096\)/,
-    ],
-    ['tensors', start(1e6, 0), /: tensor_count: states 1000000 entries \(at most 65536\)/],
-    ['a key', start(1, 1, u64(2e9)), /: metadata\[0\]: 2000000000 does not fit/],
-    [
-      'a text',
-      start(1, 1, text('general.name'), u32(TEXT), u64(2e9)),
-      /: general\.name: 2000000000 does not fit/,
-    ],
-  ])('%s', async (_, bytes, message) => {
+    ['general\\.tags: 2000000000 does not fit', list('general.tags', BYTE, 2e9)],
+    ['tokenizer\\.ggml\\.scores: 2000000000 does not fit', list('tokenizer.ggml.scores', BYTE, 2e9)],
+    ['tokenizer\\.ggml\\.scores: states 20000000 entries', list('tokenizer.ggml.scores', BYTE, 2e7)],
+    ['tokenizer\\.ggml\\.tokens: states 2000000 entries', list('tokenizer.ggml.tokens', TEXT, 2e6)],
+    ['tensors\\[0\\]: has 0 dimensions', list('general.tags', BYTE, 3e7)], // up to the end of the header
+    ['metadata_kv_count: 100000000 does not fit .*at most 33554432', start(1, 1e8)],
+    ['metadata_kv_count: states 1000000 entries \\(at most 4096\\)', start(1, 1e6)],
+    ['tensor_count: states 1000000 entries \\(at most 65536\\)', start(1e6, 0)],
+    ['metadata\\[0\\]: 2000000000 does not fit', start(1, 1, u64(2e9))],
+    ['general\\.name: 2000000000 does not fit', endless],
+  ])('%s', async (message, bytes) => {
     const path = join(await folder({}), 'x.gguf');
     await sparse(path, bytes, 2 ** 31);
-    await expectRefused(path, message);
+    await expectRefused(path, new RegExp(`: ${message}`));
   });
 
   const { metadata, tensors } = ggufParts(ggufFile('pieces'));
   const million = Array.from({ length: 1e6 }, () => 0.5);
 
+  /** Pieces of which each can be cut anywhere. */
+  const pieces = Array.from({ length: 24 * 512 }, (_, i) =>
+    String.fromCharCode(97 + (i % 24)).repeat(1 + Math.floor(i / 24)),
+  );
+  const ones = pieces.map(() => 1);
+
   it.each([
+    [{ tokens: million }, /: tokenizer\.ggml\.tokens\[0\]: expected string/],
+    [{ scores: million.map(() => Number.NaN) }, /: tokenizer\.ggml\.scores\[0\]: /],
     [
-      'a million tokens that are numbers',
-      { tokens: million },
-      /: tokenizer\.ggml\.tokens\[0\]: expected string/,
-    ],
-    [
-      'a million scores that are none',
-      { scores: million.map(() => Number.NaN) },
-      /: tokenizer\.ggml\.scores\[0\]: /,
-    ],
-    [
-      'pieces of which each can be cut anywhere',
-      Object.fromEntries(
-        ['tokens', 'scores', 'token_type'].map((key) => [
-          key,
-          Array.from({ length: 24 * 512 }, (_, i) =>
-            key === 'tokens' ? String.fromCharCode(97 + (i % 24)).repeat(1 + Math.floor(i / 24)) : 1,
-          ),
-        ]),
-      ),
+      { tokens: pieces, scores: ones, token_type: ones },
       /: tokenizer\.ggml\.tokens: make more than 1048576 merges/,
     ],
-  ])('%s', async (_, changes, message) => {
+  ])('lists of numbers and pieces, case %#', async (changes, message) => {
     const named = Object.entries(changes).map(([key, value]) => [`tokenizer.ggml.${key}`, value]);
     const bytes = encodeGguf({ metadata: { ...metadata, ...Object.fromEntries(named) }, tensors });
     await expectRefused(join(await folder({ 'x.gguf': bytes }), 'x.gguf'), message);
@@ -139,100 +111,68 @@ describe('a folder with a file that says too much is refused by file and field',
     );
   });
 
-  it.each([
+  const weights = (header: string) => async () => ({ 'model.safetensors': safetensors(header, 0) });
+  const steps = (...pretokenizers: object[]) => JSON.stringify({ type: 'Sequence', pretokenizers });
+  const emptyTensors = repeated(1e6, (i) => `"${i}":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`);
+  const [pattern, longText] = [{ Regex: '\\p{L}'.repeat(40_000) }, 'a'.repeat(4e7)];
+  const spaces = { type: 'Metaspace', replacement: ' '.repeat(10) };
+  const added = (_: unknown, i: number) => ({ id: 1e6 + i, content: `${i}`.padEnd(2000, `${7919 * i}`) });
+  /** Their search tree would take gigabytes. */
+  const longTokens = () => JSON.stringify(Array.from({ length: 6000 }, added));
+
+  it.each<[string, () => Promise<Record<string, string | Uint8Array>>]>([
+    ['model.safetensors: header length: \\d+ exceeds 33554432 bytes', weights(`{${emptyTensors}}`)],
     [
-      'a million empty tensors',
-      async () => ({
-        'model.safetensors': safetensors(
-          `{${repeated(1e6, (i) => `"${i}":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`)}}`,
-          0,
-        ),
-      }),
-      /model\.safetensors: header length: \d+ exceeds 33554432 bytes/,
+      'model.safetensors: header: has more than 2097152 names and values',
+      weights(`{"__metadata__":[${repeated(1e7, () => '{}')}]}`),
     ],
     [
-      'a header of empty objects',
-      async () => ({
-        'model.safetensors': safetensors(`{"__metadata__":[${repeated(1e7, () => '{}')}]}`, 0),
-      }),
-      /model\.safetensors: header: has more than 2097152 names and values/,
-    ],
-    [
-      'layers of no type',
+      'config.json: has more than 262144 names and values',
       () => part('config.json', 'layer_types', `[${repeated(5e6, () => '1')}]`),
-      /config\.json: has more than 262144 names and values/,
     ],
     [
-      'a list in lists',
+      'config.json: nests deeper than 1000 levels',
       () => part('config.json', 'quantization_config', '['.repeat(1001) + ']'.repeat(1001)),
-      /config\.json: nests deeper than 1000 levels/,
     ],
     [
-      'added tokens that are none',
+      'tokenizer.json: added_tokens: has 2900001 values \\(at most 262144\\)',
       () => ofTokenizer('added_tokens', `[${repeated(2.9e6, () => '1')}]`),
-      /tokenizer\.json: added_tokens: has 2900001 values \(at most 262144\)/,
     ],
     [
-      'more values than tokens and merges have',
+      'tokenizer.json: has more than 3145728 names and values',
       () => ofTokenizer('decoder', `[${repeated(4e6, () => '1')}]`),
-      /tokenizer\.json: has more than 3145728 names and values/,
     ],
     [
-      'tokens',
+      'tokenizer.json: model.vocab: has 600000 tokens \\(at most 524288\\)',
       () => model('vocab', `{${repeated(6e5, (i) => `"${i}":${i}`)}}`),
-      /tokenizer\.json: model\.vocab: has 600000 tokens \(at most 524288\)/,
     ],
     [
-      'merges',
+      'tokenizer.json: model.merges: has more than 1048576 items',
       () => model('merges', `[${repeated(1.2e6, () => '"a b"')}]`),
-      /tokenizer\.json: model\.merges: has more than 1048576 items/,
     ],
     [
-      'added tokens whose search tree would be gigabytes',
-      () =>
-        ofTokenizer(
-          'added_tokens',
-          JSON.stringify(
-            Array.from({ length: 6000 }, (_, i) => ({
-              id: 1e6 + i,
-              content: `${i}`.padEnd(2000, `${7919 * i}`),
-            })),
-          ),
-        ),
-      /tokenizer\.json: added_tokens: have 12000000 characters together \(at most 262144\)/,
+      'tokenizer.json: added_tokens: have 12000000 characters together \\(at most 262144\\)',
+      () => ofTokenizer('added_tokens', longTokens()),
     ],
     [
-      'a text before each text',
-      () => ofTokenizer('normalizer', JSON.stringify({ type: 'Prepend', prepend: 'a'.repeat(4e7) })),
-      /tokenizer\.json: normalizer\.prepend: 40000000 characters are not supported \(at most 16\)/,
+      'tokenizer.json: normalizer.prepend: 40000000 characters are not supported \\(at most 16\\)',
+      () => ofTokenizer('normalizer', JSON.stringify({ type: 'Prepend', prepend: longText })),
     ],
     [
-      'spaces that multiply',
-      () => {
-        const step = { type: 'Metaspace', replacement: ' '.repeat(10) };
-        return ofTokenizer(
-          'pre_tokenizer',
-          JSON.stringify({ type: 'Sequence', pretokenizers: Array(5).fill(step) }),
-        );
-      },
-      /tokenizer\.json: pre_tokenizer\.pretokenizers: make 100000 characters of one \(at most 256\)/,
+      'tokenizer.json: pre_tokenizer.pretokenizers: make 100000 characters of one \\(at most 256\\)',
+      () => ofTokenizer('pre_tokenizer', steps(spaces, spaces, spaces, spaces, spaces)),
     ],
     [
-      'a long pattern',
-      () => {
-        const pattern = { Regex: '\\p{L}'.repeat(40_000) };
-        return ofTokenizer('pre_tokenizer', JSON.stringify({ type: 'Split', pattern, behavior: 'Isolated' }));
-      },
-      /tokenizer\.json: pre_tokenizer\.pattern\.Regex: .*<=4096 characters/,
+      'tokenizer.json: pre_tokenizer.pretokenizers\\[0\\].pattern.Regex: .*<=4096 characters',
+      () => ofTokenizer('pre_tokenizer', steps({ type: 'Split', pattern, behavior: 'Isolated' })),
     ],
     [
-      'a chat template',
+      'chat_template.jinja: chat_template: has 5000000 characters \\(at most 1048576\\)',
       async () => ({ 'chat_template.jinja': '{{a}}'.repeat(1e6) }),
-      /chat_template\.jinja: chat_template: has 5000000 characters \(at most 1048576\)/,
     ],
-  ])('%s', async (_, files, message) => {
+  ])('%s', async (message, files) => {
     const dir = await folder({ ...(await filesOf(FIXTURE)), ...(await files()) });
-    await expectRefused(dir, message);
+    await expectRefused(dir, new RegExp(message));
   });
 
   it('tokens before each text that multiply: they count as unknown', async () => {

@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { type ModelConfig, parseConfig } from '#src/checkpoint/config.js';
-import { readSafetensors, type StoredTensor, type TensorIndex } from '#src/checkpoint/safetensors.js';
+import { type FileTensor, readSafetensors } from '#src/checkpoint/safetensors.js';
 import {
   checkTensors,
   expectedTensors,
   splitFused,
   storedTensors,
   type Weights,
+  weightsIn,
 } from '#src/checkpoint/weights.js';
 import { FAMILY_CHECKPOINTS } from '../support/golden.js';
 import { FIXTURES, fixture, json, modelError, REASONER } from '../support/graphs.js';
+import { storedWeight } from '../support/weights.js';
 
 const configOf = async (dir: string) => parseConfig(await json(dir, 'config.json'), 'config.json');
 const shapesOf = (tensors: Weights) =>
@@ -20,7 +22,7 @@ describe('expectedTensors', () => {
     'lists the tensors of %s, no more and no fewer',
     async (dir) => {
       const config = await configOf(dir);
-      const stored = await readSafetensors(dir);
+      const stored = weightsIn(await readSafetensors(dir));
       expect(Object.fromEntries(storedTensors(config))).toEqual(shapesOf(stored));
       expect(Object.fromEntries(expectedTensors(config))).toEqual(shapesOf(splitFused(config, stored)));
     },
@@ -29,11 +31,12 @@ describe('expectedTensors', () => {
   it('takes a fused matrix apart by rows, without a gap', async () => {
     const config = await configOf(fixture('tiny-phi3'));
     const stored = await readSafetensors(fixture('tiny-phi3'));
+    const tensors = splitFused(config, weightsIn(stored));
     const name = 'model.layers.1.self_attn';
     const whole = stored.get(`${name}.qkv_proj.weight`)!;
     let end = whole.offset;
     for (const part of ['q_proj', 'k_proj', 'v_proj']) {
-      const tensor = splitFused(config, stored).get(`${name}.${part}.weight`)!;
+      const tensor = storedWeight({ tensors }, `${name}.${part}.weight`);
       expect(tensor).toMatchObject({ file: whole.file, type: 'fp16', offset: end });
       expect(tensor.byteLength).toBe(2 * tensor.shape[0]! * tensor.shape[1]!);
       end += tensor.byteLength;
@@ -59,7 +62,7 @@ describe('checkTensors', () => {
   const dir = fixture('tiny-llama');
   const name = 'model.layers.1.mlp.up_proj.weight';
 
-  const changed = async (change: (tensors: Map<string, StoredTensor>) => void) => {
+  const changed = async (change: (tensors: Map<string, FileTensor>) => void) => {
     const tensors = new Map(await readSafetensors(dir));
     change(tensors);
     return tensors;
@@ -88,11 +91,8 @@ describe('checkTensors', () => {
   });
 
   it('refuses a needed tensor of a type that weights cannot have', async () => {
-    const tensors = await changed((map) => map.delete(name));
-    const { type: _, ...stored } = (await readSafetensors(dir)).get(name)!;
-    const unsupported = new Map([[name, { ...stored, dtype: 'I8' }]]);
-    const index: TensorIndex = Object.assign(tensors, { unsupported });
-    const error = await modelError(async () => checkTensors(await configOf(dir), index, dir));
+    const tensors = await changed((map) => map.set(name, { ...map.get(name)!, dtype: 'I8', type: null }));
+    const error = await modelError(async () => checkTensors(await configOf(dir), tensors, dir));
     expect(error).toMatchObject({ field: name });
     expect(error.message).toMatch(/is stored as I8 \(supported: F32, BF16, F16\)/);
   });

@@ -33,6 +33,9 @@ it('JSON Lines are read line by line', () => {
   const line = z.object({ a: z.number() });
   expect(parseJsonLines('{"a":1}\r\n\n {"a":2} \n', line)).toEqual([{ a: 1 }, { a: 2 }]);
   expect(parseJsonLines('', line)).toEqual([]);
+  const separators = '1\u2028\u2029\u0085';
+  const windows = `\ufeff{"b":"${separators}"}\r\n\r\n{"b":"2"}`;
+  expect(parseJsonLines(windows, z.object({ b: z.string() }))).toEqual([{ b: separators }, { b: '2' }]);
   expect(() => parseJsonLines('{"a":1}\n\n{"a":"x"}', line)).toThrow(/^line 3: a: /);
 });
 

@@ -51,6 +51,8 @@ const problem = async (options: Partial<PullOptions> = {}, model?: string): Prom
     () => 'none',
     (error: Error) => error.message,
   );
+/** What there is of the weights. */
+const kept = () => readdirSync(join(folder, 'blobs')).filter((name) => name.startsWith(sha256Of(weights)));
 const refuse =
   (status: number, headers: Record<string, string> = {}): HubAnswer =>
   (_, response) =>
@@ -115,9 +117,7 @@ describe('pull', () => {
     hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing(siblings)));
     expect(await problem()).toMatch(/model\.safetensors: its hash is [0-9a-f]{64}, and the hub tells/);
     expect(existsSync(join(folder, 'snapshots'))).toBe(false);
-    expect(readdirSync(join(folder, 'blobs')).filter((name) => name.startsWith(sha256Of(weights)))).toEqual(
-      [],
-    );
+    expect(kept()).toEqual([]);
   });
 
   it.each([
@@ -128,9 +128,7 @@ describe('pull', () => {
     const others = ['config.json', 'tokenizer.json'].map((path) => hub.entryOf(path));
     hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing([...others, listed])));
     expect(await problem()).toMatch(words);
-    expect(readdirSync(join(folder, 'blobs')).filter((name) => name.startsWith(sha256Of(weights)))).toEqual(
-      [],
-    );
+    expect(kept()).toEqual([]);
   });
 
   it('hangs up on a file without an end', async () => {
@@ -225,30 +223,17 @@ describe('pull', () => {
     );
   });
 
-  it('refuses before the first byte what the disk has no room for', async () => {
-    const huge = { rfilename: 'model.safetensors', lfs: { sha256: sha256Of(weights), size: 1e15 } };
-    const others = ['config.json', 'tokenizer.json'].map((path) => hub.entryOf(path));
-    hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing([...others, huge])));
-    expect(await problem()).toMatch(/1000000\.0 GB are to come, and the disk has [\d.]+ GB left/);
-    expect(hub.fetched).toEqual([]);
-  });
+  const outside = ['../../evil.json', '/etc/evil', 'a/../../evil', 'a\\evil', 'c:evil', './config.json'];
 
-  it.each([
-    'evil\x1b[2J',
-    'a\nb',
-    'a'.repeat(1001),
-    '../../evil.json',
-    '/etc/evil',
-    'a/../../evil',
-    'a\\evil',
-    'c:evil',
-    './config.json',
-  ])('refuses a listing with a file outside the folder, or a name that is none: %#', async (name) => {
-    const entries = [...hub.files.keys()].map((path) => hub.entryOf(path));
-    const listed = hub.asListing([...entries, { ...entries[0], rfilename: name }]);
-    hub.listing = (_, response) => void response.end(JSON.stringify(listed));
-    expect(await problem()).toContain('siblings.5.rfilename is not what a hub answers');
-  });
+  it.each([...outside, 'evil\x1b[2J', 'a\nb', 'a'.repeat(1001)])(
+    'refuses a listing with a file outside the folder, or a name that is none: %#',
+    async (name) => {
+      const entries = [...hub.files.keys()].map((path) => hub.entryOf(path));
+      const listed = hub.asListing([...entries, { ...entries[0], rfilename: name }]);
+      hub.listing = (_, response) => void response.end(JSON.stringify(listed));
+      expect(await problem()).toContain('siblings.5.rfilename is not what a hub answers');
+    },
+  );
 
   it.each([
     ['without an end', (endless: Endless) => endless.answer(200, {}, '{"siblings": "')],
@@ -293,16 +278,9 @@ describe('pull', () => {
 });
 
 describe('a name on the hub', () => {
-  it.each([
-    'model',
-    '/tiny/model',
-    'a/b/c',
-    '../model',
-    'tiny/model@',
-    'tiny/model@..',
-    'tiny/mo del',
-    '~/model',
-  ])('is not %s', (text) => {
+  const wrong = ['model', '/tiny/model', 'a/b/c', '../model', 'tiny/model@', 'tiny/model@..', 'tiny/mo del'];
+
+  it.each([...wrong, '~/model'])('is not %s', (text) => {
     expect(() => parseHubModel(text)).toThrow('expected OWNER/NAME');
   });
 });

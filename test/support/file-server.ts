@@ -5,7 +5,6 @@ import { httpReceiver } from './http-receiver.js';
 export interface Asked {
   readonly path: string;
   readonly range: string | undefined;
-  readonly ifRange: string | undefined;
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -13,7 +12,6 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 /** A server of one file, under every path, whose conduct a test decides request by request. */
 export class FileServer {
   body: Buffer;
-  etag: string | null = '"1"';
   /** Whether it can send parts. */
   ranges = true;
   /** Answers in place of its own to the next requests, one each. */
@@ -25,10 +23,8 @@ export class FileServer {
   }
 
   readonly serve: Answer = ({ headers }, response) => {
-    if (this.etag !== null) response.setHeader('etag', this.etag);
     const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? Number.NaN);
-    const current = headers['if-range'] === undefined || headers['if-range'] === this.etag;
-    if (!this.ranges || !current || Number.isNaN(from)) {
+    if (!this.ranges || Number.isNaN(from)) {
       response.writeHead(200, { 'content-length': this.body.length }).end(this.body);
     } else if (from >= this.body.length) {
       response.writeHead(416, { 'content-range': `bytes */${this.body.length}` }).end();
@@ -43,7 +39,6 @@ export class FileServer {
   readonly cutAfter =
     (bytes: number, end: 'break' | 'hang' = 'break'): Answer =>
     (_, response) => {
-      if (this.etag !== null) response.setHeader('etag', this.etag);
       response.writeHead(200, { 'content-length': this.body.length });
       response.write(this.body.subarray(0, bytes), () => {
         // Data that the other side has not read by then may be lost.
@@ -59,12 +54,7 @@ export class FileServer {
   /** @returns its address */
   listen = (): Promise<string> =>
     httpReceiver((request, response) => {
-      const { range, 'if-range': ifRange } = request.headers;
-      this.asked.push({
-        path: request.url ?? '',
-        range,
-        ifRange: typeof ifRange === 'string' ? ifRange : undefined,
-      });
+      this.asked.push({ path: request.url ?? '', range: request.headers.range });
       (this.instead.shift() ?? this.serve)(request, response);
     }, afterAll);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type GgufHeader, parseGguf } from '#src/checkpoint/gguf/header.js';
-import { checkGguf, ggufTexts } from '#src/checkpoint/gguf/open.js';
+import { ggufContents } from '#src/checkpoint/gguf/open.js';
 import { ggufType } from '#src/checkpoint/gguf/types.js';
 import { expectedTensors } from '#src/checkpoint/weights.js';
 import { orRefuse } from './mutations.js';
@@ -99,8 +99,7 @@ export function readGgufFile(bytes: Uint8Array, file: string) {
   const rope = header.tensors.get('rope_freqs.weight');
   const factors =
     rope?.byteLength === 32 * 4 ? new Float32Array(bytes.slice(rope.offset, rope.offset + 32).buffer) : null;
-  const texts = ggufTexts(header, factors, file);
-  return { header, texts, ...checkGguf(header, texts, file) };
+  return { header, ...ggufContents(header, factors, file) };
 }
 
 /** Whatever a file holds, it is read, or refused by a ModelError that names file and field. */

@@ -109,11 +109,8 @@ export async function unpackMatrix(
   const found = findQuantized(quantization, matrices, await readSafetensors(dir), dir);
   let count = 0;
   for (const weight of found) {
-    const converted = convertedQuantized(weight);
-    for await (const chunk of converted.chunks()) {
-      if (converted.type !== 'packed') count += (chunk as Uint8Array).length / 4;
-      else count += valuesOf(converted.format, chunk as PackedRows);
-    }
+    const { format, chunks } = convertedQuantized(weight);
+    for await (const rows of chunks()) count += valuesOf(format, rows);
   }
   return { found, count };
 }

@@ -53,23 +53,6 @@ describe('Detokenizer', () => {
 
   const emoji = ['😀', '👩‍🚀', '🇪🇺', 'é', '€', '\ufeff', 'a '];
 
-  it.each([
-    ['ByteLevel', byteLevel],
-    ['SentencePiece', pieces],
-  ])('%s: the pieces of any tokens are the text of all tokens', (_, tokenizer) => {
-    // Single tokens of any kind between runs of whole and cut characters.
-    const any = fc.nat(tokenizer.size + 3).map((id) => [id]);
-    const whole = fc.constantFrom(...emoji).map((string) => tokenizer.encode(string));
-    const cut = fc.tuple(whole, fc.nat(6)).map(([ids, length]) => ids.slice(0, length));
-    fc.assert(
-      fc.property(fc.array(fc.oneof(any, whole, cut)), (runs) => {
-        const ids = runs.flat();
-        expect(stream(tokenizer, ids).join('')).toBe(tokenizer.decode(ids));
-      }),
-      { numRuns: 500 },
-    );
-  });
-
   it('no piece ends inside a character of a text', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...emoji)), (parts) => {

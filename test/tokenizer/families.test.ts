@@ -3,18 +3,18 @@ import { z } from 'zod';
 import { openChatTemplate } from '#src/tokenizer/chat-template.js';
 import { openTokenizer, Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { FAMILY_CHECKPOINTS } from '../support/golden.js';
-import { fixture, golden, json } from '../support/graphs.js';
+import { FIXTURES, fixture, golden, json } from '../support/graphs.js';
 
 const spelt = z.array(z.tuple([z.string(), z.array(z.number())]));
 
 /** Byte-level BPE, and BPE in the manner of SentencePiece as Gemma and Phi-3 have it (lab/scripts/families.py). */
-describe.each(FAMILY_CHECKPOINTS)('the tokenizer and template of %s are those of transformers', (name) => {
-  const dir = fixture(name);
-
-  it('conversations', async () => {
-    const tokenizer = await openTokenizer(dir, { vocabSize: 640 });
-    const template = await openChatTemplate(dir);
-    for (const { messages, prompt, promptIds, response, responseIds } of await golden(name)) {
+describe('the tokenizer and template are those of transformers', () => {
+  it.each([...FIXTURES, ...FAMILY_CHECKPOINTS])('%s: conversations', async (name) => {
+    const tokenizer = await openTokenizer(fixture(name), { vocabSize: 640 });
+    const template = await openChatTemplate(fixture(name));
+    const cases = await golden(name);
+    expect(cases).not.toHaveLength(0);
+    for (const { messages, prompt, promptIds, response, responseIds } of cases) {
       expect(template.render(messages, { addGenerationPrompt: true })).toBe(prompt);
       expect(tokenizer.encode(prompt)).toEqual(promptIds);
       expect(tokenizer.encode(response)).toEqual(responseIds);
@@ -22,9 +22,9 @@ describe.each(FAMILY_CHECKPOINTS)('the tokenizer and template of %s are those of
     }
   });
 
-  it('hard texts', async () => {
-    const tokenizer = await openTokenizer(dir, { vocabSize: 640 });
-    const texts = spelt.parse((await json(dir, 'golden.json')).spelt);
+  it.each(FAMILY_CHECKPOINTS)('%s: hard texts', async (name) => {
+    const tokenizer = await openTokenizer(fixture(name), { vocabSize: 640 });
+    const texts = spelt.parse((await json(fixture(name), 'golden.json')).spelt);
     expect(texts.map(([text]) => [text, tokenizer.encode(text)])).toEqual(texts);
   });
 });

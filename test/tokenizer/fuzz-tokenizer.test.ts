@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { openTokenizer, Tokenizer } from '#src/tokenizer/tokenizer.js';
-import { FIXTURES, fixture, json, REASONER, sentencePiece } from '../support/graphs.js';
+import { FIXTURES, fixture, REASONER, sentencePiece } from '../support/graphs.js';
 import { mutated, orRefuse, runs } from '../support/mutations.js';
 
 const FILE = 'folder/tokenizer.json';
@@ -23,29 +23,10 @@ const text = fc
       fc.string(),
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'grapheme' }),
+      fc.constantFrom('\ud800', '\udc00', '\ufeff', '\0', '\r\n', '  ', 'e\u0301', '👩‍👩‍👧'),
       fc.constantFrom(
-        '\ud800',
-        '\udc00',
-        '\ufeff',
-        '\0',
-        '\r\n',
-        '  ',
-        'e\u0301',
-        '👩‍👩‍👧',
-        '<|im_end|>',
-        '<|im_',
-        '</s>',
-      ),
-      fc.constantFrom(
-        '__proto__',
-        'constructor',
-        'hasOwnProperty',
-        'toString',
+        ...'<|im_end|> <|im_ </s> 12 Ġ ▁ <0x41> __proto__ constructor toString'.split(' '),
         'hello ',
-        '12',
-        'Ġ',
-        '▁',
-        '<0x41>',
       ),
     ),
     { maxLength: 8 },
@@ -107,26 +88,11 @@ describe.each(tokenizers)('%s', (_name, tokenizer) => {
 describe('a tokenizer.json that was changed is refused, or works', () => {
   const TEXT = 'hello <s>a</s>\n € 12 __proto__';
   /** Steps that the library knows, each with what it may need wrong. */
-  const TYPES = [
-    'BertNormalizer',
-    'Precompiled',
-    'Sequence',
-    'Replace',
-    'NFKD',
-    'Strip',
-    'StripAccents',
-    'Lowercase',
-  ];
-  TYPES.push(
-    'Prepend',
-    'BertPreTokenizer',
-    'Whitespace',
-    'WhitespaceSplit',
-    'Metaspace',
-    'ByteLevel',
-    'Split',
-  );
-  TYPES.push('Punctuation', 'Digits', 'FixedLength', 'Unigram', 'WordPiece', 'ByteFallback', 'Fuse');
+  const TYPES = (
+    'BertNormalizer Precompiled Sequence Replace NFKD Strip StripAccents Lowercase Prepend BertPreTokenizer ' +
+    'Whitespace WhitespaceSplit Metaspace ByteLevel Split Punctuation Digits FixedLength Unigram WordPiece ' +
+    'ByteFallback Fuse'
+  ).split(' ');
   const STEPS = [
     ...TYPES,
     ...TYPES.map((type) => ({ type })),
@@ -138,39 +104,15 @@ describe('a tokenizer.json that was changed is refused, or works', () => {
     ]),
   ];
 
-  const exercise = (value: unknown, config: unknown) => {
-    const tokenizer = orRefuse('folder/', () => new Tokenizer(value, config, FILE), true);
-    if (!tokenizer) return;
-    const ids = orRefuse(FILE, () => checkIds(tokenizer, TEXT), true) ?? [];
-    checkDecoding(tokenizer, [...ids, 0, 1, 292, -1, 2 ** 40, Number.NaN]);
-  };
-
   it('in the style of SentencePiece', () => {
     fc.assert(
-      fc.property(mutated(sentencePiece(), STEPS), ({ value }) => exercise(value, {})),
-      { numRuns: runs(1000) },
-    );
-  });
-
-  it('of bytes', async () => {
-    const original = await json(fixture('tiny-qwen2'), 'tokenizer.json');
-    fc.assert(
-      fc.property(mutated(original, STEPS), ({ value }) => exercise(value, {})),
-      { numRuns: runs(1000) },
-    );
-  });
-
-  it('by its tokenizer_config.json', () => {
-    const original = {
-      bos_token: '<s>',
-      eos_token: { content: '</s>' },
-      additional_special_tokens: ['<tool>'],
-      added_tokens_decoder: { 296: { content: '<a>', special: true, lstrip: true } },
-    };
-    const tokenizerJson = sentencePiece();
-    fc.assert(
-      fc.property(mutated(original), ({ value }) => exercise(tokenizerJson, value)),
-      { numRuns: runs(1000) },
+      fc.property(mutated(sentencePiece(), STEPS), ({ value }) => {
+        const tokenizer = orRefuse('folder/', () => new Tokenizer(value, {}, FILE), true);
+        if (!tokenizer) return;
+        const ids = orRefuse(FILE, () => checkIds(tokenizer, TEXT), true) ?? [];
+        checkDecoding(tokenizer, [...ids, 0, 1, 292, -1, 2 ** 40, Number.NaN]);
+      }),
+      { numRuns: runs(2000) },
     );
   });
 });

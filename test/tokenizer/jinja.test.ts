@@ -133,4 +133,8 @@ describe('strftime makes the text that Python makes', () => {
     const made = Object.keys(texts).map((format) => [format, strftime(new Date(date), format)]);
     expect(Object.fromEntries(made)).toEqual(texts);
   });
+
+  it('and refuses a directive that it does not know', () => {
+    expect(() => strftime(new Date(), '%Y %j')).toThrow('the date format "%j" is not supported');
+  });
 });

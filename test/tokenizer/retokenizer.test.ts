@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Tokenizer as Library } from '@huggingface/tokenizers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { isRecord } from '#src/files/json.js';
+import { z } from 'zod';
 import { type RetokenizedToken, Retokenizer } from '#src/tokenizer/retokenizer.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { FIXTURES, fixture, REASONER, sentencePiece } from '../support/graphs.js';
@@ -17,83 +17,42 @@ const sequence = (...pretokenizers: object[]) => ({ type: 'Sequence', pretokeniz
 
 /** Parts of words that are one token if they are encoded together: else nobody could tell how a text was cut. */
 const JOINED = [
-  ...[
-    "'re",
-    "'ll",
-    "'s",
-    "l'",
-    "'X",
-    '   ',
-    '\n\n\n',
-    ' \n\n',
-    '\r\n',
-    '!!!',
-    ' !!',
-    '!\n\n',
-    '123',
-    '7890',
-    ' 1',
-  ],
-  ...[
-    'e\u0301',
-    'e\u0323',
-    '\u1eb9\u0301',
-    '\u0323\u0301',
-    ' \u0301',
-    '각',
-    'が',
-    '我们',
-    '。我',
-    '<t',
-    ' <',
-    '!<',
-    '  <',
-  ],
+  ..."'re 'll 's l' 'X !!! !\n\n 123 7890 e\u0301 e\u0323 \u1eb9\u0301 \u0323\u0301 각 が 我们 。我 <t !<".split(
+    ' ',
+  ),
+  ...['   ', '\n\n\n', ' \n\n', '\r\n', ' !!', ' 1', ' \u0301', ' <', '  <'],
 ];
+
+const bpe = z.looseObject({
+  added_tokens: z.array(z.unknown()),
+  model: z.looseObject({ vocab: z.record(z.string(), z.number()), merges: z.array(z.unknown()) }),
+});
+const read = async (folder: string) =>
+  bpe.parse(JSON.parse(await readFile(join(folder, 'tokenizer.json'), 'utf8')));
 
 /** The vocabulary of a tiny model and those tokens, under the rules of other families. */
 async function changed(changes: object, added: object[] = []): Promise<Tokenizer> {
-  const json: unknown = JSON.parse(await readFile(join(fixture('tiny-llama'), 'tokenizer.json'), 'utf8'));
-  if (!isRecord(json) || !Array.isArray(json.added_tokens) || !isRecord(json.model))
-    throw new TypeError('no tokenizer');
-  const { model } = json;
-  if (!isRecord(model.vocab) || !Array.isArray(model.merges)) throw new TypeError('no vocabulary');
+  const { added_tokens, model, ...json } = await read(fixture('tiny-llama'));
   const vocab = { ...model.vocab };
   const merges: [string, string][] = [];
   const parts = { added_tokens: [], normalizer: null, post_processor: null, decoder: null };
-  const { pre_tokenizer: bytes } = new Library(
-    { ...parts, model, pre_tokenizer: { ...byteLevel, use_regex: false } },
-    {},
-  );
-  const spellings: string[] = JOINED.flatMap((text) => bytes?.pre_tokenize(text) ?? []);
-  for (const spelling of spellings) {
+  const pre_tokenizer = { ...byteLevel, use_regex: false };
+  const { pre_tokenizer: bytes } = new Library({ ...parts, model, pre_tokenizer }, {});
+  for (const spelling of JOINED.flatMap((text): string[] => bytes?.pre_tokenize(text) ?? [])) {
     for (let end = 1; end < spelling.length; end++) {
       const [left, right] = [spelling.slice(0, end), spelling.slice(end, end + 1)];
       vocab[left + right] ??= 700 + Object.keys(vocab).length;
       merges.push([left, right]);
     }
   }
-  return new Tokenizer(
-    {
-      ...json,
-      model: {
-        ...model,
-        vocab,
-        merges: [
-          ...merges,
-          ...model.merges.map((merge) => (typeof merge === 'string' ? merge.split(' ') : merge)),
-        ],
-      },
-      ...changes,
-      added_tokens: [...json.added_tokens, ...added],
-    },
-    {},
-    'tokenizer.json',
-  );
+  const others = model.merges.map((merge) => (typeof merge === 'string' ? merge.split(' ') : merge));
+  const all = { ...model, vocab, merges: [...merges, ...others] };
+  const made = { ...json, model: all, ...changes, added_tokens: [...added_tokens, ...added] };
+  return new Tokenizer(made, {}, 'tokenizer.json');
 }
 
 async function opened(folder: string): Promise<Tokenizer> {
-  return new Tokenizer(JSON.parse(await readFile(join(folder, 'tokenizer.json'), 'utf8')), {}, folder);
+  return new Tokenizer(await read(folder), {}, folder);
 }
 
 const visible = { special: false, normalized: false, lstrip: false, rstrip: false, single_word: false };
@@ -132,64 +91,10 @@ const TOKENIZERS: Readonly<Record<string, () => Promise<Tokenizer>>> = {
 
 /** Hard parts of texts: what normalisers compose, pre-tokenizers group and added tokens begin with. */
 const PARTS = [
-  ...[
-    'a',
-    'e',
-    'he',
-    'hello',
-    'll',
-    'o',
-    'X',
-    ' ',
-    '  ',
-    '\n',
-    '\n\n',
-    ' \n',
-    '\r\n',
-    '\t',
-    '\u00a0',
-    '\u2003',
-    '\u0085',
-    '\ufeff',
-  ],
-  ...['²', '٣٤', '½'],
-  ...['1', '23', '456', '7890', '.', '...', '!', "'", "'s", "'re", "'l", "l'", '-', '(', '"', '$', '＝'],
-  ...[
-    'é',
-    'e\u0301',
-    '\u0301',
-    '\u0323',
-    '\u0327',
-    'ﬁ',
-    'Å',
-    '\u212b',
-    'ᄀ',
-    'ᅡ',
-    'ᆨ',
-    '각',
-    'が',
-    'か\u3099',
-    '我们',
-    '好。',
-    '，',
-  ],
-  ...[
-    '🎉',
-    '👩‍👩‍👧',
-    '\u200d',
-    '\ufeff',
-    '\ufffd',
-    '▁',
-    'ſ',
-    "'ſ",
-    '<',
-    '<tool',
-    '_call>',
-    '<tool_call>',
-    '!',
-    '</',
-    ' tool>',
-  ],
+  ..."a e he hello ll o X ² ٣٤ ½ 1 23 456 7890 . ... ! ' 's 're 'l l' - ( \" $ ＝".split(' '),
+  ...'é e\u0301 \u0301 \u0323 \u0327 ﬁ Å \u212b ᄀ ᅡ ᆨ 각 が か\u3099 我们 好。 ，'.split(' '),
+  ..."🎉 👩‍👩‍👧 \u200d \ufeff \ufffd ▁ ſ 'ſ < <tool _call> <tool_call> </".split(' '),
+  ...[' ', '  ', '\n', '\n\n', ' \n', '\r\n', '\t', '\u00a0', '\u2003', '\u0085', ' tool>'],
 ];
 const text = fc.array(
   fc.oneof(
@@ -259,9 +164,7 @@ describe('Retokenizer', () => {
   });
 
   it('keeps the text of bytes that have no token', async () => {
-    const json: unknown = JSON.parse(await readFile(join(REASONER, 'tokenizer.json'), 'utf8'));
-    if (!isRecord(json) || !isRecord(json.model) || !isRecord(json.model.vocab))
-      throw new TypeError('no vocabulary');
+    const json = await read(REASONER);
     const { Ą: _, ...vocab } = json.model.vocab; // the byte 0x04
     const model = { ...json.model, vocab };
     const tokenizer = new Tokenizer({ ...json, model }, {}, 'tokenizer.json');

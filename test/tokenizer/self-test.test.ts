@@ -27,16 +27,14 @@ describe('a tokenizer that explodes is refused when it is opened', () => {
     expect(error.field).toBe(field);
   });
 
+  const long = 'a'.repeat(16);
+
   it.each([
-    ['much', replace('a'.repeat(17)), 'normalizer.content'],
-    [
-      'more and more',
-      steps(replace('a'.repeat(16)), replace('a'.repeat(16)), replace('aa')),
-      'normalizer.normalizers',
-    ],
+    ['much', replace(`${long}a`), 'normalizer.content'],
+    ['more and more', steps(replace(long), replace(long), replace('aa')), 'normalizer.normalizers'],
     [
       'between characters',
-      steps(replace('a'.repeat(16), { Regex: '' }), replace('a'.repeat(16), { String: '' })),
+      steps(replace(long, { Regex: '' }), replace(long, { String: '' })),
       'normalizer.normalizers',
     ],
   ])('writing %s', async (_, normalizer, field) => {
@@ -55,30 +53,25 @@ describe('a tokenizer that explodes is refused when it is opened', () => {
 });
 
 describe('a chat template that explodes is refused when it is opened', () => {
+  const opened = async (source: string) => openChatTemplate(await folder({ 'chat_template.jinja': source }));
+  const grown = (from: string, by: string) =>
+    `{% set ns = namespace(x=${from}) %}{% for i in range(99) %}{% set ns.x = ${by} %}{% endfor %}`;
+  const loop = (name: string, body: string) => `{% for ${name} in range(9999) %}${body}{% endfor %}`;
+
   it.each([
-    ['loops', '{% for i in range(9999) %}{% for j in range(9999) %}{{ i }}{% endfor %}{% endfor %}'],
-    [
-      'writes much',
-      "{% set ns = namespace(x='text') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
-    ],
-    [
-      'nests much',
-      '{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x|tojson }}',
-    ],
-    ['holds itself', '{% set ns = namespace(x=1) %}{% set ns.x = ns %}{{ ns.x.x.x }}{{ [ns]|tojson }}'],
-  ])('%s', async (name, source) => {
-    const dir = await folder({ 'chat_template.jinja': source });
-    if (name === 'holds itself') {
-      await expect(openChatTemplate(dir)).resolves.toBeDefined(); // fails at once, at each request
-      return;
-    }
-    const error = await modelError(() => openChatTemplate(dir));
+    ['loops', loop('i', loop('j', '{{ i }}'))],
+    ['writes much', grown("'text'", 'ns.x ~ ns.x')],
+    ['nests much', `${grown('[1]', '[ns.x, ns.x]')}{{ ns.x|tojson }}`],
+  ])('%s', async (_, source) => {
+    const error = await modelError(() => opened(source));
     expect(error.message).toMatch(/chat_template\.jinja: chat_template: the self-test failed: /);
   });
 
-  it('while one that refuses messages is not', async () => {
-    const dir = await folder({ 'chat_template.jinja': "{{ raise_exception('no') }}" });
-    await expect(openChatTemplate(dir)).resolves.toBeDefined();
+  it.each([
+    ['refuses messages', "{{ raise_exception('no') }}"],
+    ['holds itself, and fails at once', '{% set ns = namespace(x=1) %}{% set ns.x = ns %}{{ [ns]|tojson }}'],
+  ])('while one that %s is not', async (_, source) => {
+    await expect(opened(source)).resolves.toBeDefined();
   });
 });
 

@@ -1,14 +1,8 @@
 import type { Family } from '../families.js';
 
-export interface GgufArchitecture {
-  readonly family: Family;
-  /** Whether the halves of each head's queries and keys are interleaved, for another order of RoPE's pairs. */
-  readonly interleaved: boolean;
-}
-
 /**
- * Supported architectures by `general.architecture`. Mistral's models are `llama`. Sources: llama.cpp,
- * `conversion` and `src/models`.
+ * Supported architectures by `general.architecture`. Mistral's models are `llama`. If they are interleaved, the halves of
+ * each head's queries and keys are, for another order of RoPE's pairs. Sources: llama.cpp, `conversion` and `src/models`.
  */
 export const ARCHITECTURES = {
   llama: { family: 'llama', interleaved: true },
@@ -18,7 +12,7 @@ export const ARCHITECTURES = {
   olmo2: { family: 'olmo2', interleaved: false },
   gemma2: { family: 'gemma2', interleaved: false },
   gemma3: { family: 'gemma3_text', interleaved: false },
-} as const satisfies Record<string, GgufArchitecture>;
+} as const satisfies Record<string, { readonly family: Family; readonly interleaved: boolean }>;
 
 export type Architecture = keyof typeof ARCHITECTURES;
 export const ARCHITECTURE_NAMES = Object.keys(ARCHITECTURES) as Architecture[];

@@ -14,7 +14,7 @@ const ARRAY = 9;
 /** Bytes before the weights. Those of a model with 262,144 tokens and 514,906 merges are 18 MB. */
 export const MAX_HEADER = 2 ** 25;
 /** Entries of a list. A byte of the file would become eight. */
-const MAX_ENTRIES = 2 ** 20;
+export const MAX_ENTRIES = 2 ** 20;
 
 /** Reads a GGUF header from its start. Every number that it states is checked before anything is made of it. */
 export class GgufCursor {

@@ -2,7 +2,6 @@ import { ModelError, show } from '../../files/errors.js';
 import { GgufCursor, type GgufValue, OutOfBytes } from './cursor.js';
 import { type GgufType, ggufType } from './types.js';
 
-/** A tensor as the file describes it. */
 export interface GgufTensor {
   readonly name: string;
   readonly type: GgufType;

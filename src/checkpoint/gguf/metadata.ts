@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { ModelError } from '../../files/errors.js';
 import { oneOf, parseJson } from '../../files/json.js';
-import { FAMILIES } from '../families.js';
+import { FAMILIES, type FamilyTraits } from '../families.js';
 import { ARCHITECTURE_NAMES, ARCHITECTURES, type Architecture, SCALED_BY_WIDTH } from './architectures.js';
 import type { GgufHeader } from './header.js';
-import { ropeFactors } from './rope-factors.js';
 
 const number = z.number();
 const one = z.literal(1, 'is not supported (supported: 1)');
@@ -62,7 +61,7 @@ export const architectureOf = ({ metadata }: Pick<GgufHeader, 'metadata'>, file:
   parseJson(generalSchema, Object.fromEntries(metadata), file)['general.architecture'];
 
 /**
- * Contents of the config.json that describes the same model.
+ * Contents of the config.json that describes the same model; what is undefined is not in it.
  *
  * @param rope contents of `rope_freqs.weight`, where the file has it
  * @throws ModelError naming the field
@@ -95,7 +94,7 @@ export function configJson(
   const scaling = rope ? ropeFactors(rope, { theta, headDim }, file) : scalingOf(raw);
   const has = (name: string): boolean => tensors.has(`blk.0.${name}.bias`);
   const { family } = ARCHITECTURES[architecture];
-  const traits = FAMILIES[family];
+  const traits: FamilyTraits = FAMILIES[family];
   const window = raw['attention.sliding_window'] || null;
   if (window !== null && typeof traits.sliding !== 'object') {
     const problem = `${window} is not supported for ${architecture}`;
@@ -114,41 +113,80 @@ export function configJson(
     rms_norm_eps: raw['attention.layer_norm_rms_epsilon'],
     max_position_embeddings: raw.context_length,
     rope_theta: theta,
-    ...(scaling && { rope_scaling: scaling }),
-    ...(turned !== headDim && { partial_rotary_factor: turned / headDim }),
-    ...(traits.localTheta !== null && {
-      rope_local_base_freq: raw['rope.freq_base_swa'] ?? traits.localTheta,
-    }),
+    rope_scaling: scaling,
+    partial_rotary_factor: turned === headDim ? undefined : turned / headDim,
+    rope_local_base_freq:
+      traits.localTheta === null ? undefined : (raw['rope.freq_base_swa'] ?? traits.localTheta),
     sliding_window: window,
     sliding_window_pattern: raw['attention.sliding_window_pattern'],
-    ...(traits.queryScalar !== null && {
-      query_pre_attn_scalar: byWidth ? raw.embedding_length / heads : headDim,
-    }),
-    ...softCaps(raw),
+    query_pre_attn_scalar:
+      traits.queryScalar === null ? undefined : byWidth ? raw.embedding_length / heads : headDim,
+    attn_logit_softcapping: raw.attn_logit_softcapping,
+    final_logit_softcapping: raw.final_logit_softcapping,
     tie_word_embeddings: !tensors.has('output.weight'),
-    ...(traits.attentionBias === 'option' && { attention_bias: has('attn_q') }),
-    ...(traits.mlpBias === 'option' && { mlp_bias: has('ffn_gate') }),
+    attention_bias: traits.attentionBias === 'option' ? has('attn_q') : undefined,
+    mlp_bias: traits.mlpBias === 'option' ? has('ffn_gate') : undefined,
   };
 }
 
-const softCaps = ({
-  attn_logit_softcapping: attention,
-  final_logit_softcapping: logits,
-}: z.output<typeof schema>) => ({
-  ...(attention !== undefined && { attn_logit_softcapping: attention }),
-  ...(logits !== undefined && { final_logit_softcapping: logits }),
-});
-
-function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknown>> | null {
+function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknown>> | undefined {
   const type = raw['rope.scaling.type'] ?? 'none';
-  if (type === 'none') return null;
+  if (type === 'none') return undefined;
   return {
     rope_type: type,
     factor: raw['rope.scaling.factor'],
     original_max_position_embeddings: raw['rope.scaling.original_context_length'],
-    ...(type === 'yarn' && {
-      beta_fast: raw['rope.scaling.yarn_beta_fast'],
-      beta_slow: raw['rope.scaling.yarn_beta_slow'],
-    }),
+    beta_fast: type === 'yarn' ? raw['rope.scaling.yarn_beta_fast'] : undefined,
+    beta_slow: type === 'yarn' ? raw['rope.scaling.yarn_beta_slow'] : undefined,
   };
+}
+
+/** Llama 3.1 and later; the file does not state them. */
+const [LOW, HIGH] = [1, 4];
+/** Positions of the first training are a power of two: 8192 in every model of Meta's. */
+const ORIGINALS = Array.from({ length: 15 }, (_, i) => 2 ** (i + 6)).toSorted(
+  (a, b) => Math.abs(Math.log2(a / 8192)) - Math.abs(Math.log2(b / 8192)),
+);
+const TOLERANCE = 1e-4;
+
+/**
+ * `rope_freqs.weight` holds what each frequency is divided by, where config.json has the four numbers of `llama3` scaling.
+ *
+ * @returns `rope_scaling` of config.json
+ * @throws ModelError for factors that no such numbers give
+ */
+function ropeFactors(
+  factors: Float32Array,
+  { theta, headDim }: { readonly theta: number; readonly headDim: number },
+  file: string,
+): Readonly<Record<string, unknown>> {
+  const factor = Math.max(...factors);
+  const original = ORIGINALS.find(
+    (positions) =>
+      factors.length === headDim / 2 &&
+      factors.every((found, i) => {
+        const wavelength = 2 * Math.PI * theta ** ((2 * i) / headDim);
+        const expected = divisor(positions / wavelength, factor);
+        return Math.abs(found - expected) <= TOLERANCE * expected;
+      }),
+  );
+  if (original === undefined) {
+    const problem = 'does not hold the factors of Llama 3 scaling, the only ones supported';
+    throw new ModelError(file, 'rope_freqs.weight', problem);
+  }
+  return {
+    rope_type: 'llama3',
+    factor,
+    low_freq_factor: LOW,
+    high_freq_factor: HIGH,
+    original_max_position_embeddings: original,
+  };
+}
+
+/** @param turns of the frequency over the positions of the first training */
+function divisor(turns: number, factor: number): number {
+  if (turns > HIGH) return 1;
+  if (turns < LOW) return factor;
+  const smooth = (turns - LOW) / (HIGH - LOW);
+  return 1 / ((1 - smooth) / factor + smooth);
 }

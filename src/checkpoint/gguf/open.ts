@@ -1,13 +1,13 @@
-import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { type FileHandle, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { cacheFolder } from '../../files/cache-folder.js';
-import { ModelError, reasonOf } from '../../files/errors.js';
-import { ChatTemplate } from '../../tokenizer/chat-template.js';
+import { ModelError } from '../../files/errors.js';
+import type { ChatTemplate } from '../../tokenizer/chat-template.js';
 import { makeTokenizer, type Tokenizer } from '../../tokenizer/tokenizer.js';
-import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
 import { type ModelConfig, parseConfig } from '../config.js';
 import { type Conversion, convert, planConversion } from '../conversion.js';
 import { digestLarge } from '../fingerprint.js';
+import { readAt, readTensor, withFile } from '../read-file.js';
 import type { Weights } from '../weights.js';
 import { MAX_HEADER } from './cursor.js';
 import { GGUF_MAGIC, type GgufHeader, parseGguf } from './header.js';
@@ -23,32 +23,24 @@ const HEADERS = [2 ** 22, MAX_HEADER];
 
 export interface GgufFacts {
   readonly file: string;
-  /** How many tensors there are of each type. */
   readonly types: Readonly<Record<string, number>>;
   readonly bitsPerWeight: number;
 }
 
-/** A GGUF file, checked but for its weights. */
-export interface GgufModel extends CheckedGguf {
+export interface GgufModel extends GgufContents {
   /** Name of the file, without `.gguf`. */
   readonly name: string;
   readonly facts: GgufFacts;
-  /** Texts of the checkpoint folder that can be made of the file. */
-  readonly texts: GgufTexts;
   /** Identity of the file. */
   readonly digest: string;
 }
 
 /** Whether a file begins as GGUF files do, whatever its name: those of Ollama are named by their digest. */
-export async function isGguf(file: string): Promise<boolean> {
-  const handle = await open(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    return bytesRead === 4 && buffer.toString('latin1') === GGUF_MAGIC;
-  } finally {
-    await handle.close();
-  }
-}
+export const isGguf = (file: string): Promise<boolean> =>
+  withFile(file, async (handle) => {
+    const magic = await readAt(handle, 0, GGUF_MAGIC.length);
+    return Buffer.from(magic).toString('latin1') === GGUF_MAGIC;
+  });
 
 /**
  * Reads a GGUF file and checks everything that can be checked without its weights.
@@ -57,10 +49,13 @@ export async function isGguf(file: string): Promise<boolean> {
  * @throws ModelError naming file and field
  */
 export async function readGguf(file: string): Promise<GgufModel> {
-  const { header, rope, digest } = await readSource(file);
-  const texts = ggufTexts(header, rope, file);
+  const { header, rope, digest } = await withFile(file, async (handle) => {
+    const header = await readHeader(handle, file);
+    const digest = await digestLarge(file, async () => header.byteLength);
+    return { header, digest, rope: await readRope(handle, header, file) };
+  });
   const name = basename(file).replace(/\.gguf$/i, '');
-  return { name, facts: factsOf(header, file), texts, digest, ...checkGguf(header, texts, file) };
+  return { name, facts: factsOf(header, file), digest, ...ggufContents(header, rope, file) };
 }
 
 /**
@@ -75,19 +70,8 @@ export async function openGguf(
   onProgress?: (progress: Conversion) => void,
 ): Promise<GgufModel & { readonly dir: string; readonly tensors: Weights }> {
   const model = await readGguf(file);
-  const { texts } = model;
-  const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
   const { plan } = await layOutGguf(model, file);
-  await convert({
-    ...plan,
-    file,
-    onProgress,
-    texts: {
-      'config.json': json(texts.config),
-      'tokenizer.json': json(texts.tokenizer),
-      'tokenizer_config.json': json(texts.tokenizerConfig),
-    },
-  });
+  await convert({ ...plan, file, onProgress, texts: model.texts });
   const { tensors } = await layOutGguf(model, file, await realpath(plan.folder));
   return { ...model, dir: plan.folder, tensors };
 }
@@ -112,76 +96,42 @@ export async function layOutGguf(
   return { plan, tensors };
 }
 
-/** The JSON files that a checkpoint folder would have, and what they do not say. */
-export interface GgufTexts {
-  readonly config: unknown;
-  readonly tokenizer: unknown;
-  readonly tokenizerConfig: unknown;
+/** What a GGUF file says, checked but for the numbers of its weights. */
+interface GgufContents {
+  readonly config: ModelConfig;
+  readonly weights: readonly GgufWeight[];
+  readonly tokenizer: Tokenizer;
+  readonly chatTemplate: ChatTemplate;
+  /** Contents of the JSON files that a checkpoint folder would have. */
+  readonly texts: Readonly<Record<string, unknown>>;
   /** Tokens that end an answer. */
   readonly endIds: readonly number[];
   readonly warnings: readonly string[];
 }
 
-/** @param rope contents of `rope_freqs.weight`, where the file has it */
-export function ggufTexts(header: GgufHeader, rope: Float32Array | null, file: string): GgufTexts {
-  const config = configJson(header, rope, file);
+/**
+ * @param rope contents of `rope_freqs.weight`, where the file has it
+ * @throws ModelError for parts that are not supported, or do not fit together
+ */
+export function ggufContents(header: GgufHeader, rope: Float32Array | null, file: string): GgufContents {
+  const json = configJson(header, rope, file);
   const made = ggufTokenizer(header, file);
-  const { tokenizer, config: tokenizerConfig, bosTokenId, eosTokenIds, endIds, warnings } = made;
-  return {
-    config: { ...config, bos_token_id: bosTokenId, eos_token_id: eosTokenIds },
-    tokenizer,
-    tokenizerConfig,
-    endIds,
-    warnings,
+  const texts = {
+    'config.json': { ...json, bos_token_id: made.bosTokenId, eos_token_id: made.eosTokenIds },
+    'tokenizer.json': made.tokenizer,
+    'tokenizer_config.json': made.config,
   };
-}
-
-export interface CheckedGguf {
-  readonly config: ModelConfig;
-  readonly weights: readonly GgufWeight[];
-  readonly tokenizer: Tokenizer;
-  readonly chatTemplate: ChatTemplate;
-}
-
-/** @throws ModelError for parts that are not supported, or do not fit together */
-export function checkGguf(header: GgufHeader, texts: GgufTexts, file: string): CheckedGguf {
-  const config = parseConfig(texts.config, file);
+  const config = parseConfig(texts['config.json'], file);
   const weights = ggufWeights(header, config, { architecture: architectureOf(header, file), file });
-  const tokenizer = makeTokenizer(texts.tokenizer, texts.tokenizerConfig, {
-    file,
-    vocabSize: config.vocabSize,
-  });
-  const { namedTokens, chatTemplate } = parseTokenizerConfig(texts.tokenizerConfig, file);
-  return { config, weights, tokenizer, chatTemplate: new ChatTemplate(chatTemplate, { file, namedTokens }) };
-}
-
-interface Source {
-  readonly header: GgufHeader;
-  readonly rope: Float32Array | null;
-  /** Identity of the file. */
-  readonly digest: string;
-}
-
-async function readSource(file: string): Promise<Source> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file);
-    const header = await readHeader(handle, file);
-    const digest = await digestLarge(file, async () => header.byteLength);
-    return { header, rope: await readRope(handle, header, file), digest };
-  } catch (cause) {
-    if (cause instanceof ModelError) throw cause;
-    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
-  } finally {
-    await handle?.close();
-  }
+  const tokenizer = makeTokenizer(made.tokenizer, made.config, { file, vocabSize: config.vocabSize });
+  const { chatTemplate, endIds, warnings } = made;
+  return { config, weights, tokenizer, chatTemplate, texts, endIds, warnings };
 }
 
 async function readHeader(handle: FileHandle, file: string): Promise<GgufHeader> {
   const { size } = await handle.stat();
   for (const length of HEADERS) {
-    const { buffer, bytesRead } = await handle.read(new Uint8Array(Math.min(length, size)), { position: 0 });
-    const header = parseGguf(buffer.subarray(0, bytesRead), size, file);
+    const header = parseGguf(await readAt(handle, 0, Math.min(length, size)), size, file);
     if (header) return header;
   }
   throw new ModelError(file, '', `ends before byte ${size} while it is read`);
@@ -195,8 +145,8 @@ async function readRope(handle: FileHandle, header: GgufHeader, file: string): P
     const problem = `is ${type.name} of ${byteLength} bytes, expected F32 of at most 4096`;
     throw new ModelError(file, ROPE_FACTORS, problem);
   }
-  const { buffer } = await handle.read(new Uint8Array(byteLength), { position: offset });
-  return new Float32Array(buffer.buffer);
+  const bytes = await readTensor(handle, { file, name: ROPE_FACTORS, offset, byteLength });
+  return new Float32Array(bytes.buffer);
 }
 
 function factsOf({ tensors }: GgufHeader, file: string): GgufFacts {

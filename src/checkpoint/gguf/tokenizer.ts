@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { ModelError, show } from '../../files/errors.js';
 import { oneOf, parseJson } from '../../files/json.js';
+import { upTo } from '../../files/limited-list.js';
 import { ChatTemplate, testTemplate } from '../../tokenizer/chat-template.js';
 import { conversationsOf, tokenFaults } from '../../tokenizer/template-tokens.js';
 import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
+import { MAX_ENTRIES } from './cursor.js';
 import type { GgufHeader } from './header.js';
 import { PRE_TOKENIZERS, preTokenizer } from './pre-tokenizers.js';
 import { mergesByScore } from './score-merges.js';
@@ -13,15 +15,8 @@ const id = z
   .int()
   .min(0)
   .lt(2 ** 24);
-/** Cut off after the first wrong entry: zod keeps what is wrong with each, and there may be a million. */
-const entriesOf = <Entry extends z.ZodType>(entry: Entry) =>
-  z.preprocess((list) => {
-    if (!Array.isArray(list)) return list;
-    const wrong = list.findIndex((each) => !entry.safeParse(each).success);
-    return wrong < 0 ? list : list.slice(0, wrong + 1);
-  }, z.array(entry));
-const strings = entriesOf(z.string());
-const numbers = entriesOf(z.number());
+const strings = z.preprocess(upTo(MAX_ENTRIES, z.string()), z.array(z.string()));
+const numbers = z.preprocess(upTo(MAX_ENTRIES, z.number()), z.array(z.number()));
 
 const schema = z.object({
   'tokenizer.ggml.model': oneOf(['gpt2', 'llama']),
@@ -58,24 +53,21 @@ const isKnown = (key: string): boolean =>
 /** Tokens of these kinds end an answer. */
 const END_KINDS = ['eos', 'eot', 'eom', 'fim_pad', 'fim_rep', 'fim_sep'] as const;
 
-/** Contents of tokenizer.json and tokenizer_config.json, and the ids that begin and end a text. */
-export interface GgufTokenizer {
-  readonly tokenizer: unknown;
-  readonly config: unknown;
-  readonly bosTokenId: number | null;
-  /** Ends that config.json states. */
-  readonly eosTokenIds: readonly number[];
-  /** Tokens that end an answer. */
-  readonly endIds: readonly number[];
-  readonly warnings: readonly string[];
-}
-
-/** @throws ModelError naming the field */
-export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: string): GgufTokenizer {
+/**
+ * Contents of tokenizer.json and tokenizer_config.json, the chat template, the ids that begin and end a text, those of
+ * them that config.json states (`eosTokenIds`), and warnings.
+ * @throws ModelError naming the field
+ */
+export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: string) {
   const raw = parseJson(schema, Object.fromEntries(metadata), file);
   const tokens = raw['tokenizer.ggml.tokens'].map((token, i) => token || `[EMPTY_${i}]`);
   const ids = idsOf(tokens, file);
-  const types = listOf(raw, 'tokenizer.ggml.token_type', tokens.length, file) ?? tokens.map(() => NORMAL);
+  for (const key of ['tokenizer.ggml.token_type', 'tokenizer.ggml.scores'] as const) {
+    const length = raw[key]?.length ?? tokens.length;
+    if (length !== tokens.length)
+      throw new ModelError(file, key, `has ${length} entries for ${tokens.length} tokens`);
+  }
+  const types = raw['tokenizer.ggml.token_type'] ?? tokens.map(() => NORMAL);
   const idOf = (name: 'bos' | 'unknown' | (typeof END_KINDS)[number]) => {
     const key = `tokenizer.ggml.${name}_token_id` as const;
     const found = raw[key] ?? (raw['tokenizer.ggml.model'] === 'llama' ? ASSUMED[name] : undefined);
@@ -135,6 +127,7 @@ export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: 
       ),
       chat_control_tokens: special.marks,
     },
+    chatTemplate: template,
     bosTokenId: bos ?? null,
     eosTokenIds: [...new Set([...turnEnds, ...named])],
     endIds: special.endIds,
@@ -199,7 +192,7 @@ interface Pieces {
 }
 
 function sentencePiece(raw: Raw, { tokens, types, unknown }: Pieces, file: string): Kind {
-  const scores = listOf(raw, 'tokenizer.ggml.scores', tokens.length, file);
+  const scores = raw['tokenizer.ggml.scores'];
   if (!scores) throw new ModelError(file, 'tokenizer.ggml.scores', 'is missing');
   const mergeable = tokens.map((_, i) => types[i] === NORMAL || types[i] === USER_DEFINED);
   const spaced = raw['tokenizer.ggml.add_space_prefix'] ?? true;
@@ -240,18 +233,6 @@ function idsOf(tokens: readonly string[], file: string): ReadonlyMap<string, num
     ids.set(token, i);
   }
   return ids;
-}
-
-/** One entry for each token. */
-function listOf(
-  raw: Raw,
-  key: 'tokenizer.ggml.token_type' | 'tokenizer.ggml.scores',
-  length: number,
-  file: string,
-): readonly number[] | undefined {
-  const list = raw[key];
-  if (list === undefined || list.length === length) return list;
-  throw new ModelError(file, key, `has ${list.length} entries for ${length} tokens`);
 }
 
 const beginsWith = (content: string, id: number) => ({

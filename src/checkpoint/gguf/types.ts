@@ -1,6 +1,11 @@
-import type { StoredType } from '../config.js';
-import { decodeElements } from '../elements.js';
-import { type PackedFormat, type PackedRows, packedRowBytes, unpackRows } from '../packed.js';
+import { decodeElements, type StoredType } from '../elements.js';
+import {
+  type PackedFormat,
+  type PackedPart,
+  type PackedRows,
+  packedRowBytes,
+  unpackRows,
+} from '../packed.js';
 
 /** How a type's elements are stored: in blocks of so many, of so many bytes. */
 export type GgufLayout = NativeLayout | BlockLayout;
@@ -34,50 +39,50 @@ export const decodeBlocks = (layout: GgufLayout, blocks: Uint8Array): Float32Arr
     ? unpackRows(layout.format, layout.pack(blocks))
     : decodeElements(layout.native, blocks);
 
-const native = (type: StoredType, bytes: number): NativeLayout => ({ elements: 1, bytes, native: type });
+/** A type and its number in the format. */
+type Entry = readonly [id: number, type: GgufType];
 
-/** The parts of some blocks, to be filled. */
-class Parts {
-  readonly integers: Uint8Array;
-  readonly factors: readonly (Uint8Array | undefined)[];
-  readonly units: readonly (Uint8Array | undefined)[];
-  readonly rows: PackedRows;
+const unread = (id: number, name: string): Entry => [id, { name, layout: null }];
 
-  constructor(elements: number, format: PackedFormat, blocks: number) {
-    const rows: PackedRows = {};
-    for (const [part, bytes] of packedRowBytes(elements, format)) rows[part] = new Uint8Array(blocks * bytes);
-    this.rows = rows;
-    this.integers = rows.integers!;
-    this.factors = [rows.scale_factors, rows.offset_factors];
-    this.units = [rows.scale_units, rows.offset_units];
-  }
+const native = (id: number, name: string, type: StoredType, bytes: number): Entry => [
+  id,
+  { name, layout: { elements: 1, bytes, native: type } },
+];
 
-  /** Half-precision numbers of a block: the unit of its scales, and that of its offsets. */
-  unit(kind: 0 | 1, block: number, source: Uint8Array, at: number, negative = false): void {
-    const units = this.units[kind]!;
-    units[2 * block] = source[at]!;
-    units[2 * block + 1] = source[at + 1]! ^ (negative ? 0x80 : 0);
-  }
-}
+/** The parts of some blocks, to be filled; those that the format does not have are empty. */
+type Parts = Readonly<Record<PackedPart, Uint8Array>>;
 
 /** Brings block number `block`, which begins at byte `at`, into its parts. */
 type Put = (source: Uint8Array, at: number, block: number, to: Parts) => void;
 
-function blocks(bytes: number, rest: Omit<PackedFormat, 'type'>, put: Put): BlockLayout {
+const NOTHING = new Uint8Array();
+const NO_PARTS: Parts = {
+  order: NOTHING,
+  integers: NOTHING,
+  scale_factors: NOTHING,
+  scale_units: NOTHING,
+  offset_factors: NOTHING,
+  offset_units: NOTHING,
+};
+
+function blocks(id: number, name: string, bytes: number, rest: Omit<PackedFormat, 'type'>, put: Put): Entry {
   const format: PackedFormat = { ...rest, type: 'fp16' };
   const elements = format.block * format.group;
-  return {
-    elements,
-    bytes,
-    native: null,
-    format,
-    pack: (source) => {
-      const count = source.length / bytes;
-      const parts = new Parts(elements, format, count);
-      for (let block = 0; block < count; block += 1) put(source, block * bytes, block, parts);
-      return parts.rows;
-    },
+  const pack = (source: Uint8Array): PackedRows => {
+    const count = source.length / bytes;
+    const rows: PackedRows = {};
+    for (const [part, size] of packedRowBytes(elements, format)) rows[part] = new Uint8Array(count * size);
+    const to = { ...NO_PARTS, ...rows };
+    for (let block = 0; block < count; block += 1) put(source, block * bytes, block, to);
+    return rows;
   };
+  return [id, { name, layout: { elements, bytes, native: null, format, pack } }];
+}
+
+/** A half-precision number: the unit of a block's scales, or of its offsets. */
+function unit(units: Uint8Array, block: number, source: Uint8Array, at: number, negative = false): void {
+  units[2 * block] = source[at]!;
+  units[2 * block + 1] = source[at + 1]! ^ (negative ? 0x80 : 0);
 }
 
 /** An integer of 8 bits is kept plus this: `MatMulNBits` takes it for 0. */
@@ -111,59 +116,59 @@ function fives(
 }
 
 /** Scales and minima, of 6 bits each, of the eight groups of a block of Q4_K or Q5_K. */
-function groupScales(source: Uint8Array, from: number, block: number, { factors }: Parts): void {
-  const [scales, minima] = [factors[0]!, factors[1]!];
+function groupScales(source: Uint8Array, from: number, block: number, to: Parts): void {
+  const { scale_factors: scales, offset_factors: minima } = to;
   for (let group = 0; group < 4; group += 1) {
     const [a, b, c] = [source[from + group]!, source[from + group + 4]!, source[from + group + 8]!];
-    const to = 8 * block + group;
-    scales[to] = a & 63;
-    minima[to] = b & 63;
-    scales[to + 4] = (c & 15) | ((a >> 6) << 4);
-    minima[to + 4] = (c >> 4) | ((b >> 6) << 4);
+    const first = 8 * block + group;
+    scales[first] = a & 63;
+    minima[first] = b & 63;
+    scales[first + 4] = (c & 15) | ((a >> 6) << 4);
+    minima[first + 4] = (c >> 4) | ((b >> 6) << 4);
   }
 }
 
 const SMALL = { bits: 8, block: 32, group: 1, scales: 'units', offsets: null, zero: ZERO } as const;
 const SUPER = { ...SMALL, group: 8, scales: 'factors', offsets: 'factors' } as const;
 
-/** Types that are read. Layouts: `ggml-common.h` and `ggml-quants.c` of ggml. */
-const LAYOUTS = {
-  F32: native('fp32', 4),
-  F16: native('fp16', 2),
-  Q4_0: blocks(18, { ...SMALL, bits: 4, zero: 8 }, (source, at, block, to) => {
-    to.unit(0, block, source, at);
+/** Types by number; those without a layout are not read. Layouts: `ggml-common.h` and `ggml-quants.c` of ggml. */
+const TYPES: ReadonlyMap<number, GgufType> = new Map([
+  native(0, 'F32', 'fp32', 4),
+  native(1, 'F16', 'fp16', 2),
+  blocks(2, 'Q4_0', 18, { ...SMALL, bits: 4, zero: 8 }, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
     pairs(source, at + 2, 16, to.integers, 16 * block);
   }),
-  Q4_1: blocks(20, { ...SMALL, bits: 4, zero: 0, offsets: 'units' }, (source, at, block, to) => {
-    to.unit(0, block, source, at);
-    to.unit(1, block, source, at + 2);
+  blocks(3, 'Q4_1', 20, { ...SMALL, bits: 4, zero: 0, offsets: 'units' }, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
+    unit(to.offset_units, block, source, at + 2);
     pairs(source, at + 4, 16, to.integers, 16 * block);
   }),
-  Q5_0: blocks(22, SMALL, (source, at, block, to) => {
-    to.unit(0, block, source, at);
+  blocks(6, 'Q5_0', 22, SMALL, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
     fives(source, { from: at + 6, high: at + 2 }, ZERO - 16, to.integers, 32 * block);
   }),
-  Q5_1: blocks(24, { ...SMALL, offsets: 'units' }, (source, at, block, to) => {
-    to.unit(0, block, source, at);
-    to.unit(1, block, source, at + 2);
+  blocks(7, 'Q5_1', 24, { ...SMALL, offsets: 'units' }, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
+    unit(to.offset_units, block, source, at + 2);
     fives(source, { from: at + 8, high: at + 4 }, ZERO, to.integers, 32 * block);
   }),
-  Q8_0: blocks(34, SMALL, (source, at, block, to) => {
-    to.unit(0, block, source, at);
+  blocks(8, 'Q8_0', 34, SMALL, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
     for (let i = 0; i < 32; i += 1) to.integers[32 * block + i] = source[at + 2 + i]! ^ ZERO;
   }),
-  Q4_K: blocks(144, { ...SUPER, bits: 4, zero: 0 }, (source, at, block, to) => {
-    to.unit(0, block, source, at);
-    to.unit(1, block, source, at + 2, true);
+  blocks(12, 'Q4_K', 144, { ...SUPER, bits: 4, zero: 0 }, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
+    unit(to.offset_units, block, source, at + 2, true);
     groupScales(source, at + 4, block, to);
     // Two groups share 32 bytes.
     for (let pair = 0; pair < 4; pair += 1) {
       pairs(source, at + 16 + 32 * pair, 32, to.integers, 128 * block + 32 * pair);
     }
   }),
-  Q5_K: blocks(176, SUPER, (source, at, block, to) => {
-    to.unit(0, block, source, at);
-    to.unit(1, block, source, at + 2, true);
+  blocks(13, 'Q5_K', 176, SUPER, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at);
+    unit(to.offset_units, block, source, at + 2, true);
     groupScales(source, at + 4, block, to);
     // All eight groups share the 32 bytes of the fifth bits.
     for (let group = 0; group < 8; group += 1) {
@@ -175,9 +180,9 @@ const LAYOUTS = {
       }
     }
   }),
-  Q6_K: blocks(210, { ...SUPER, block: 16, group: 16, offsets: null }, (source, at, block, to) => {
-    to.unit(0, block, source, at + 208);
-    to.factors[0]!.set(source.subarray(at + 192, at + 208), 16 * block);
+  blocks(14, 'Q6_K', 210, { ...SUPER, block: 16, group: 16, offsets: null }, (source, at, block, to) => {
+    unit(to.scale_units, block, source, at + 208);
+    to.scale_factors.set(source.subarray(at + 192, at + 208), 16 * block);
     for (let half = 0; half < 2; half += 1) {
       const [from, out] = [at + 64 * half, 256 * block + 128 * half];
       for (let i = 0; i < 32; i += 1) {
@@ -190,31 +195,15 @@ const LAYOUTS = {
       }
     }
   }),
-  BF16: native('bf16', 2),
-} as const satisfies Record<string, GgufLayout>;
-
-export const GGUF_TYPES: readonly string[] = Object.keys(LAYOUTS);
-
-/** Types by number; those without a layout are not read. */
-const TYPES = new Map<number, GgufType>([
-  ...(
-    [
-      [0, 'F32'],
-      [1, 'F16'],
-      [2, 'Q4_0'],
-      [3, 'Q4_1'],
-      [6, 'Q5_0'],
-      [7, 'Q5_1'],
-      [8, 'Q8_0'],
-      [12, 'Q4_K'],
-      [13, 'Q5_K'],
-      [14, 'Q6_K'],
-      [30, 'BF16'],
-    ] as const
-  ).map(([id, name]) => [id, { name, layout: LAYOUTS[name] }] as const),
-  [10, { name: 'Q2_K', layout: null }],
-  [11, { name: 'Q3_K', layout: null }],
-  [39, { name: 'MXFP4', layout: null }],
+  native(30, 'BF16', 'bf16', 2),
+  unread(10, 'Q2_K'),
+  unread(11, 'Q3_K'),
+  unread(39, 'MXFP4'),
 ]);
+
+/** Names of the types that are read. */
+export const GGUF_TYPES: readonly string[] = [...TYPES.values()]
+  .filter(({ layout }) => layout !== null)
+  .map(({ name }) => name);
 
 export const ggufType = (id: number): GgufType => TYPES.get(id) ?? { name: `type ${id}`, layout: null };

@@ -1,9 +1,9 @@
 import { ModelError } from '../../files/errors.js';
-import type { StoredType } from '../config.js';
 import { allFinite, CHUNK_BYTES, type ConvertedWeight } from '../conversion.js';
+import type { StoredType } from '../elements.js';
 import type { PackedRows } from '../packed.js';
+import { openFile, readTensor } from '../read-file.js';
 import type { StoredTensor } from '../safetensors.js';
-import { openWeights } from '../weight-values.js';
 import { type BlockLayout, decodeBlocks } from './types.js';
 import type { GgufWeight } from './weights.js';
 
@@ -82,16 +82,16 @@ async function* storedRows(weight: GgufWeight, file: string): AsyncGenerator<Uin
   const rowBytes = (length / layout.elements) * layout.bytes;
   const step = interleaved ?? 1;
   const most = step * Math.max(1, Math.floor(CHUNK_BYTES / (4 * length * step)));
-  const from = await openWeights(file);
+  const handle = await openFile(file);
   try {
     for (let row = 0; row < count; row += most) {
-      const stored = new Uint8Array(Math.min(most, count - row) * rowBytes);
-      const { bytesRead } = await from.read(stored, 0, stored.length, tensor.offset + row * rowBytes);
-      if (bytesRead < stored.length) throw new ModelError(file, tensor.name, 'ends before its last element');
+      const byteLength = Math.min(most, count - row) * rowBytes;
+      const offset = tensor.offset + row * rowBytes;
+      const stored = await readTensor(handle, { file, name: tensor.name, offset, byteLength });
       yield interleaved === null ? stored : halvesApart(stored, interleaved, rowBytes);
     }
   } finally {
-    await from.close();
+    await handle.close();
   }
 }
 

@@ -86,7 +86,7 @@ export function ggufWeights(
 }
 
 /** `model.layers.3.self_attn.q_proj.weight` → `blk.3.attn_q.weight`. */
-export function ggufNames({ norms }: Pick<ModelConfig, 'norms'>): (name: string) => string {
+function ggufNames({ norms }: Pick<ModelConfig, 'norms'>): (name: string) => string {
   const { attention, mlp } = LAYER_NORMS[norms];
   const names = new Map<string | null, string>([
     ...Object.entries(LAYER_PARTS),

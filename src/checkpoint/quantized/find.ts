@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ModelError, show } from '../../files/errors.js';
-import { type FileTensor, type TensorIndex, tensorOf } from '../safetensors.js';
+import type { FileTensor, TensorIndex } from '../safetensors.js';
 import { type Layout, layoutOf, type StoredPart } from './layouts.js';
 import { type Size, storedSize } from './rows.js';
 import type { Quantization } from './settings.js';
@@ -44,19 +44,19 @@ export function findQuantized(
   index: TensorIndex,
   dir: string,
 ): readonly QuantizedWeight[] {
-  const names = [...index.keys(), ...(index.unsupported?.keys() ?? [])];
-  const plain = [...matrices.keys()].filter((name) => index.has(name));
+  const isPlain = (name: string): boolean => (index.get(name)?.type ?? null) !== null;
   const found = [...matrices]
-    .filter(([name]) => !index.has(name))
+    .filter(([name]) => !isPlain(name))
     .map(([name, shape]) => quantizedWeight(name, shape, { quantization, index, dir }));
   if (found.length === 0) {
     const problem = `says ${describe(quantization)}, but no weight is quantised`;
     throw new ModelError(join(dir, 'config.json'), 'quantization_config', problem);
   }
-  const known = new Set([...plain, ...found.flatMap(partsOf).map(({ name }) => name)]);
-  const unknown = names.find((name) => {
+  const known = new Set(found.flatMap(partsOf).map(({ name }) => name));
+  const unknown = [...index.keys()].find((name) => {
     const [, stem = '', suffix = ''] = /^(.*)\.([^.]*)$/.exec(name) ?? [];
-    return OF_WEIGHTS.test(suffix) && matrices.has(`${stem}.weight`) && !known.has(name);
+    if (!OF_WEIGHTS.test(suffix) || !matrices.has(`${stem}.weight`)) return false;
+    return !known.has(name) && !(matrices.has(name) && isPlain(name));
   });
   if (unknown === undefined) return found;
   throw new ModelError(dir, unknown, `is not supported in a checkpoint of ${describe(quantization)}`);
@@ -75,9 +75,9 @@ interface Sources {
 function quantizedWeight(name: string, shape: Size, { quantization, index, dir }: Sources): QuantizedWeight {
   const stem = name.replace(/\.weight$/, '');
   const { bits, block, reordered } = quantization;
-  const layout = layoutOf(quantization, (suffix) => tensorOf(index, `${stem}.${suffix}`) !== undefined);
+  const layout = layoutOf(quantization, (suffix) => index.has(`${stem}.${suffix}`));
   const take = (suffix: string, dtypes: readonly string[], shapes: readonly (readonly number[])[]) => {
-    const part = tensorOf(index, `${stem}.${suffix}`);
+    const part = index.get(`${stem}.${suffix}`);
     const expected = `${dtypes.join(', ')} ${show(shapes[0])}`;
     if (!part) throw new ModelError(dir, `${stem}.${suffix}`, `is missing (expected ${expected})`);
     if (!dtypes.includes(part.dtype)) {
@@ -109,9 +109,7 @@ function quantizedWeight(name: string, shape: Size, { quantization, index, dir }
     Math.ceil(shape[1] / (block[1] ?? shape[1])),
   ];
   const grouped =
-    layout.groups !== null && (reordered || tensorOf(index, `${stem}.${layout.groups}`))
-      ? layout.groups
-      : null;
+    layout.groups !== null && (reordered || index.has(`${stem}.${layout.groups}`)) ? layout.groups : null;
   return {
     name,
     shape,

@@ -4,8 +4,8 @@ import { cacheFolder } from '../../files/cache-folder.js';
 import type { ModelConfig } from '../config.js';
 import { type Conversion, convert, planConversion } from '../conversion.js';
 import { digestWeights } from '../fingerprint.js';
-import type { TensorIndex } from '../safetensors.js';
-import { storedTensors, type Weight, type Weights } from '../weights.js';
+import type { FileTensor, TensorIndex } from '../safetensors.js';
+import { storedTensors, type Weight, weightsIn } from '../weights.js';
 import { describe, findQuantized, partsOf } from './find.js';
 import type { Size } from './rows.js';
 import type { Quantization } from './settings.js';
@@ -17,7 +17,6 @@ const FORMAT = 'flinch quantized 3';
 export interface QuantizationFacts {
   /** Method, format and bits. */
   readonly format: string;
-  /** Folder of the converted weights. */
   readonly folder: string;
   /** How many matrices are quantised, of how many. */
   readonly matrices: readonly [quantized: number, all: number];
@@ -46,7 +45,10 @@ export async function openQuantized(
   }: { readonly config: ModelConfig; readonly quantization: Quantization; readonly dir: string },
   index: TensorIndex,
   { unpack, onProgress }: UnpackOptions,
-): Promise<{ readonly tensors: Weights; readonly facts: QuantizationFacts }> {
+): Promise<{
+  readonly tensors: ReadonlyMap<string, FileTensor | Weight>;
+  readonly facts: QuantizationFacts;
+}> {
   const matrices = new Map<string, Size>();
   for (const [name, [rows, columns]] of storedTensors(config))
     if (rows !== undefined && columns !== undefined) matrices.set(name, [rows, columns]);
@@ -58,24 +60,18 @@ export async function openQuantized(
   );
   const folder = join(cacheFolder(), 'quantized', digest);
   const plan = { format: FORMAT, folder, weights: found.map(convertedQuantized) };
-  if (unpack) await convert({ ...plan, file: dir, texts: {}, onProgress });
+  if (unpack) await convert({ ...plan, file: dir, onProgress });
 
   const converted = planConversion({ ...plan, folder: unpack ? await realpath(folder) : folder }).tensors;
-  const tensors = new Map<string, Weight>(index);
-  const others = new Map(index.unsupported);
-  for (const { name } of sources) {
-    tensors.delete(name);
-    others.delete(name);
-  }
-  const keptBytes = [...tensors.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const tensors = new Map<string, FileTensor | Weight>(index);
+  for (const { name } of sources) tensors.delete(name);
+  const stored = [...sources, ...weightsIn(tensors).values()];
   for (const [name, weight] of converted) tensors.set(name, weight);
-  const elements = [...tensors.values()].reduce(
-    (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
-    0,
-  );
-  const storedBytes = sources.reduce((sum, { byteLength }) => sum + byteLength, keptBytes);
+  const storedBytes = stored.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const shapes = [...weightsIn(tensors).values()].map(({ shape }) => shape);
+  const elements = shapes.reduce((sum, shape) => sum + shape.reduce((a, b) => a * b, 1), 0);
   return {
-    tensors: Object.assign(tensors, { unsupported: others }),
+    tensors,
     facts: {
       format: describe(quantization),
       folder,

@@ -1,4 +1,5 @@
 import { decodeElements, E4M3 } from '../elements.js';
+import type { FileTensor } from '../safetensors.js';
 import type { StoredPart } from './layouts.js';
 
 export type Size = readonly [rows: number, columns: number];
@@ -15,9 +16,9 @@ export function storedSize({ packed, transposed }: StoredPart, [rows, columns]: 
   return transposed ? [size[1], size[0]] : size;
 }
 
-export interface PartBytes {
+interface PartBytes {
   readonly part: StoredPart;
-  readonly dtype: string;
+  readonly tensor: Pick<FileTensor, 'dtype' | 'type'>;
   readonly bytes: Uint8Array;
   readonly size: Size;
 }
@@ -27,11 +28,11 @@ export interface PartBytes {
  * @param places where in a word each of its neighbours is
  */
 export function rowReader(
-  { part, dtype, bytes, size }: PartBytes,
+  { part, tensor, bytes, size }: PartBytes,
   bits: number,
   places: readonly number[],
 ): (row: number, out: Float32Array) => void {
-  const element = elementsOf(dtype, bytes);
+  const element = elementsOf(tensor, bytes);
   const [, inner] = storedSize(part, size, bits);
   const [rowStep, columnStep] = part.transposed ? [1, inner] : [inner, 1];
   const columns = size[1];
@@ -58,15 +59,12 @@ export function rowReader(
 }
 
 /** @param bytes aligned to the elements */
-function elementsOf(dtype: string, bytes: Uint8Array): (i: number) => number {
+function elementsOf({ dtype, type }: PartBytes['tensor'], bytes: Uint8Array): (i: number) => number {
   if (dtype === 'I8') return (i) => (bytes[i]! << 24) >> 24;
   if (dtype === 'F8_E4M3') return (i) => E4M3[bytes[i]!]!;
-  const elements = dtype === 'I32' ? int32s(bytes) : floats(dtype, bytes);
+  const elements = type === null ? int32s(bytes) : decodeElements(type, bytes);
   return (i) => elements[i]!;
 }
 
 export const int32s = (bytes: Uint8Array): Int32Array =>
   new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
-
-const floats = (dtype: string, bytes: Uint8Array): Float32Array =>
-  decodeElements(dtype === 'F16' ? 'fp16' : dtype === 'BF16' ? 'bf16' : 'fp32', bytes);

@@ -152,5 +152,7 @@ function ofCompressed(
     block: () => weights.block_structure ?? refuse(`${at}.block_structure`, 'is missing'),
   }[strategy]();
   const reordered = actorder === true || actorder === 'group' || actorder === 'dynamic';
+  if (type === 'float' && reordered)
+    refuse(`${at}.actorder`, `${show(actorder)} is not supported for floats`);
   return { format, type, bits: num_bits, block, symmetric, reordered };
 }

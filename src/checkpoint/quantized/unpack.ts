@@ -1,41 +1,36 @@
 import { ModelError } from '../../files/errors.js';
-import type { StoredType } from '../config.js';
-import { allFinite, CHUNK_BYTES, type ConvertedWeight } from '../conversion.js';
+import { allFinite, CHUNK_BYTES, type PackedWeight } from '../conversion.js';
 import { encodeElements } from '../elements.js';
 import type { PackedFormat, PackedRows } from '../packed.js';
+import { readTensor, withFile } from '../read-file.js';
 import type { FileTensor } from '../safetensors.js';
-import { openWeights } from '../weight-values.js';
 import type { QuantizedWeight } from './find.js';
 import type { Layout, StoredPart } from './layouts.js';
 import { int32s, rowReader, type Size } from './rows.js';
 
 /**
- * A quantised matrix as it is kept: its integers in the parts of a packed one, or unpacked to fp32 if no block fits its
- * groups. Throws ModelError naming the part that is wrong.
+ * A quantised matrix as it is kept: its integers in the parts of a packed one.
+ * @throws ModelError naming the part that is wrong
  */
-export function convertedQuantized(weight: QuantizedWeight): ConvertedWeight {
+export function convertedQuantized(weight: QuantizedWeight): PackedWeight {
   const { name, shape } = weight;
   const format = packedFormat(weight);
-  if (!format) return { name, shape, type: 'fp32', chunks: () => unpackedRows(weight) };
   const integers = integersInPlace(weight, format);
-  return {
-    name,
-    shape,
-    type: 'packed',
-    format,
-    integers,
-    chunks: () => packedRows(weight, { format, inPlace: integers !== null }),
-  };
+  const chunks = () => packedRows(weight, { format, inPlace: integers !== null });
+  return { name, shape, type: 'packed', format, integers, chunks };
 }
 
 const BLOCKS = [128, 64, 32, 16] as const;
 
-function packedFormat({ quantization, scales, zeros, layout, shape }: QuantizedWeight): PackedFormat | null {
+function packedFormat({ quantization, values, scales, zeros, layout, shape }: QuantizedWeight): PackedFormat {
   const { type, bits, block, symmetric, reordered } = quantization;
   const [, columns] = shape;
   const group = block[1] ?? columns;
   const size = BLOCKS.find((each) => group % each === 0 && columns % each === 0);
-  if (size === undefined || (type === 'float' && reordered)) return null;
+  if (size === undefined) {
+    const problem = `has ${columns} columns in groups of ${group}, which are no multiples of 16`;
+    throw new ModelError(values.file, values.name, problem);
+  }
   const moved = !symmetric && zeros !== null;
   return {
     bits,
@@ -45,13 +40,11 @@ function packedFormat({ quantization, scales, zeros, layout, shape }: QuantizedW
     // Each block of a row whose last group is a part of one has its own unit.
     group: columns % group === 0 ? group / size : 1,
     zero: moved ? middleOf(bits) : layout.zero + signedBy(layout, bits),
-    type: UNITS[scales.dtype] ?? 'fp32',
+    type: scales.type ?? 'fp32',
     ...(type === 'float' && { float: 'e4m3' }),
     ...(reordered && { ordered: true }),
   };
 }
-
-const UNITS: Readonly<Record<string, StoredType>> = { F16: 'fp16', BF16: 'bf16' };
 
 /** Zero-points that differ become offsets: those of 8 bits are kept around 0, as factors have a sign. */
 const middleOf = (bits: 4 | 8): number => (bits === 8 ? 128 : 0);
@@ -67,33 +60,44 @@ function integersInPlace({ layout, values }: QuantizedWeight, { float, ordered }
   return asRead ? { file: values.file, offset: values.offset } : null;
 }
 
+/** Reads the parts of a matrix, and brings some rows at a time into the format. */
 async function* packedRows(
   weight: QuantizedWeight,
   { format, inPlace }: { readonly format: PackedFormat; readonly inPlace: boolean },
 ): AsyncGenerator<PackedRows> {
-  const { shape, layout, quantization } = weight;
-  const [, columns] = shape;
+  const { shape, layout, quantization, values, scaleSize, size } = weight;
+  const [rows, columns] = shape;
   const { bits, type, block, group } = format;
-  const order = format.ordered ? orderOf(weight, await groupsOf(weight)) : null;
+  if (size) checkSize(size, await read(size), shape);
+  const readPart: ReadPart = async (part, tensor, of) =>
+    rowReader({ part, tensor, bytes: await read(tensor), size: of }, bits, layout.places);
+  const valuesOf = await readPart(layout.values, values, shape);
+  const scales = await scalesOf(weight, readPart);
+  const zeros = await zerosOf(weight, readPart);
+  const groups = await groupsOf(weight); // checked, also where they are in order
+  const order = format.ordered && groups ? orderOf(weight, groups) : null;
   const add = signedBy(layout, bits);
   const middle = middleOf(bits) - add;
   const perRow = columns / block;
   const groupOf = (b: number): number => Math.floor((b * block) / (quantization.block[1] ?? columns));
-  for await (const { row, count, valuesOf, scales, zeros, groupsOfRow } of quantizedRows(weight)) {
+  const most = Math.max(1, Math.floor(CHUNK_BYTES / (4 * columns)));
+  for (let row = 0; row < rows; row += most) {
+    const count = Math.min(most, rows - row);
     const integers = new Uint8Array(inPlace ? 0 : (count * columns * bits) / 8);
     const units = new Float32Array((count * perRow) / group);
     const factors = new Int8Array(format.offsets === null ? 0 : count * perRow);
     const out = new Float32Array(columns);
     for (let i = 0; i < count; i += 1) {
       valuesOf(row + i, out);
-      if (format.float && !allFinite(out)) throw notFinite(weight);
+      if (format.float && !allFinite(out))
+        throw new ModelError(values.file, values.name, 'contains NaN or infinity');
       if (!inPlace) {
         const stored = order ? out.map((_, k) => out[order[k]!]!) : out;
         const at = (i * columns * bits) / 8;
         if (bits === 8) for (let k = 0; k < columns; k += 1) integers[at + k] = stored[k]! + add;
         else for (let k = 0; k < columns; k += 2) integers[at + k / 2] = stored[k]! | (stored[k + 1]! << 4);
       }
-      const first = blockOf(weight, row + i) * groupsOfRow;
+      const first = Math.floor((row + i) / (quantization.block[0] ?? rows)) * scaleSize[1];
       for (let b = 0; b < perRow; b += group) units[(i * perRow + b) / group] = scales[first + groupOf(b)]!;
       for (let b = 0; b < factors.length / count; b += 1) {
         factors[i * perRow + b] = zeros[first + groupOf(b)]! - middle;
@@ -118,7 +122,7 @@ async function* packedRows(
  * The columns group by group, and then the place of each column among these. Groups are as large as
  * quantization_config says: blocks have one scale.
  */
-function orderOf({ quantization, shape, groups }: QuantizedWeight, groupOf: ArrayLike<number>): Int32Array {
+function orderOf({ quantization, shape, groups }: QuantizedWeight, groupOf: Int32Array): Int32Array {
   const columns = shape[1];
   const size = quantization.block[1] ?? columns;
   const order = Int32Array.from({ length: columns }, (_, i) => i).sort((a, b) => groupOf[a]! - groupOf[b]!);
@@ -130,64 +134,6 @@ function orderOf({ quantization, shape, groups }: QuantizedWeight, groupOf: Arra
   const places = new Int32Array(columns);
   for (const [i, column] of order.entries()) places[column] = i;
   return Int32Array.from([...order, ...places]);
-}
-
-async function* unpackedRows(weight: QuantizedWeight): AsyncGenerator<Uint8Array> {
-  const [, columns] = weight.shape;
-  const groups = await groupsOf(weight);
-  for await (const { row, count, valuesOf, scales, zeros, groupsOfRow } of quantizedRows(weight)) {
-    const out = new Float32Array(count * columns);
-    for (let i = 0; i < count; i += 1) {
-      const of = out.subarray(i * columns, (i + 1) * columns);
-      valuesOf(row + i, of);
-      const block = blockOf(weight, row + i) * groupsOfRow;
-      for (let column = 0; column < columns; column += 1) {
-        const at = block + groups[column]!;
-        of[column] = (of[column]! - zeros[at]!) * scales[at]!;
-      }
-    }
-    if (!allFinite(out)) throw notFinite(weight);
-    yield new Uint8Array(out.buffer);
-  }
-}
-
-const notFinite = ({ values }: QuantizedWeight): ModelError =>
-  new ModelError(values.file, values.name, 'contains NaN or infinity');
-
-/** The block of rows that a row is in. */
-const blockOf = ({ quantization, shape }: QuantizedWeight, row: number): number =>
-  Math.floor(row / (quantization.block[0] ?? shape[0]));
-
-interface QuantizedRows {
-  readonly row: number;
-  readonly count: number;
-  /** Reads the integers of a row. */
-  readonly valuesOf: (row: number, out: Float32Array) => void;
-  readonly scales: Float32Array;
-  readonly zeros: Float32Array;
-  readonly groupsOfRow: number;
-}
-
-/** Reads the parts of a matrix, for some of its rows at a time. */
-async function* quantizedRows(weight: QuantizedWeight): AsyncGenerator<QuantizedRows> {
-  const { quantization, values, shape, layout, size } = weight;
-  const [rows, columns] = shape;
-  if (size) checkSize(size, await read(size), shape);
-  const readPart = async (part: StoredPart, tensor: FileTensor, of: Size) =>
-    rowReader(
-      { part, dtype: tensor.dtype, bytes: await read(tensor), size: of },
-      quantization.bits,
-      layout.places,
-    );
-  const valuesOf = await readPart(layout.values, values, shape);
-  const scales = await scalesOf(weight, readPart);
-  const zeros = await zerosOf(weight, readPart);
-  await groupsOf(weight); // checked, also where they are in order
-  const [, groupsOfRow] = weight.scaleSize;
-  const most = Math.max(1, Math.floor(CHUNK_BYTES / (4 * columns)));
-  for (let row = 0; row < rows; row += most) {
-    yield { row, count: Math.min(most, rows - row), valuesOf, scales, zeros, groupsOfRow };
-  }
 }
 
 type ReadPart = (
@@ -230,22 +176,17 @@ function allRows(readRow: (row: number, out: Float32Array) => void, [rows, colum
   return all;
 }
 
-/** The group of each column. */
-async function groupsOf({
-  groups,
-  shape,
-  scaleSize,
-  quantization,
-}: QuantizedWeight): Promise<ArrayLike<number>> {
-  const length = shape[1];
-  const inOrder = Uint32Array.from({ length }, (_, i) => Math.floor(i / (quantization.block[1] ?? length)));
-  if (!groups) return inOrder;
+/** The group of each column, where the file tells it. */
+async function groupsOf(weight: QuantizedWeight): Promise<Int32Array | null> {
+  const { groups, shape, scaleSize, quantization } = weight;
+  if (!groups) return null;
   const stored = int32s(await read(groups));
   const wrong = stored.find((group) => group < 0 || group >= scaleSize[1]);
   if (wrong !== undefined) {
     throw new ModelError(groups.file, groups.name, `contains ${wrong}, but there are ${scaleSize[1]} groups`);
   }
-  if (!quantization.reordered && stored.some((group, i) => group !== inOrder[i])) {
+  const size = quantization.block[1] ?? shape[1];
+  if (!quantization.reordered && stored.some((group, i) => group !== Math.floor(i / size))) {
     const problem = 'reorders columns, which quantization_config does not say';
     throw new ModelError(groups.file, groups.name, problem);
   }
@@ -258,13 +199,5 @@ function checkSize({ file, name }: FileTensor, bytes: Uint8Array, shape: Size): 
   throw new ModelError(file, name, `says [${stated}], config.json implies [${shape}]`);
 }
 
-async function read({ file, name, offset, byteLength }: FileTensor): Promise<Uint8Array> {
-  const from = await openWeights(file);
-  try {
-    const { buffer, bytesRead } = await from.read(new Uint8Array(byteLength), 0, byteLength, offset);
-    if (bytesRead < byteLength) throw new ModelError(file, name, 'ends before its last element');
-    return buffer;
-  } finally {
-    await from.close();
-  }
-}
+const read = (tensor: FileTensor): Promise<Uint8Array> =>
+  withFile(tensor.file, (handle) => readTensor(handle, tensor));

@@ -1,5 +1,5 @@
 import { numberOf } from './compare.js';
-import { Refused } from './faults.js';
+import { Refused, TypeFault } from './faults.js';
 import { type Bound, Signature } from './signature.js';
 import { textMethod } from './text-methods.js';
 import {
@@ -9,6 +9,7 @@ import {
   isList,
   itemsOf,
   orElse,
+  Range,
   Safe,
   Struct,
   Tuple,
@@ -44,7 +45,7 @@ const DICT: Readonly<Record<string, readonly [string, (dict: Dict, given: Bound)
 };
 
 /** Python's `getattr`; undefined where there is no such attribute, or the sandbox forbids it. */
-export function attributeOf(value: Value, name: string): Value | undefined {
+function attributeOf(value: Value, name: string): Value | undefined {
   if (value instanceof Undefined) value.fail();
   if (value instanceof Struct) return value.attribute(name);
   if (name.startsWith('_')) return undefined;
@@ -94,4 +95,38 @@ export const ACCESS = {
 function absent(value: Value, key: Value): Undefined {
   const name = typeof key === 'string' ? `attribute "${key}"` : `element ${String(key)}`;
   return new Undefined(`'${typeName(value)}' has no ${name}`);
+}
+
+/** Python's `value[start:stop:step]`. */
+export function sliced(value: Value, start: Value, stop: Value, step: Value): Value {
+  if (value instanceof Undefined) value.fail();
+  if (value instanceof Safe) throw new Refused('a slice of safe text');
+  const all =
+    typeof value === 'string' ? characters(value) : value instanceof Range ? undefined : itemsOf(value);
+  // Python's error; Jinja prints nothing if the value is written in the template.
+  if (all === undefined) throw new Refused(`a slice of '${typeName(value)}'`);
+  const stepSize = placeOf(step) ?? 1;
+  const [from, to] = boundsOf(all.length, placeOf(start), placeOf(stop), stepSize);
+  const count = Math.max(0, Math.ceil((to - from) / stepSize));
+  const places = Array.from({ length: count }, (_, i) => from + i * stepSize);
+  const items = places.map((at) => all[at] ?? null);
+  if (typeof value === 'string') return items.join('');
+  return isList(value) ? items : new Tuple(items);
+}
+
+function placeOf(value: Value): number | null {
+  if (value === null) return null;
+  const number = typeof value === 'number' ? undefined : numberOf(value);
+  if (number === undefined) throw new TypeFault('slice indices must be integers or None');
+  return Number(number);
+}
+
+function boundsOf(length: number, start: number | null, stop: number | null, step: number): [number, number] {
+  if (step === 0) throw new TypeFault('slice step cannot be zero');
+  const [least, most] = step > 0 ? [0, length] : [-1, length - 1];
+  const clamp = (place: number | null, standard: number): number => {
+    if (place === null) return standard;
+    return Math.max(least, Math.min(most, place < 0 ? place + length : place));
+  };
+  return [clamp(start, step > 0 ? least : most), clamp(stop, step > 0 ? most : least)];
 }

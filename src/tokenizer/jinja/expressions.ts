@@ -1,11 +1,10 @@
-import { ACCESS } from './attributes.js';
+import { ACCESS, sliced } from './attributes.js';
 import { Refused, TypeFault } from './faults.js';
 import { unescaped } from './lexer.js';
 import { joinTexts } from './limits.js';
 import { binary, unary } from './numbers.js';
 import { pythonText } from './repr.js';
 import type { Expression, Scope } from './runtime.js';
-import { sliced } from './slice.js';
 import { COMPARISONS } from './tests.js';
 import { TokenReader } from './token-reader.js';
 import {
@@ -230,7 +229,6 @@ export class ExpressionParser extends TokenReader {
     return value;
   }
 
-  /** A name with attributes. */
   protected dottedName(): Expression {
     let value = this.#named(this.expect('name').value);
     while (this.accept('operator', '.')) value = this.#attribute(value);

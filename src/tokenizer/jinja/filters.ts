@@ -1,6 +1,5 @@
 import { textOf } from './compare.js';
 import { Refused, TypeFault } from './faults.js';
-import { jsonText } from './json.js';
 import { joinTexts, repeatText } from './limits.js';
 import {
   first,
@@ -15,8 +14,8 @@ import {
   sortedItems,
   unique,
 } from './list-filters.js';
-import { toFloat, toInt } from './parse-number.js';
-import { pythonText } from './repr.js';
+import { toFloat, toInt } from './numbers.js';
+import { jsonText, pythonText } from './repr.js';
 import { type Bound, Signature } from './signature.js';
 import * as texts from './text.js';
 import {

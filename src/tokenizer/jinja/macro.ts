@@ -7,7 +7,6 @@ export interface Parameter {
   readonly standard: Expression | undefined;
 }
 
-/** A macro as it is written. */
 interface Macro {
   readonly name: string;
   readonly parameters: readonly Parameter[];

@@ -2,6 +2,7 @@ import { numberOf, textOf } from './compare.js';
 import { Refused, TypeFault } from './faults.js';
 import { percent } from './format.js';
 import { joinTexts, repeatText } from './limits.js';
+import { stripped } from './text.js';
 import { isList, itemsOf, Safe, Tuple, typeName, Undefined, type Value } from './values.js';
 
 /** More bits than any count; Python itself writes no number of more than 4300 digits. */
@@ -9,7 +10,7 @@ const MAX_BITS = 2 ** 16;
 
 const isZero = (value: bigint | number): boolean => value === 0 || value === 0n;
 
-export function floatOf(value: bigint | number): number {
+function floatOf(value: bigint | number): number {
   const number = Number(value);
   if (typeof value === 'bigint' && !Number.isFinite(number)) {
     throw new TypeFault('int too large to convert to float');
@@ -17,7 +18,6 @@ export function floatOf(value: bigint | number): number {
   return number;
 }
 
-/** Python's binary operators of numbers. */
 const ARITHMETIC: Readonly<
   Record<string, readonly [(a: bigint, b: bigint) => Value, (a: number, b: number) => number]>
 > = {
@@ -99,4 +99,42 @@ function floorDivided(a: bigint, b: bigint): bigint {
 function quotient(a: bigint, b: bigint): number {
   if ([a, b].some((each) => BigInt.asIntN(54, each) !== each)) throw new Refused('"/" of large ints');
   return Number(a) / Number(b);
+}
+
+/** Python reads no longer decimal number. */
+const MOST_DIGITS = 4300;
+
+/** Python's `float(value)`; undefined where it is none. */
+export function toFloat(value: Value): number | undefined {
+  if (value instanceof Undefined) value.fail();
+  const text = textOf(value);
+  if (text === undefined) {
+    const number = numberOf(value);
+    return number === undefined ? undefined : floatOf(number);
+  }
+  const written = plain(text);
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(written) ? Number(written) : undefined;
+}
+
+/** Python's `int(value)`, or that of its float; undefined where there is none. */
+export function toInt(value: Value): bigint | undefined {
+  if (value instanceof Undefined) value.fail();
+  const text = textOf(value);
+  const written = text === undefined ? '' : plain(text);
+  if (/^[+-]?\d+$/.test(written) && written.length <= MOST_DIGITS) return BigInt(written.replace('+', ''));
+  const number = text === undefined ? numberOf(value) : toFloat(text);
+  if (typeof number !== 'number') return number;
+  if (Number.isNaN(number)) return undefined;
+  if (Number.isFinite(number)) return BigInt(Math.trunc(number));
+  if (text !== undefined) return undefined;
+  throw new TypeFault('cannot convert float infinity to integer');
+}
+
+/** @throws Refused for what Python reads, and is not read here */
+function plain(text: string): string {
+  const written = stripped(text, null, true, true);
+  if (/(?![0-9])\p{Nd}|\d_\d|^[+-]?(?:inf|infinity|nan)$/iu.test(written)) {
+    throw new Refused(`the number "${written}"`);
+  }
+  return written;
 }

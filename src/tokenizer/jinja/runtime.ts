@@ -93,10 +93,7 @@ export class Run implements Runtime {
     return applyTest(name, value, given);
   }
 
-  /**
-   * Size in characters, at least one for each value within; lists that hold a list many times count it as
-   * often.
-   */
+  /** Size in characters, at least one for each value within; lists that hold a list many times count it as often. */
   #size(value: Value): number {
     if (typeof value === 'string') return value.length;
     if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value ? 1 : value.toString(16).length;
@@ -153,7 +150,6 @@ export class Scope {
   }
 }
 
-/** What a template writes. */
 export class Output {
   readonly #run: Run;
   readonly #parts: string[] = [];

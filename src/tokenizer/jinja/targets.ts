@@ -5,7 +5,6 @@ import { iterate, Namespace, type Value } from './values.js';
 
 type Target = (scope: Scope, value: Value) => void;
 
-/** Reads what is assigned to. */
 export class TargetParser extends ExpressionParser {
   /** What is assigned to: names, attributes of namespaces, and tuples of these. */
   protected target(ends: () => boolean, hasAttributes: boolean): Target {

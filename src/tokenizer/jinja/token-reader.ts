@@ -3,7 +3,6 @@ import type { Token } from './lexer.js';
 /** Parentheses within parentheses, blocks within blocks. */
 const MOST_NESTED = 100;
 
-/** Goes through the tokens of a template. */
 export class TokenReader {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -56,12 +55,10 @@ export class TokenReader {
     return value;
   }
 
-  /** To the token before. */
   protected back(): void {
     this.#at--;
   }
 
-  /** The token after the current one. */
   protected get following(): Token | undefined {
     return this.#tokens[this.#at + 1];
   }

@@ -116,7 +116,6 @@ export class Lazy {
   }
 }
 
-/** Arguments of a call. */
 export interface Arguments {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
@@ -132,7 +131,6 @@ export class Func {
   }
 }
 
-/** An object with attributes: a namespace, or the state of a loop. */
 export abstract class Struct {
   abstract readonly kind: 'namespace' | 'loop';
   abstract attribute(name: string): Value | undefined;
@@ -168,7 +166,7 @@ export const orElse = (value: Value | undefined, other: () => Value): Value =>
   value === undefined ? other() : value;
 
 /** What tells a key of a dict from another: equal values have the same. */
-export function hashOf(value: Value): unknown {
+function hashOf(value: Value): unknown {
   if (typeof value === 'string') return `s${value}`;
   if (value instanceof Safe) return `s${value.text}`;
   if (typeof value === 'boolean') return `n${Number(value)}`;
@@ -201,7 +199,7 @@ export function typeName(value: Value): string {
 export const characters = (text: string): readonly string[] => (isBasic(text) ? text.split('') : [...text]);
 
 /** Whether each character is one UTF-16 unit. */
-export const isBasic = (text: string): boolean => !/[\ud800-\udbff][\udc00-\udfff]/.test(text);
+const isBasic = (text: string): boolean => !/[\ud800-\udbff][\udc00-\udfff]/.test(text);
 
 export function lengthOf(value: Value): number {
   if (typeof value === 'string') return isBasic(value) ? value.length : [...value].length;

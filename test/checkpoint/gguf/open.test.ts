@@ -1,29 +1,20 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import type { Conversion } from '#src/checkpoint/conversion.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
-import { Sessions } from '#src/engine/child/graph-sessions.js';
-import { runForward } from '#src/engine/child/score-pass.js';
-import { runtimeOf } from '#src/engine/child/sequence-run.js';
-import { KvCache } from '#src/engine/kv-cache.js';
 import { calibrationFileOf } from '#src/risk/calibration-file.js';
 import { useFolder } from '../../support/cli.js';
 import { encodeGguf, ggufFile, ggufParts } from '../../support/gguf.js';
 import { largestDifference } from '../../support/golden.js';
 import { fixture, modelError } from '../../support/graphs.js';
+import { logprobsOf } from '../../support/weights.js';
 
 const folder = useFolder();
-const { XDG_CACHE_HOME } = process.env;
-beforeAll(() => {
-  process.env.XDG_CACHE_HOME = folder.path('cache');
-});
-afterAll(() => {
-  if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
-  else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
-});
+beforeEach(() => void vi.stubEnv('XDG_CACHE_HOME', folder.path('cache')));
+afterAll(() => void vi.unstubAllEnvs());
 
 const FAMILIES = [
   ...['tiny-llama', 'tiny-qwen2', 'tiny-qwen3', 'tiny-smollm3', 'tiny-olmo2', 'tiny-gemma2', 'tiny-gemma3'],
@@ -39,20 +30,8 @@ const golden = z
 
 describe.each(FAMILIES)('%s.gguf', (name) => {
   it('gives the log-probabilities of its own weights, of seven types, dequantised', async () => {
-    const checkpoint = await openCheckpoint(ggufFile(name));
-    const { config } = checkpoint;
     const { ids, logprobs } = golden.models[name];
-    const session = await new Sessions(checkpoint, { threads: 1 }).get({
-      kind: 'forward',
-      sequences: 1,
-      result: 'statistics',
-    });
-    const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
-    const cache = new KvCache(config, ids.length);
-    const [tokens] = await runForward(session, runtimeOf({ source: checkpoint, threads: 1 }), [
-      { ...window, cache },
-    ]);
-    const found = tokens!.map(({ logprob }) => logprob);
+    const found = await logprobsOf(await openCheckpoint(ggufFile(name)), ids);
     expect(largestDifference(found, logprobs)).toBeLessThan(5e-5);
   });
 });
@@ -60,7 +39,7 @@ describe.each(FAMILIES)('%s.gguf', (name) => {
 describe.each(['tiny-llama', 'tiny-qwen2'] as const)('%s.gguf', (name) => {
   it('has the configuration and the tokens of the checkpoint that it was made of', async () => {
     const [file, original] = [await openCheckpoint(ggufFile(name)), await openCheckpoint(fixture(name))];
-    const { storedType: _, eosTokenIds, normEpsilon, ...config } = original.config;
+    const { eosTokenIds, normEpsilon, ...config } = original.config;
     expect(file.config).toMatchObject(config);
     expect(file.config.normEpsilon).toBe(Math.fround(normEpsilon));
     expect(file.eosTokenIds).toEqual([...eosTokenIds, 637]); // <|endoftext|> ends an answer, as in llama.cpp
@@ -160,9 +139,8 @@ describe('the folder that is made of a GGUF file', () => {
   });
 
   it('names a folder that cannot be written', async () => {
-    process.env.XDG_CACHE_HOME = folder.write('no-folder', '');
+    vi.stubEnv('XDG_CACHE_HOME', folder.write('no-folder', ''));
     const error = await modelError(() => openCheckpoint(ggufFile('pieces')));
-    process.env.XDG_CACHE_HOME = folder.path('cache');
     expect(error.message).toMatch(/no-folder\/flinch\/gguf\/\w{64}: cannot be written \(ENOTDIR/);
   });
 

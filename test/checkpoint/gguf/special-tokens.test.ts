@@ -21,12 +21,12 @@ function read(types: Readonly<Record<string, number>>, more: Readonly<Record<str
   const lists = { tokens, merges, token_type: all };
   const changed = Object.entries(lists).map(([key, list]) => [`tokenizer.ggml.${key}`, list]);
   const file = encodeGguf({ metadata: { ...metadata, ...Object.fromEntries(changed), ...more }, tensors });
-  const { texts: made, ...model } = readGgufFile(file, 'x.gguf');
+  const model = readGgufFile(file, 'x.gguf');
   const promptIds = (content: string) => encodePrompt(model, [{ role: 'user', content }]);
   return {
     ...model,
-    ends: made.endIds.map((id) => tokens[id]),
-    warnings: made.warnings.join('\n'),
+    ends: model.endIds.map((id) => tokens[id]),
+    warnings: model.warnings.join('\n'),
     promptIds,
   };
 }
@@ -38,6 +38,10 @@ const usual = ['<|im_end|>', '<|endoftext|>'];
 
 describe('the end of an answer is a token', () => {
   // What llama.cpp (0c1e570) lists as EOG for these files, and those that templates close answers with.
+  const turned = { 'tokenizer.ggml.eot_token_id': 636, 'tokenizer.ggml.fim_rep_token_id': 635 };
+  const known = { '<|fim_pad|>': USER_DEFINED, '<|repo_name|>': NORMAL, '[EOS]': CONTROL };
+  const harmony = { '<|end|>': CONTROL, '<|return|>': CONTROL, '<|call|>': CONTROL };
+
   it.each<[string, Record<string, number>, Record<string, unknown>, string[]]>([
     ['that the file states', {}, {}, usual],
     [
@@ -46,16 +50,11 @@ describe('the end of an answer is a token', () => {
       { 'tokenizer.ggml.eos_token_id': 637 },
       ['<|endoftext|>', '<EOT>', '<|im_end|>'],
     ],
+    ['that llama.cpp knows by name', known, {}, [...usual, ...Object.keys(known)]],
     [
-      'that llama.cpp knows by name',
-      { '<|fim_pad|>': USER_DEFINED, '<|repo_name|>': NORMAL, '[EOS]': CONTROL },
-      {},
-      [...usual, '<|fim_pad|>', '<|repo_name|>', '[EOS]'],
-    ],
-    [
-      'that the file states for turns and files',
+      'stated for turns and files',
       { '<zz>': USER_DEFINED, '<yy>': NORMAL },
-      { 'tokenizer.ggml.eot_token_id': 636, 'tokenizer.ggml.fim_rep_token_id': 635 },
+      turned,
       [...usual, '<zz>', '<yy>'],
     ],
     [
@@ -72,7 +71,7 @@ describe('the end of an answer is a token', () => {
     ],
     [
       'but none that closes a part of an answer',
-      { '<|end|>': CONTROL, '<|return|>': CONTROL, '<|call|>': CONTROL },
+      harmony,
       template('<|im_start|>', '<|end|>'),
       [...usual, '<|return|>', '<|call|>'],
     ],
@@ -121,32 +120,18 @@ describe('a token that the template writes', () => {
 });
 
 describe('metadata that change a prompt', () => {
-  it.each<[string, Record<string, unknown>, string]>([
-    ['unknown', { 'tokenizer.ggml.remove_extra_whitespaces': true }, 'remove_extra_whitespaces is not read'],
-    [
-      'a first token',
-      { 'tokenizer.ggml.add_bos_token': true },
-      'does not write "<|endoftext|>", which llama.cpp puts',
-    ],
-    [
-      'a last token',
-      { 'tokenizer.ggml.add_eos_token': true },
-      'tokenizer.ggml.add_eos_token: a prompt goes on',
-    ],
-    [
-      'a name without token',
-      { 'tokenizer.chat_template': '{{ pad_token }}{{ messages[0].content }}' },
-      'writes pad_token, which no file names',
-    ],
-    [
-      'ids of other tokens',
-      { 'tokenizer.ggml.padding_token_id': 637, 'tokenizer.ggml.add_sep_token': false },
-      '',
-    ],
-  ])('%s', (_, more, warning) => {
-    const { warnings } = read({}, more);
-    if (warning === '') expect(warnings).toBe('');
-    else expect(warnings).toContain(warning);
+  it.each<[string, unknown, string]>([
+    ['ggml.remove_extra_whitespaces', true, 'remove_extra_whitespaces is not read'],
+    ['ggml.add_bos_token', true, 'does not write "<|endoftext|>", which llama.cpp puts'],
+    ['ggml.add_eos_token', true, 'tokenizer.ggml.add_eos_token: a prompt goes on'],
+    ['chat_template', '{{ pad_token }}{{ messages[0].content }}', 'writes pad_token, which no file names'],
+  ])('%s', (key, value, warning) => {
+    expect(read({}, { [`tokenizer.${key}`]: value }).warnings).toContain(warning);
+  });
+
+  it('but not ids of other tokens', () => {
+    const ids = { 'tokenizer.ggml.padding_token_id': 637, 'tokenizer.ggml.add_sep_token': false };
+    expect(read({}, ids).warnings).toBe('');
   });
 
   it('a template for tools is taken for them', () => {

@@ -1,31 +1,21 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, openCheckpoint, readCheckpoint } from '#src/checkpoint/checkpoint.js';
 import type { Conversion } from '#src/checkpoint/conversion.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import type { PackedTensor } from '#src/checkpoint/packed.js';
-import { Sessions } from '#src/engine/child/graph-sessions.js';
-import { runForward } from '#src/engine/child/score-pass.js';
-import { runtimeOf } from '#src/engine/child/sequence-run.js';
-import { KvCache } from '#src/engine/kv-cache.js';
 import { calibrationFileOf } from '#src/risk/calibration-file.js';
 import { useFolder } from '../../support/cli.js';
 import { largestDifference } from '../../support/golden.js';
 import { folder } from '../../support/graphs.js';
 import { encodeParts, QUANTIZED, quantizedFiles, quantizedParts } from '../../support/quantized.js';
-import { valuesOf } from '../../support/weights.js';
+import { logprobsOf, valuesOf } from '../../support/weights.js';
 
 const cache = useFolder();
-const { XDG_CACHE_HOME } = process.env;
-beforeEach(() => {
-  process.env.XDG_CACHE_HOME = cache.path('cache');
-});
-afterAll(() => {
-  if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
-  else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
-});
+beforeEach(() => void vi.stubEnv('XDG_CACHE_HOME', cache.path('cache')));
+afterAll(() => void vi.unstubAllEnvs());
 
 /** Matrices that are stored as one are found by their parts. */
 const partsOf = (tensor: string): readonly string[] => {
@@ -49,23 +39,13 @@ describe.each(Object.entries(QUANTIZED))('%s', (name, { digests, ids, logprobs }
     });
     expect(Object.fromEntries(await Promise.all(found))).toEqual(digests);
 
-    const session = await new Sessions(checkpoint, { threads: 1 }).get({
-      kind: 'forward',
-      sequences: 1,
-      result: 'statistics',
-    });
-    const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
-    const [tokens] = await runForward(session, runtimeOf({ source: checkpoint, threads: 1 }), [
-      { ...window, cache: new KvCache(checkpoint.config, ids.length) },
-    ]);
-    const scored = tokens!.map(({ logprob }) => logprob);
-    expect(largestDifference(scored, logprobs)).toBeLessThan(2e-5);
+    expect(largestDifference(await logprobsOf(checkpoint, ids), logprobs)).toBeLessThan(2e-5);
   });
 });
 
 describe('a folder with quantised weights', () => {
   it('is converted once, with progress, beside the weights that are not quantised', async () => {
-    process.env.XDG_CACHE_HOME = cache.path('once');
+    vi.stubEnv('XDG_CACHE_HOME', cache.path('once'));
     const dir = await folder(await quantizedFiles('gptq-int4'));
     const seen: Conversion[] = [];
     const checkpoint = await openCheckpoint(dir, { onConversion: (at) => seen.push(at) });
@@ -86,7 +66,7 @@ describe('a folder with quantised weights', () => {
 
   it('is checked and read without being converted', async () => {
     const dir = await folder(await quantizedFiles('awq-int4'));
-    process.env.XDG_CACHE_HOME = cache.path('other');
+    vi.stubEnv('XDG_CACHE_HOME', cache.path('other'));
     await checkModel(dir);
     const { tensors, quantized } = await readCheckpoint(dir);
     expect(existsSync(cache.path('other'))).toBe(false);

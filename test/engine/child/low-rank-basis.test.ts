@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
+import { weightsIn } from '#src/checkpoint/weights.js';
 import { leftSingularVectors } from '#src/engine/child/low-rank-basis.js';
 import { type ModelSource, weightOf } from '#src/graphs/decoder.js';
 import { FIXTURES, fixture, REASONER } from '../../support/graphs.js';
@@ -58,7 +59,7 @@ async function store(name: string, weight: Rows) {
     Buffer.concat([length, header, bytes].map((part) => Buffer.from(part.buffer, 0, part.byteLength))),
   );
   const { config } = await openCheckpoint(fixture('tiny-llama'));
-  return weightOf({ config, tensors: await readSafetensors(dir) }, name);
+  return weightOf({ config, tensors: weightsIn(await readSafetensors(dir)) }, name);
 }
 
 const find = async (weight: Rows) => leftSingularVectors(await store('w', weight), { threads: 1 });

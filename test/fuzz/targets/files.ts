@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ConfigError } from '#gateway/config/config-error.js';
 import { loadConfig } from '#gateway/config/load-config.js';
+import { parseGenerationConfig } from '#src/checkpoint/generation-config.js';
 import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
-import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
+import { type HeaderEntry, parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
 import { ModelError } from '#src/files/errors.js';
 import { decodeJson } from '#src/files/json.js';
+import { parseWeightMap } from '#src/files/weight-map.js';
 import { parseCalibration } from '#src/risk/calibration.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
+import { parseTokenizerConfig } from '#src/tokenizer/tokenizer-config.js';
+import { sentencePiece } from '../../support/graphs.js';
 import { orRefuse } from '../../support/mutations.js';
 import type { Target } from '../target.js';
 
@@ -65,6 +69,40 @@ const quantization = jsonFile('quantization', (json, file) => {
   expect(block.every((size) => size === null || size >= 1)).toBe(true);
 });
 
+const generationConfig = jsonFile('generation-config', (json, file) => {
+  const { eosTokenIds, temperature, topK, topP } = parseGenerationConfig(json, file);
+  expect((eosTokenIds ?? []).every((id) => Number.isInteger(id) && id >= 0)).toBe(true);
+  expect(temperature ?? 0).toBeGreaterThanOrEqual(0);
+  expect(Number.isFinite(temperature ?? 0) && Number.isInteger(topK ?? 0)).toBe(true);
+  expect((topP ?? 1) >= 0 && (topP ?? 1) <= 1).toBe(true);
+});
+
+const weightMap = jsonFile('weight-map', (json, file) => {
+  for (const shard of parseWeightMap(json, file).values()) expect(shard).toMatch(/^[^/\\]+\.safetensors$/);
+});
+
+const tokenizerConfig = jsonFile('tokenizer-config', (json, file) => {
+  const { addedTokens, namedTokens, chatTemplate } = parseTokenizerConfig(json, file);
+  expect(addedTokens.every(({ id }) => Number.isInteger(id) && id >= 0 && id < 2 ** 24)).toBe(true);
+  const texts = [...namedTokens.values(), chatTemplate.plain ?? '', chatTemplate.toolUse ?? ''];
+  expect(texts.every((text) => typeof text === 'string')).toBe(true);
+  const made = orRefuse('', () => new Tokenizer(sentencePiece(), json, 'tokenizer.json'));
+  if (made) expect(typeof made.decode(made.encode('hello <s>a</s><b>'))).toBe('string');
+});
+
+/** What is accepted lies in the file, without overlap, and is as long as its shape says. */
+function checkEntries(entries: readonly HeaderEntry[], dataStart: number, fileSize: number): void {
+  let end = dataStart;
+  const inOrder = entries.toSorted((a, b) => a.offset - b.offset || a.byteLength - b.byteLength);
+  for (const { offset, byteLength, shape, type } of inOrder) {
+    expect(offset).toBe(end);
+    end += byteLength;
+    const bytes = type === 'fp32' ? 4 : 2;
+    if (type !== null) expect(shape.reduce((product, n) => product * n, bytes) === byteLength).toBe(true); // -0 is 0
+  }
+  expect(end).toBe(fileSize);
+}
+
 /** The header is text in the corpus: its length is put before it, and some data behind it. */
 const safetensors: Target = {
   name: 'safetensors',
@@ -76,14 +114,22 @@ const safetensors: Target = {
       'x',
       () => {
         parseHeaderLength(length, size, 'x');
-        for (const { offset, byteLength } of parseHeader(header, size, header.length, 'x')) {
-          expect(offset).toBeGreaterThanOrEqual(8 + header.length);
-          expect(offset + byteLength).toBeLessThanOrEqual(size);
-        }
+        checkEntries(parseHeader(header, size, header.length, 'x'), 8 + header.length, size);
       },
       true,
     );
   },
 };
 
-export const FILES: readonly Target[] = [config, calibration, tokenizer, safetensors, quantization];
+export const FILES: readonly Target[] = [
+  ...[
+    config,
+    calibration,
+    tokenizer,
+    safetensors,
+    quantization,
+    generationConfig,
+    weightMap,
+    tokenizerConfig,
+  ],
+];

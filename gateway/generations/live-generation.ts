@@ -18,6 +18,13 @@ export interface Encoding {
   failed(error: ApiError, offset: number): readonly string[];
 }
 
+/** Encoding over HTTP that says nothing but its events: a client cancels by going away, and an error has a status. */
+export const SILENT: Pick<Encoding, 'opening' | 'cancelled' | 'failed'> = {
+  opening: () => [],
+  cancelled: () => [],
+  failed: () => [],
+};
+
 /** Destination of the frames of a generation, one after the other: a connection's side of it. */
 export interface Sink {
   send(frame: string): void;

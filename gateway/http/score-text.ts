@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import type { Logger } from 'pino';
 import { eventFields, verdictFields } from '../../src/stream/wire.js';
 import { ANONYMOUS, type Principal } from '../access/principal.js';
-import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
+import { type Encoding, type LiveGeneration, SILENT, type Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { GivenText } from '../models/given-text.js';
@@ -92,7 +92,7 @@ function scoredEncoding(
 ): Encoding {
   const flagged: object[] = [];
   return {
-    opening: () => [],
+    ...SILENT,
     event: (event) => {
       if (event.type === 'step.flagged') flagged.push(eventFields(event, vocabulary));
       if (event.type === 'generation.done' && event.verdict) {
@@ -100,7 +100,5 @@ function scoredEncoding(
       }
       return [];
     },
-    cancelled: () => [],
-    failed: () => [],
   };
 }

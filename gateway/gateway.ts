@@ -278,7 +278,7 @@ export function assembleGateway(
   if (commons) metrics.collectFrom(commons.collect);
   const parts = { models, live, access, settings, lifecycle, metrics, serveMetrics, logger };
   const about = { state, workers: commons?.health };
-  const health = { models, lifecycle, metrics, ...about };
+  const health = { models, lifecycle, ...about };
   const app = createApp({ ...parts, ...about, calibrations });
   const follow = (connection: Duplex): void => {
     // Some begin anew.

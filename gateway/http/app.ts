@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import type { Access } from '../access/access.js';
 import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/middleware.js';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Principal } from '../access/principal.js';
 import type { Config } from '../config/config.js';
 import type { ConnectionBounds } from '../connection-bounds.js';
 import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
@@ -170,12 +170,9 @@ const refuseMethod =
   };
 
 /** How the gateway is, for probes. */
-export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'metrics' | 'state' | 'workers'>;
+export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'state' | 'workers'>;
 
-function serveHealth(
-  app: Express,
-  { models, lifecycle, state, workers: askWorkers }: Omit<HealthOptions, 'metrics'>,
-): void {
+function serveHealth(app: Express, { models, lifecycle, state, workers: askWorkers }: HealthOptions): void {
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
   });
@@ -200,30 +197,15 @@ function serveHealth(
   app.all(['/livez', '/readyz', '/healthz'], refuseMethod('GET, HEAD'));
 }
 
-export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
-  /** Refuses names that a page of this machine's browser may have made point here. */
-  readonly checkName: ((headers: IncomingHttpHeaders) => void) | null;
-}
-
-/** A listener for `/metrics` alone, which asks for no key: the operator decides which hosts can reach it. */
-export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): RequestListener {
-  return createOpenApp({ metrics, checkName }, 'only /metrics is available on this port', () => {});
-}
-
-/** The same for probes, too: it answers while the gateway's port has no place left. */
-export function createHealthApp(
-  health: HealthOptions,
-  checkName: MetricsAppOptions['checkName'],
-): RequestListener {
-  const { metrics } = health;
-  const text = 'only /livez, /readyz, /healthz and /metrics are available on this port';
-  return createOpenApp({ metrics, checkName }, text, (app) => serveHealth(app, health));
-}
-
-function createOpenApp(
-  { metrics, checkName }: MetricsAppOptions,
-  elsewhere: string,
-  serve: (app: Express) => void,
+/**
+ * A listener for `/metrics`, which asks for no key: the operator decides which hosts can reach it.
+ * @param checkName refuses names that a page of this machine's browser may have made point here
+ * @param health for probes, too: it answers while the gateway's port has no place left
+ */
+export function createOpenApp(
+  metrics: Metrics,
+  checkName: ((headers: IncomingHttpHeaders) => void) | null,
+  health: HealthOptions | null,
 ): RequestListener {
   const app = express();
   app.disable('x-powered-by');
@@ -231,10 +213,11 @@ function createOpenApp(
     checkName?.(req.headers);
     next();
   });
-  serve(app);
+  if (health) serveHealth(app, health);
   app.get('/metrics', sendMetrics(metrics));
   app.use(() => {
-    throw new ApiError('not_found', elsewhere);
+    const paths = health ? '/livez, /readyz, /healthz and /metrics are' : '/metrics is';
+    throw new ApiError('not_found', `only ${paths} available on this port`);
   });
   app.use(reportErrors(metrics));
   return app;
@@ -277,7 +260,7 @@ function modelObject(
 ) {
   const { created, policies } = models;
   const { name, about } = model;
-  const { name: principal }: Principal = locals.principal ?? ANONYMOUS;
+  const { name: principal }: Principal = locals.principal;
   const policy = policies.of(name, principal);
   const { ready, problem = 'it is not ready' } = model.status();
   const flinch = about && {

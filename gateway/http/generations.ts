@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Verdict } from '../../src/stream/events.js';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
@@ -147,9 +147,7 @@ function resumePoint({ prefix }: GenerationApi, { headers, params }: Request) {
   return { epoch, id, offset: Number(offset) + 1 };
 }
 
-function principalOf(res: Response): Principal {
-  return res.locals.principal ?? ANONYMOUS;
-}
+const principalOf = ({ locals }: Response): Principal => locals.principal;
 
 function verdictHeaders(verdict?: Verdict): Record<string, string> {
   const { flagged = null, risk = null } = verdict ?? {};

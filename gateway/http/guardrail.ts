@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import { parse } from '../requests/generation-request.js';
@@ -27,7 +27,7 @@ export function guardrail(options: ScoringOptions): RequestHandler {
   const prompts = new KeptPrompts();
   return async (req, res) => {
     const request = parse(guardrailSchema, req.body);
-    const { name }: Principal = res.locals.principal ?? ANONYMOUS;
+    const { name }: Principal = res.locals.principal;
     const { input_type, litellm_call_id: call, texts } = request;
     if (input_type === 'request') {
       if (call && request.structured_messages) prompts.keep(name, call, request);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Response } from 'express';
 import type { Logger } from 'pino';
 import { eventFields, verdictFields } from '../../src/stream/wire.js';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Principal } from '../access/principal.js';
 import { type Encoding, type LiveGeneration, SILENT, type Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -48,7 +48,7 @@ export async function scoreText(
   { models, live, logger, metrics, maxCharacters, request, names }: TextRequest,
   res: Response,
 ): Promise<ScoredText | null> {
-  const principal: Principal = res.locals.principal ?? ANONYMOUS;
+  const principal: Principal = res.locals.principal;
   const { name, client } = principal;
   const id = `score-${randomUUID()}`;
   res.locals.model = models.named(request.model);

@@ -5,7 +5,6 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 import { readEvent } from '#client/index.js';
-import { ANONYMOUS } from '#gateway/access/principal.js';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
@@ -92,7 +91,15 @@ const websocket: Target = {
     });
     const live = new LiveGenerations(settings, logger);
     const socket = new Socket();
-    const options = { models, live, principal: ANONYMOUS, settings, logger, metrics, trace: ROOT_CONTEXT };
+    const options = {
+      models,
+      live,
+      principal: { name: 'anonymous', client: '', admit: () => () => {} },
+      settings,
+      logger,
+      metrics,
+      trace: ROOT_CONTEXT,
+    };
     // The part of a WebSocket that a connection uses.
     new StreamConnection(socket as unknown as WebSocket, options);
     const lines = Buffer.from(input).toString('latin1').split('\n');

@@ -126,31 +126,6 @@ describe('the format', () => {
     }
   });
 
-  it('does not depend on what was asked for before', async () => {
-    const { url, metricsUrl } = await useTestGateway();
-    await (await post(url, ask('hello'))).text();
-    const texts = await Promise.all(
-      [undefined, PROMETHEUS, undefined, PROMETHEUS].map(async (accept) =>
-        (await read(metricsUrl, accept)).text(),
-      ),
-    );
-    for (const [i, text] of texts.entries()) {
-      expect(text).toMatch(/^flinch_generations_total\{model="waiting",outcome="stop"\} 1$/m);
-      expect(text).toContain(
-        i % 2 === 0 ? '# TYPE flinch_generations_total counter\n' : '# TYPE flinch_generations counter\n',
-      );
-      expect(text.includes('response_id="chatcmpl-')).toBe(i % 2 === 1);
-    }
-  });
-
-  it('has each family once in OpenMetrics, where counters lose a part of their name', async () => {
-    const { metricsUrl } = await useTestGateway();
-    const text = await (await read(metricsUrl, PROMETHEUS)).text();
-    const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
-    expect(families.length).toBeGreaterThan(50);
-    expect(new Set(families).size).toBe(families.length);
-  });
-
   it.skipIf(withoutPromtool)(`is what Prometheus reads ${withoutPromtool ?? ''}`, async () => {
     const { url, metricsUrl } = await useTestGateway();
     await (await post(url, ask('hello'))).text();

@@ -27,7 +27,6 @@ import { Policies, type PolicySources } from './policy/policies.js';
 import type { OpenState } from './state/state.js';
 import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
-import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 
 /** Refused messages of the largest size that a client may send in a minute: each was read. */
@@ -257,18 +256,8 @@ export function assembleGateway(
   const live = new LiveGenerations(settings, logger, elsewhere, commons?.workers);
   state?.generations.serve(live);
   const connections = new Set<Duplex>();
-  const streams = new StreamServer({
-    access,
-    lifecycle,
-    live,
-    metrics,
-    maxMessageBytes: limits.body_bytes,
-    messageMs: bounds.bodyMs,
-    logger,
-    connect: (socket, from) => {
-      new StreamConnection(socket, { models, live, settings, metrics, ...from });
-    },
-  });
+  const serving = { models, live, access, settings, lifecycle, metrics, logger };
+  const streams = new StreamServer(serving);
   const unwatch = metrics.watch({
     models,
     logger,
@@ -276,10 +265,9 @@ export function assembleGateway(
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
   if (commons) metrics.collectFrom(commons.collect);
-  const parts = { models, live, access, settings, lifecycle, metrics, serveMetrics, logger };
   const about = { state, workers: commons?.health };
   const health = { models, lifecycle, ...about };
-  const app = createApp({ ...parts, ...about, calibrations });
+  const app = createApp({ ...serving, serveMetrics, ...about, calibrations });
   const follow = (connection: Duplex): void => {
     // Some begin anew.
     if (connections.has(connection)) return;

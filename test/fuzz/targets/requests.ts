@@ -10,6 +10,7 @@ import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { COMPLETIONS } from '#gateway/http/completions.js';
 import { RESPONSES } from '#gateway/http/responses.js';
+import { Metrics } from '#gateway/metrics/metrics.js';
 import { GovernedModels } from '#gateway/models/governed-models.js';
 import { KeptAnswers } from '#gateway/models/kept-answers.js';
 import { Models } from '#gateway/models/models.js';
@@ -51,7 +52,7 @@ const httpBody: Target = {
 
 const settings = settingsWith({ bounds: { messagesPerSecond: 1_000_000 } });
 const logger = pino({ level: 'silent' });
-const metrics = { refused: () => {}, resumed: () => {} };
+const metrics = new Metrics();
 
 /** The server's side of a WebSocket, whose messages a test makes and reads. */
 class Socket extends EventEmitter {

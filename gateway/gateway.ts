@@ -92,10 +92,10 @@ export interface MountedGateway {
   readonly app: RequestListener;
   /**
    * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections from then on, until the gateway closes.
-   * Other upgrades are left to the host application; if only gateways listen for upgrades, such a request is served as
-   * if it had not asked for one.
+   * Other upgrades are left to the host application; if nothing else listens for upgrades, such a request is served as
+   * if it had not asked for one. A server has one gateway.
    * @param path under which `app` is mounted, such as `/ai`; by default the root, where all upgrades are the gateway's
-   * @throws TypeError for a path that is none, and for one that a gateway of the server has already
+   * @throws TypeError for a path that is none
    */
   attach(server: Server, path?: string): void;
   /** Generations under way. */

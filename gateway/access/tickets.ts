@@ -12,6 +12,7 @@ export interface Ticket {
  * Tickets by the names of clients. The workers of one port share one store, and so do gateways that share a state.
  */
 export interface TicketStore {
+  /** @throws ApiError 503 `state_unavailable` without the state that is shared */
   issue(owner: string): Ticket | Promise<Ticket>;
   /** Owner of a ticket, which cannot be used again. */
   redeem(ticket: string): string | null | Promise<string | null>;

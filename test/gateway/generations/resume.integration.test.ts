@@ -1,10 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '#gateway/index.js';
-import { chatBody, type SocketEvent, TestSocket, unixEntrance } from '../../support/gateway.js';
+import { chatBody, ofType, type SocketEvent, TestSocket, unixEntrance } from '../../support/gateway.js';
 import { scriptedGateway } from '../../support/scripted-model.js';
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const done = ofType('generation.done');
 const create = (changes: object = {}) => ({ type: 'generation.create', ...chatBody(changes) });
 

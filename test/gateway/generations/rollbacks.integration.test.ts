@@ -7,6 +7,7 @@ import { useFolder } from '../../support/cli.js';
 import {
   chatBody,
   mergeTokens,
+  ofType,
   post,
   readChunks,
   type SocketEvent,
@@ -24,7 +25,6 @@ const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0
 const rollback = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2 };
 const all = { rate: 0.999 };
 const messages = [{ role: 'user' as const, content: GUESSED_QUESTION }];
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const done = ofType('generation.done');
 
 const step = z.object({ step: z.number(), from: z.number(), to: z.number(), text: z.string() });

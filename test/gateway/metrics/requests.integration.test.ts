@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { post, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { ofType, post, TestSocket } from '../../support/gateway.js';
 import { promtoolProblems, Scrape, withoutPromtool } from '../../support/metrics.js';
 import { useTestGateway } from '../../support/waiting-gateway.js';
 import { ask } from '../../support/waiting-model.js';
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const REFUSALS = 'flinch_admission_refusals_total';
 
 describe('refusals by the limits of access', () => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   chatBody,
   mergeTokens,
+  ofType,
   post,
   readChunks,
   type SocketEvent,
@@ -17,7 +18,6 @@ const gateway = useGateway();
 
 const create = (changes: object = {}) => ({ type: 'generation.create', ...chatBody(changes) });
 const long = { messages: [{ role: 'user', content: LONG_QUESTION }] };
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const done = ofType('generation.done');
 
 async function run(changes: object = {}): Promise<SocketEvent[]> {

@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { freePort } from '#lab/free-port.js';
 import { start, useFolder } from '../../support/cli.js';
-import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { chatBody, ofType, TestSocket } from '../../support/gateway.js';
 import { REASONER } from '../../support/golden.js';
 import { Scrape } from '../../support/metrics.js';
 import { kill } from '../../support/process.js';
@@ -213,8 +213,6 @@ describe('flinch serve --workers 2', () => {
     expect((await metrics()).sum('flinch_engine_restarts_total', { model: 'reasoner' })).toBe(1);
   });
 });
-
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 
 describe('a generation of the other worker', () => {
   let serving: Serving;

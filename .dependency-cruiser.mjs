@@ -79,8 +79,11 @@ const ROOMS = {
   'gateway/metrics': [
     'src',
     'gateway/errors',
+    'gateway/config',
     'gateway/requests',
     'gateway/models',
+    'gateway/tracing',
+    'gateway/webhooks',
     'gateway/upstream',
     'gateway/state',
   ],

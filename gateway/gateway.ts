@@ -27,7 +27,6 @@ import { Policies, type PolicySources } from './policy/policies.js';
 import type { OpenState } from './state/state.js';
 import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
-import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 
 /** Refused messages of the largest size that a client may send in a minute: each was read. */
@@ -93,10 +92,10 @@ export interface MountedGateway {
   readonly app: RequestListener;
   /**
    * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections from then on, until the gateway closes.
-   * Other upgrades are left to the host application; if only gateways listen for upgrades, such a request is served as
-   * if it had not asked for one.
+   * Other upgrades are left to the host application; if nothing else listens for upgrades, such a request is served as
+   * if it had not asked for one. A server has one gateway.
    * @param path under which `app` is mounted, such as `/ai`; by default the root, where all upgrades are the gateway's
-   * @throws TypeError for a path that is none, and for one that a gateway of the server has already
+   * @throws TypeError for a path that is none
    */
   attach(server: Server, path?: string): void;
   /** Generations under way. */
@@ -257,18 +256,8 @@ export function assembleGateway(
   const live = new LiveGenerations(settings, logger, elsewhere, commons?.workers);
   state?.generations.serve(live);
   const connections = new Set<Duplex>();
-  const streams = new StreamServer({
-    access,
-    lifecycle,
-    live,
-    metrics,
-    maxMessageBytes: limits.body_bytes,
-    messageMs: bounds.bodyMs,
-    logger,
-    connect: (socket, from) => {
-      new StreamConnection(socket, { models, live, settings, metrics, ...from });
-    },
-  });
+  const serving = { models, live, access, settings, lifecycle, metrics, logger };
+  const streams = new StreamServer(serving);
   const unwatch = metrics.watch({
     models,
     logger,
@@ -276,10 +265,9 @@ export function assembleGateway(
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
   if (commons) metrics.collectFrom(commons.collect);
-  const parts = { models, live, access, settings, lifecycle, metrics, serveMetrics, logger };
   const about = { state, workers: commons?.health };
-  const health = { models, lifecycle, metrics, ...about };
-  const app = createApp({ ...parts, ...about, calibrations });
+  const health = { models, lifecycle, ...about };
+  const app = createApp({ ...serving, serveMetrics, ...about, calibrations });
   const follow = (connection: Duplex): void => {
     // Some begin anew.
     if (connections.has(connection)) return;

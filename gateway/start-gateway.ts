@@ -9,7 +9,7 @@ import type { Config, ConfigInput } from './config/config.js';
 import { mergeConfig } from './config/load-config.js';
 import { CONNECTION_BOUNDS } from './connection-bounds.js';
 import { assembleGateway, type GatewayParts, type MountedGateway, type Reloading } from './gateway.js';
-import { createHealthApp, createMetricsApp } from './http/app.js';
+import { createOpenApp, type HealthOptions } from './http/app.js';
 import { type ConnectionLimits, placeConnections } from './http/connection-slots.js';
 import { createHttpServer } from './http/http-server.js';
 import { Metrics } from './metrics/metrics.js';
@@ -54,17 +54,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stallMs = 1000 * config.streams.stall_s;
   const server = createHttpServer(bounds, stallMs, app, (code) => metrics.refused(code));
   attach(server);
-  // An operator that has it listen elsewhere lets others read it, by any name of this machine.
-  const nameCheck = (host: string) =>
-    isLoopback(host) ? (headers: IncomingHttpHeaders) => access.checkHostName(headers) : null;
   const { metrics: metricsAt, health: healthAt } = config;
-  const metricsServer = serveMetrics
-    ? null
-    : createHttpServer(bounds, stallMs, createMetricsApp({ metrics, checkName: nameCheck(metricsAt.host) }));
-  const healthServer =
-    healthAt.port === undefined
-      ? null
-      : createHttpServer(bounds, stallMs, createHealthApp(health, nameCheck(healthAt.host)));
+  const openServer = (host: string, health: HealthOptions | null): Server => {
+    // An operator that has it listen elsewhere lets others read it, by any name of this machine.
+    const checkName = isLoopback(host)
+      ? (headers: IncomingHttpHeaders) => access.checkHostName(headers)
+      : null;
+    return createHttpServer(bounds, stallMs, createOpenApp(metrics, checkName, health));
+  };
+  const metricsServer = serveMetrics ? null : openServer(metricsAt.host, null);
+  const healthServer = healthAt.port === undefined ? null : openServer(healthAt.host, health);
   const servers = [server, metricsServer, healthServer].filter((each) => each !== null);
   const usage = options.commons?.usage ?? new OwnUsage();
   for (const [i, each] of servers.entries()) {

@@ -62,12 +62,12 @@ export class Access {
     this.#config = config;
     const gatewayUsage = shared?.usage ?? new OwnUsage();
     this.#usage = { ofKeys: state?.usage ?? gatewayUsage, ofGateway: gatewayUsage };
-    this.#tickets = state?.tickets ?? shared?.tickets ?? new Tickets<string>(now);
+    this.#tickets = state?.tickets ?? shared?.tickets ?? new Tickets(now);
     this.replace(config);
   }
 
   /**
-   * New requests have these keys and limits, on open connections too. Lifetimes of tickets stay.
+   * New requests have these keys and limits, on open connections too.
    * @throws ConfigError for a key that cannot be read; then nothing has changed
    */
   replace(config: AccessConfig): void {

@@ -21,6 +21,3 @@ export interface Principal {
    */
   refused?(bytes: number): Promise<void>;
 }
-
-/** Principal of all requests if no keys are required. */
-export const ANONYMOUS: Principal = { name: 'anonymous', client: '', admit: () => () => {} };

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { ApiError } from '../errors/api-error.js';
 import { sha256 } from './keys.js';
 
 const TICKET_BYTES = 32;
-/** Maximum tickets of one owner; they live for seconds. */
-const MAX_TICKETS = 10_000;
 
 export interface Ticket {
   readonly ticket: string;
@@ -15,7 +12,7 @@ export interface Ticket {
  * Tickets by the names of clients. The workers of one port share one store, and so do gateways that share a state.
  */
 export interface TicketStore {
-  /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
+  /** @throws ApiError 503 `state_unavailable` without the state that is shared */
   issue(owner: string): Ticket | Promise<Ticket>;
   /** Owner of a ticket, which cannot be used again. */
   redeem(ticket: string): string | null | Promise<string | null>;
@@ -26,54 +23,34 @@ export const TICKET_MS = 30_000;
 
 /**
  * Short-lived tickets, each good for one connection: a browser cannot send a key with a WebSocket handshake, and what
- * is in an address ends in logs and histories.
+ * is in an address ends in logs and histories. The rate limit of the owner bounds how many are open.
  */
-export class Tickets<T> {
+export class Tickets {
   readonly #now: () => number;
   /** Tickets by hash, so that a look-up reveals nothing about the others; oldest first. */
-  readonly #open = new Map<string, { readonly owner: T; readonly expiresAtMs: number }>();
-  /** Number of tickets by owner; owners without tickets are left out. */
-  readonly #counts = new Map<T, number>();
+  readonly #open = new Map<string, { readonly owner: string; readonly expiresAtMs: number }>();
 
   /** @param now clock, in milliseconds */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
-  issue(owner: T): Ticket {
-    this.#forgetExpired();
-    if ((this.#counts.get(owner) ?? 0) >= MAX_TICKETS)
-      throw new ApiError('overloaded', 'too many tickets are open');
+  issue(owner: string): Ticket {
+    for (const [hash, { expiresAtMs }] of this.#open) {
+      if (expiresAtMs > this.#now()) break;
+      this.#open.delete(hash);
+    }
     const ticket = newTicket();
     const expiresAtMs = this.#now() + TICKET_MS;
     this.#open.set(ticketHash(ticket), { owner, expiresAtMs });
-    this.#count(owner, 1);
     return { ticket, expiresAtMs };
   }
 
-  /** Owner of a ticket, which cannot be used again. */
-  redeem(ticket: string): T | null {
+  redeem(ticket: string): string | null {
     const hash = ticketHash(ticket);
     const found = this.#open.get(hash);
-    if (!found) return null;
     this.#open.delete(hash);
-    this.#count(found.owner, -1);
-    return found.expiresAtMs > this.#now() ? found.owner : null;
-  }
-
-  #forgetExpired(): void {
-    for (const [hash, { owner, expiresAtMs }] of this.#open) {
-      if (expiresAtMs > this.#now()) return;
-      this.#open.delete(hash);
-      this.#count(owner, -1);
-    }
-  }
-
-  #count(owner: T, change: number): void {
-    const count = (this.#counts.get(owner) ?? 0) + change;
-    if (count > 0) this.#counts.set(owner, count);
-    else this.#counts.delete(owner);
+    return found && found.expiresAtMs > this.#now() ? found.owner : null;
   }
 }
 

@@ -15,7 +15,11 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 const plain = { content: 'plain' };
 const address = { content: 'address' };
 
+/** A name, a path or a pattern. */
+const plainText = z.string().min(1).meta(plain);
 const seconds = (fallback: number, min = 0, max = 86_400) => z.number().min(min).max(max).default(fallback);
+const port = z.int().min(0).max(65_535);
+const positive = z.int().min(1).optional();
 const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).max(max).default(fallback);
 
 const httpUrl = z
@@ -39,19 +43,12 @@ const device = z
   .enum(DEVICE_CHOICES)
   .default('cpu')
   .describe('Execution device of the checkpoint or the scorer; `auto` selects the best one available.');
-const memory = z
-  .int()
-  .min(1)
-  .optional()
-  .describe(
-    'Limit for the predicted memory of all sequences, in bytes; default: 70 % of free memory. If several models share a machine, give each its share.',
-  );
+const memory = positive.describe(
+  'Limit for the predicted memory of all sequences, in bytes; default: 70 % of free memory. If several models share a machine, give each its share.',
+);
 const guard = policySchema.optional();
 
-const calibration = z
-  .string()
-  .min(1)
-  .meta(plain)
+const calibration = plainText
   .optional()
   .describe(
     'Calibration file of `flinch calibrate` for the checkpoint or the scorer; default: the one beside it, or else the one that comes with flinch for these weights.',
@@ -59,7 +56,7 @@ const calibration = z
 
 const escalate = z
   .strictObject({
-    to: z.string().min(1).meta(plain).describe('Name of the other model.'),
+    to: plainText.describe('Name of the other model.'),
   })
   .optional()
   .describe(
@@ -68,11 +65,7 @@ const escalate = z
 
 const checkpointSchema = z
   .strictObject({
-    checkpoint: z
-      .string()
-      .min(1)
-      .meta(plain)
-      .describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
+    checkpoint: plainText.describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
     device,
     precision: z
       .enum(PRECISIONS)
@@ -126,12 +119,7 @@ const upstreamSchema = z
       .describe(
         'URL of the server, including `/v1`; a query such as `?api-version=…` is sent with every request.',
       ),
-    model: z
-      .string()
-      .min(1)
-      .meta(plain)
-      .optional()
-      .describe("The model's name on the server; default: the name used here."),
+    model: plainText.optional().describe("The model's name on the server; default: the name used here."),
     key_env: variable.optional().describe("Environment variable with the server's API key."),
     key_file: secretFile.optional().describe("File with the server's API key, instead of `key_env`."),
     headers: z
@@ -153,10 +141,7 @@ export const upstreamModelSchema = z
       .min(1)
       .max(16)
       .describe('OpenAI-compatible servers; the first one that answers is used.'),
-    scorer: z
-      .string()
-      .min(1)
-      .meta(plain)
+    scorer: plainText
       .optional()
       .describe(
         "Checkpoint folder of the same weights, which scores the servers' output; default: no scorer.",
@@ -238,12 +223,8 @@ const keySchema = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether the key may use the models; default: the opposite of `metrics`.'),
-  requests_per_minute: z
-    .int()
-    .min(1)
-    .optional()
-    .describe('Overrides `access.requests_per_minute` for this key.'),
-  generations: z.int().min(1).optional().describe('Overrides `access.generations` for this key.'),
+  requests_per_minute: positive.describe('Overrides `access.requests_per_minute` for this key.'),
+  generations: positive.describe('Overrides `access.generations` for this key.'),
   guard: guard.describe('Policy for requests with this key.'),
 });
 
@@ -295,13 +276,10 @@ const keys = z
 const sections = z.strictObject({
   listen: z
     .strictObject({
-      host: z
-        .string()
-        .min(1)
-        .meta(plain)
+      host: plainText
         .default('127.0.0.1')
         .describe('Address to listen on. Non-loopback addresses require keys or `access.allow_anonymous`.'),
-      port: z.int().min(0).max(65_535).default(8787).describe('Port to listen on; 0 selects a free one.'),
+      port: port.default(8787).describe('Port to listen on; 0 selects a free one.'),
     })
     .prefault({}),
   workers: count(1, 1, 256).describe(
@@ -309,32 +287,20 @@ const sections = z.strictObject({
   ),
   metrics: z
     .strictObject({
-      host: z
-        .string()
-        .min(1)
-        .meta(plain)
+      host: plainText
         .default('127.0.0.1')
         .describe('Address of the separate metrics port, which requires no key.'),
-      port: z
-        .int()
-        .min(0)
-        .max(65_535)
+      port: port
         .optional()
         .describe("Separate port for `/metrics`; default: the gateway's port, where keys apply."),
     })
     .prefault({}),
   health: z
     .strictObject({
-      host: z
-        .string()
-        .min(1)
-        .meta(plain)
+      host: plainText
         .default('127.0.0.1')
         .describe('Address of the separate health port, which requires no key.'),
-      port: z
-        .int()
-        .min(0)
-        .max(65_535)
+      port: port
         .optional()
         .describe(
           "Separate port for `/livez`, `/readyz`, `/healthz` and `/metrics`, which answers while the gateway's port is full; default: none.",
@@ -379,13 +345,9 @@ const sections = z.strictObject({
         'Request rate limit of each key without its own; without keys, of all clients together.',
       ),
       generations: count(64).describe('Maximum concurrent generations, per key or together as above.'),
-      sockets: z
-        .int()
-        .min(1)
-        .optional()
-        .describe(
-          'Maximum open WebSockets of a key; without keys, of an address. Default: half of `limits.connections`.',
-        ),
+      sockets: positive.describe(
+        'Maximum open WebSockets of a key; without keys, of an address. Default: half of `limits.connections`.',
+      ),
     })
     .prefault({}),
   limits: z
@@ -394,13 +356,9 @@ const sections = z.strictObject({
         'Maximum size of an HTTP request body, and of a WebSocket message.',
       ),
       prompt_characters: count(1_000_000).describe('Maximum total length of the messages of a request.'),
-      response_tokens: z
-        .int()
-        .min(1)
-        .optional()
-        .describe(
-          'Maximum tokens of a response. Requests for more are refused; requests without a limit get this one. Default: no limit.',
-        ),
+      response_tokens: positive.describe(
+        'Maximum tokens of a response. Requests for more are refused; requests without a limit get this one. Default: no limit.',
+      ),
       kept_bytes: z
         .int()
         .min(1024)
@@ -411,13 +369,9 @@ const sections = z.strictObject({
       connections: count(1024).describe(
         'Maximum open connections. At the limit, a new one takes the place of one without a request.',
       ),
-      connections_per_address: z
-        .int()
-        .min(1)
-        .optional()
-        .describe(
-          'Maximum open connections of an IPv4 address, or of the first 64 bits of an IPv6 address. Default: seven eighths of `connections`. Behind a proxy, set it to `connections`.',
-        ),
+      connections_per_address: positive.describe(
+        'Maximum open connections of an IPv4 address, or of the first 64 bits of an IPv6 address. Default: seven eighths of `connections`. Behind a proxy, set it to `connections`.',
+      ),
     })
     .prefault({}),
   streams: z

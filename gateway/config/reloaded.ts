@@ -12,8 +12,7 @@ export interface Reloaded {
 }
 
 /**
- * What a changed configuration means for a gateway that runs: policies (`guard`) and `access` are replaced, but for the
- * lifetime of tickets. Models that the change leaves out are served until a restart, under the policies that they had.
+ * What a changed configuration means for a gateway that runs: policies (`guard`) and `access` are replaced. Models that the change leaves out are served until a restart, under the policies that they had.
  * @throws ConfigError where the changed policies contradict those of a model that is left out, or no key is left: a file
  *   that is empty, or half written, must not open the gateway to everybody
  */

@@ -88,7 +88,7 @@ export const ERRORS = {
     status: 403,
     meaning: 'The origin of the page is not allowed; see `access.origins`.',
   },
-  overloaded: { status: 503, meaning: 'No further stream or ticket is admitted. Try again later.' },
+  overloaded: { status: 503, meaning: 'No further stream is admitted. Try again later.' },
   owner_lost: {
     status: 500,
     meaning:

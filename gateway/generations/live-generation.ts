@@ -18,6 +18,13 @@ export interface Encoding {
   failed(error: ApiError, offset: number): readonly string[];
 }
 
+/** Encoding over HTTP that says nothing but its events: a client cancels by going away, and an error has a status. */
+export const SILENT: Pick<Encoding, 'opening' | 'cancelled' | 'failed'> = {
+  opening: () => [],
+  cancelled: () => [],
+  failed: () => [],
+};
+
 /** Destination of the frames of a generation, one after the other: a connection's side of it. */
 export interface Sink {
   send(frame: string): void;
@@ -143,12 +150,7 @@ export class LiveGeneration {
    * @returns false if not all from there on can be sent; then it is over, because the client cannot use a part
    */
   attach(sink: Sink, offset: number): boolean {
-    const { history } = this.#options;
-    if (this.#forgotten) return false;
-    if (!history?.rewind(offset)) {
-      this.discard();
-      return false;
-    }
+    if (!this.#rewind(offset)) return false;
     this.#takeFrom();
     this.#sink = sink;
     clearTimeout(this.#retention);
@@ -162,12 +164,7 @@ export class LiveGeneration {
    * @returns as {@link attach}
    */
   sentElsewhere(reader: Reader, offset: number): boolean {
-    const { history } = this.#options;
-    if (this.#forgotten) return false;
-    if (!history?.rewind(offset)) {
-      this.discard();
-      return false;
-    }
+    if (!this.#rewind(offset)) return false;
     if (this.#reader !== reader) this.#takeFrom();
     this.#reader = reader;
     this.#retain();
@@ -249,6 +246,13 @@ export class LiveGeneration {
   /** Makes room: forgets half of what can be sent again. */
   halve(): void {
     this.#record((history) => history.halve());
+  }
+
+  #rewind(offset: number): boolean {
+    if (this.#forgotten) return false;
+    if (this.#options.history?.rewind(offset)) return true;
+    this.discard();
+    return false;
   }
 
   #emit(frames: readonly string[]): void {

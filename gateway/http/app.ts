@@ -1,22 +1,17 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { basename, join } from 'node:path';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
-import type { Logger } from 'pino';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
-import type { Access } from '../access/access.js';
 import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/middleware.js';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
-import type { Config } from '../config/config.js';
-import type { ConnectionBounds } from '../connection-bounds.js';
+import type { Principal } from '../access/principal.js';
 import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
 import { formatFor } from '../metrics/exposition.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type { GovernedModels } from '../models/governed-models.js';
 import type { IdleCalibrations } from '../models/idle-calibrations.js';
 import type { ServedModel } from '../models/served-model.js';
 import { describePolicy } from '../policy/policies.js';
+import type { Serving } from '../serving.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
 import { COMPLETIONS } from './completions.js';
 import { createGeneration, type GenerationApi, resumeGeneration } from './generations.js';
@@ -45,16 +40,9 @@ const PAGE_HEADERS = {
 /** express's own redirects to folders repeat the path, which browsers may read as the name of another host. */
 const files = { setHeaders, redirect: false };
 
-export interface AppOptions {
-  readonly models: GovernedModels;
-  readonly live: LiveGenerations;
-  readonly access: Access;
-  readonly settings: Pick<Config, 'limits' | 'streams'> & { readonly bounds: ConnectionBounds };
-  readonly lifecycle: Lifecycle;
-  readonly metrics: Metrics;
+export interface AppOptions extends Serving {
   /** Whether `/metrics` is here, or has a listener of its own. */
   readonly serveMetrics: boolean;
-  readonly logger: Logger;
   /** Health of the state that gateways share, if they do. */
   readonly state: StateHealth | null;
   /** How the workers of the port are, if we are one. */
@@ -81,6 +69,8 @@ export interface WorkersHealth {
   readonly streams: Readonly<Record<string, number>>;
 }
 
+const LITELLM = '/beta/litellm_basic_guardrail_api';
+
 const APIS: readonly (readonly [path: string, api: GenerationApi])[] = [
   ['/v1/chat/completions', CHAT_COMPLETIONS],
   ['/v1/completions', COMPLETIONS],
@@ -89,7 +79,7 @@ const APIS: readonly (readonly [path: string, api: GenerationApi])[] = [
 
 /** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
 export function createApp(options: AppOptions): RequestListener {
-  const { models, live, access, settings, lifecycle, metrics, logger } = options;
+  const { models, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
   app.use(
@@ -105,16 +95,15 @@ export function createApp(options: AppOptions): RequestListener {
 
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
-  const resuming = { live, settings, metrics, logger };
+  const body = jsonBody(settings.limits.body_bytes);
   const serve = (path: string, api: GenerationApi): void => {
-    const create = createGeneration(api, { models, ...resuming });
-    app.post(path, user, jsonBody(settings.limits.body_bytes), create);
+    app.post(path, user, body, createGeneration(api, options));
     // Express answers it as GET: it would take the stream over, and read nothing of it.
     app.head(`${path}/:id`, refuseMethod('GET'));
-    app.get(`${path}/:id`, user, resumeGeneration(api, resuming));
+    app.get(`${path}/:id`, user, resumeGeneration(api, options));
   };
   for (const [path, api] of APIS) serve(path, api);
-  app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
+  app.post('/v1/tickets', user, refuseNewcomers(options), issueTicket(access));
   const { calibrations } = options;
   const described = (model: ServedModel, res: Response) => modelObject(model, { models, calibrations }, res);
   app.get('/v1/models', user, (_req, res) => {
@@ -132,19 +121,15 @@ export function createApp(options: AppOptions): RequestListener {
   app.get(named, user, (req, res) => {
     res.json(described(models.get(nameIn(req.params)), res));
   });
-  if (models.passes) {
-    app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
-  }
+  if (models.passes) app.use('/v1', user, passthrough(options));
   for (const [path] of APIS) {
     app.all(path, refuseMethod('POST'));
     app.all(`${path}/:id`, refuseMethod('GET'));
   }
   app.all('/v1/tickets', refuseMethod('POST'));
   app.all(['/v1/models', named], refuseMethod('GET, HEAD'));
-  const scoring = { models, live, logger, metrics, maxCharacters: settings.limits.prompt_characters };
-  const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];
-  app.post(path, checkOrigin(access), acceptApiKey, user, body, guardrail(scoring));
-  app.all(path, refuseMethod('POST'));
+  app.post(LITELLM, checkOrigin(access), acceptApiKey, user, body, guardrail(options));
+  app.all(LITELLM, refuseMethod('POST'));
   if (options.serveMetrics) {
     app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
     app.all('/metrics', refuseMethod('GET, HEAD'));
@@ -170,12 +155,9 @@ const refuseMethod =
   };
 
 /** How the gateway is, for probes. */
-export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'metrics' | 'state' | 'workers'>;
+export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'state' | 'workers'>;
 
-function serveHealth(
-  app: Express,
-  { models, lifecycle, state, workers: askWorkers }: Omit<HealthOptions, 'metrics'>,
-): void {
+function serveHealth(app: Express, { models, lifecycle, state, workers: askWorkers }: HealthOptions): void {
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
   });
@@ -200,30 +182,15 @@ function serveHealth(
   app.all(['/livez', '/readyz', '/healthz'], refuseMethod('GET, HEAD'));
 }
 
-export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
-  /** Refuses names that a page of this machine's browser may have made point here. */
-  readonly checkName: ((headers: IncomingHttpHeaders) => void) | null;
-}
-
-/** A listener for `/metrics` alone, which asks for no key: the operator decides which hosts can reach it. */
-export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): RequestListener {
-  return createOpenApp({ metrics, checkName }, 'only /metrics is available on this port', () => {});
-}
-
-/** The same for probes, too: it answers while the gateway's port has no place left. */
-export function createHealthApp(
-  health: HealthOptions,
-  checkName: MetricsAppOptions['checkName'],
-): RequestListener {
-  const { metrics } = health;
-  const text = 'only /livez, /readyz, /healthz and /metrics are available on this port';
-  return createOpenApp({ metrics, checkName }, text, (app) => serveHealth(app, health));
-}
-
-function createOpenApp(
-  { metrics, checkName }: MetricsAppOptions,
-  elsewhere: string,
-  serve: (app: Express) => void,
+/**
+ * A listener for `/metrics`, which asks for no key: the operator decides which hosts can reach it.
+ * @param checkName refuses names that a page of this machine's browser may have made point here
+ * @param health for probes, too: it answers while the gateway's port has no place left
+ */
+export function createOpenApp(
+  metrics: Metrics,
+  checkName: ((headers: IncomingHttpHeaders) => void) | null,
+  health: HealthOptions | null,
 ): RequestListener {
   const app = express();
   app.disable('x-powered-by');
@@ -231,10 +198,11 @@ function createOpenApp(
     checkName?.(req.headers);
     next();
   });
-  serve(app);
+  if (health) serveHealth(app, health);
   app.get('/metrics', sendMetrics(metrics));
   app.use(() => {
-    throw new ApiError('not_found', elsewhere);
+    const paths = health ? '/livez, /readyz, /healthz and /metrics are' : '/metrics is';
+    throw new ApiError('not_found', `only ${paths} available on this port`);
   });
   app.use(reportErrors(metrics));
   return app;
@@ -277,7 +245,7 @@ function modelObject(
 ) {
   const { created, policies } = models;
   const { name, about } = model;
-  const { name: principal }: Principal = locals.principal ?? ANONYMOUS;
+  const { name: principal }: Principal = locals.principal;
   const policy = policies.of(name, principal);
   const { ready, problem = 'it is not ready' } = model.status();
   const flinch = about && {
@@ -317,7 +285,7 @@ function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
 }
 
 /** While draining, accepts only clients that have something to resume. */
-function refuseNewcomers(lifecycle: Lifecycle, live: LiveGenerations): RequestHandler {
+function refuseNewcomers({ lifecycle, live }: Serving): RequestHandler {
   return async (_req, res, next) => {
     await lifecycle.checkOpen(() => live.holds(res.locals.principal));
     next();

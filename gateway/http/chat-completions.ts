@@ -1,6 +1,4 @@
-import type { GuardEvent } from '../../src/stream/events.js';
-import type { ApiError } from '../errors/api-error.js';
-import type { Encoding } from '../generations/live-generation.js';
+import { type Encoding, SILENT } from '../generations/live-generation.js';
 import { jsonText } from '../requests/exact-numbers.js';
 import { chatSchema, parse } from '../requests/generation-request.js';
 import { CHAT_FORM, type ChoiceForm } from './choice-form.js';
@@ -8,7 +6,7 @@ import { Completion } from './completion.js';
 import type { Answer, GenerationApi } from './generations.js';
 import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
-import { VerbatimEncoding, wholeVerbatim } from './verbatim.js';
+import { verbatimChunks, wholeVerbatim } from './verbatim.js';
 import { WholeCompletion } from './whole-completion.js';
 
 /** `/v1/chat/completions`. */
@@ -47,52 +45,30 @@ export function choicesEncoding(
   { id, idPrefix, tell }: Answer,
 ): Encoding {
   const options = { id, model, guard, ...asked };
-  if (verbatim) return stream ? new VerbatimEncoding(options, idPrefix) : wholeVerbatim(options);
+  if (verbatim) return stream ? verbatimChunks(options, idPrefix) : wholeVerbatim(options);
   if (!stream) return whole(new WholeCompletion({ ...options, vocabulary }), tell);
-  return new ChunkEncoding(new Completion({ ...options, vocabulary, scoredAtOnce }), idPrefix);
+  return chunked(new Completion({ ...options, vocabulary, scoredAtOnce }), idPrefix);
 }
 
 /** A completion as chunks. Until the first event an error is a plain response; from then on there is no `[DONE]`. */
-class ChunkEncoding implements Encoding {
-  readonly #completion: Completion;
-  readonly #idPrefix: string;
-
-  constructor(completion: Completion, idPrefix: string) {
-    this.#completion = completion;
-    this.#idPrefix = idPrefix;
-  }
-
-  opening(): string[] {
-    return [];
-  }
-
-  event(event: GuardEvent, offset: number): string[] {
-    const chunks = this.#completion.json(event);
-    if (offset === 0) chunks.unshift(jsonText(this.#completion.opening()));
+const chunked = (completion: Completion, idPrefix: string): Encoding => ({
+  ...SILENT,
+  event: (event, offset) => {
+    const chunks = completion.chunks(event).map(jsonText);
+    if (offset === 0) chunks.unshift(jsonText(completion.opening()));
     if (event.type === 'generation.done') chunks.push('[DONE]');
-    return chunks.map((chunk, i) => sseEvent(chunk, `${this.#idPrefix}/${offset + i}`));
-  }
-
-  cancelled(): string[] {
-    return []; // only by going away
-  }
-
-  failed({ body }: ApiError, offset: number): string[] {
-    return [sseEvent({ error: body }, `${this.#idPrefix}/${offset}`)];
-  }
-}
+    return chunks.map((chunk, i) => sseEvent(chunk, `${idPrefix}/${offset + i}`));
+  },
+  failed: ({ body }, offset) => [sseEvent({ error: body }, `${idPrefix}/${offset}`)],
+});
 
 /** A completion as one JSON text in parts, once all of it is there; its verdict is also told in headers. */
-function whole(completion: WholeCompletion, tell: Answer['tell']): Encoding {
-  return {
-    opening: () => [],
-    event: (event) => {
-      completion.add(event);
-      if (event.type !== 'generation.done') return [];
-      tell(event.verdict);
-      return completion.json();
-    },
-    cancelled: () => [],
-    failed: () => [],
-  };
-}
+const whole = (completion: WholeCompletion, tell: Answer['tell']): Encoding => ({
+  ...SILENT,
+  event: (event) => {
+    completion.add(event);
+    if (event.type !== 'generation.done') return [];
+    tell(event.verdict);
+    return completion.json();
+  },
+});

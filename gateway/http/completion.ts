@@ -7,7 +7,6 @@ import type {
 } from '../../src/stream/events.js';
 import { eventFields, usageByModelFields, usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { SaidGuard } from '../models/served-model.js';
-import { jsonText } from '../requests/exact-numbers.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { GuardWarnings } from './guard-warnings.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
@@ -46,8 +45,6 @@ export class Completion {
   /** Fields of an upstream's chunks that are not ours. */
   readonly #fields = new UpstreamFields();
   #usage: unknown = null;
-  /** JSON around the text and the token in each chunk of a token. */
-  #frame: { readonly before: string; readonly between: string } | null = null;
 
   constructor(options: CompletionOptions) {
     this.#options = options;
@@ -61,31 +58,15 @@ export class Completion {
   }
 
   chunks(event: GuardEvent): CompletionChunk[] {
-    return this.#said(
-      event,
-      (token, score) => this.#tokenChunk(token, score),
-      (chunk) => chunk,
-    );
-  }
-
-  /** The chunks as JSON: what those of tokens have in common is written once. */
-  json(event: GuardEvent): string[] {
-    return this.#said(event, (token, score) => this.#tokenJson(token, score), jsonText);
-  }
-
-  #said<T>(
-    event: GuardEvent,
-    ofToken: (token: TokenEvent, score?: ScoreEvent) => T,
-    ofChunk: (chunk: CompletionChunk) => T,
-  ): T[] {
     const token = this.#unsent;
     this.#unsent = null;
-    if (token && event.type === 'score.delta' && event.index === token.index) return [ofToken(token, event)];
-    const said = token ? [ofToken(token)] : [];
-    if (event.type !== 'token.delta') said.push(...this.#chunks(event).map(ofChunk));
+    if (token && event.type === 'score.delta' && event.index === token.index)
+      return [this.#tokenChunk(token, event)];
+    const chunks = token ? [this.#tokenChunk(token)] : [];
+    if (event.type !== 'token.delta') chunks.push(...this.#chunks(event));
     else if (this.#options.scoredAtOnce) this.#unsent = event;
-    else said.push(ofToken(event));
-    return said;
+    else chunks.push(this.#tokenChunk(event));
+    return chunks;
   }
 
   #chunks(event: Exclude<GuardEvent, TokenEvent>): CompletionChunk[] {
@@ -96,7 +77,7 @@ export class Completion {
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
-    this.#await(event, score);
+    if (!score && this.#options.guard.enabled) this.#tokens.set(event.index, event);
     const flinch = { tokens: [scoredToken(event, this.#options.vocabulary, score)] };
     // Other parts reach the client through the upstream's events beside the text.
     if (event.part) return this.#chunk({}, flinch);
@@ -106,27 +87,6 @@ export class Completion {
       ? this.#form.logprobs([logprobEntry(event, this.#options.vocabulary)], at)
       : null;
     return this.#chunk({ delta: this.#form.delta(event.text), logprobs }, flinch);
-  }
-
-  #tokenJson(event: TokenEvent, score?: ScoreEvent): string {
-    if (event.part || this.#options.logprobs || this.#fields.varies)
-      return jsonText(this.#tokenChunk(event, score));
-    this.#await(event, score);
-    this.#frame ??= this.#framed();
-    const { before, between } = this.#frame;
-    const delta = JSON.stringify(this.#form.delta(event.text)).slice(1, -1);
-    return `${before}${delta},${between}${JSON.stringify(scoredToken(event, this.#options.vocabulary, score))}]}}`;
-  }
-
-  /** Splits a chunk without text and token. In chunks with both, no field of an upstream can follow them. */
-  #framed() {
-    const chunk = jsonText(this.#chunk({ delta: {} }, { tokens: [] }));
-    const at = chunk.lastIndexOf('"logprobs":null,"finish_reason":null');
-    return { before: chunk.slice(0, at), between: chunk.slice(at, -']}}'.length) };
-  }
-
-  #await(token: TokenEvent, score: ScoreEvent | undefined): void {
-    if (!score && this.#options.guard.enabled) this.#tokens.set(token.index, token);
   }
 
   #scoreChunks(event: ScoreEvent): CompletionChunk[] {
@@ -161,7 +121,6 @@ export class Completion {
     // An upstream that is flinch has its own `flinch`, which ours takes the place of.
     const { choices: _, usage, flinch: __, ...fields } = event.chunk;
     this.#fields.add(fields);
-    this.#frame = null;
     this.#usage = usage ?? this.#usage;
     return this.#guard.learn(event);
   }

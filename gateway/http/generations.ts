@@ -1,29 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import type { Logger } from 'pino';
 import type { Verdict } from '../../src/stream/events.js';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
-import type { Metrics } from '../metrics/metrics.js';
-import type { GovernedModels } from '../models/governed-models.js';
 import type { AskedAnswer } from '../models/served-model.js';
 import { EVENT_ID } from '../requests/event-id.js';
 import type { GenerationFields } from '../requests/generation-request.js';
-import { readTrace } from '../tracing/trace-context.js';
+import type { Serving } from '../serving.js';
+import { countedTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
 import { type Answered, answered } from './said-guard.js';
-import { type SseSettings, SseSink } from './sse.js';
-
-export interface GenerationsOptions {
-  readonly models: GovernedModels;
-  readonly live: LiveGenerations;
-  readonly settings: SseSettings;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'resumed' | 'traceContext'>;
-}
+import { SseSink } from './sse.js';
 
 /** One of OpenAI's APIs that write a text. */
 export interface GenerationApi {
@@ -60,21 +49,17 @@ export interface Answer {
  * it can be resumed; then the same request with `Last-Event-ID` goes on. The client is
  * `res.locals.principal`.
  */
-export function createGeneration(
-  api: GenerationApi,
-  { models, ...resuming }: GenerationsOptions,
-): RequestHandler {
-  const { live, settings, logger, metrics } = resuming;
+export function createGeneration(api: GenerationApi, serving: Serving): RequestHandler {
+  const { models, live, settings, logger, metrics } = serving;
   return async (req, res, next) => {
-    if (req.headers['last-event-id'] !== undefined) return resumeStream(api, resuming, req, res, next);
+    if (req.headers['last-event-id'] !== undefined) return resumeStream(api, serving, req, res, next);
     const request = api.read(req.body);
     const { generation: fields, names } = request;
     res.locals.model = models.named(fields.model);
     const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
     const principal = principalOf(res);
-    const { context: trace, ignored } = readTrace(req.headers);
-    metrics.traceContext(ignored);
+    const trace = countedTrace(req.headers, metrics);
     const generation = await live.open({
       id,
       principal,
@@ -105,16 +90,13 @@ export function createGeneration(
 }
 
 /** `GET` of an answer with `Last-Event-ID`: the rest of a stream. */
-export function resumeGeneration(
-  api: GenerationApi,
-  options: Omit<GenerationsOptions, 'models'>,
-): RequestHandler {
-  return (req, res, next) => resumeStream(api, options, req, res, next);
+export function resumeGeneration(api: GenerationApi, serving: Serving): RequestHandler {
+  return (req, res, next) => resumeStream(api, serving, req, res, next);
 }
 
 async function resumeStream(
   api: GenerationApi,
-  { live, settings, metrics }: Omit<GenerationsOptions, 'models'>,
+  { live, settings, metrics }: Serving,
   req: Request,
   res: Response,
   next: NextFunction,
@@ -147,9 +129,7 @@ function resumePoint({ prefix }: GenerationApi, { headers, params }: Request) {
   return { epoch, id, offset: Number(offset) + 1 };
 }
 
-function principalOf(res: Response): Principal {
-  return res.locals.principal ?? ANONYMOUS;
-}
+const principalOf = ({ locals }: Response): Principal => locals.principal;
 
 function verdictHeaders(verdict?: Verdict): Record<string, string> {
   const { flagged = null, risk = null } = verdict ?? {};

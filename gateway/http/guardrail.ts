@@ -1,11 +1,12 @@
 import type { RequestHandler } from 'express';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import { parse } from '../requests/generation-request.js';
 import { type GuardrailRequest, guardrailSchema } from '../requests/guardrail-request.js';
+import type { Serving } from '../serving.js';
 import { type KeptPrompt, KeptPrompts } from './kept-prompts.js';
-import { type ScoredText, type ScoringOptions, scoreText } from './score-text.js';
+import { type ScoredText, scoreText } from './score-text.js';
 
 /** OpenAI's limit of choices. */
 const MAX_SCORED = 128;
@@ -23,11 +24,11 @@ const NAMES = {
  * answer to the messages of its request. A text that is not judged is an error: the guardrail's configuration says what
  * becomes of the response then.
  */
-export function guardrail(options: ScoringOptions): RequestHandler {
+export function guardrail(serving: Serving): RequestHandler {
   const prompts = new KeptPrompts();
   return async (req, res) => {
     const request = parse(guardrailSchema, req.body);
-    const { name }: Principal = res.locals.principal ?? ANONYMOUS;
+    const { name }: Principal = res.locals.principal;
     const { input_type, litellm_call_id: call, texts } = request;
     if (input_type === 'request') {
       if (call && request.structured_messages) prompts.keep(name, call, request);
@@ -40,13 +41,13 @@ export function guardrail(options: ScoringOptions): RequestHandler {
       return;
     }
     checkNumber(written);
-    const model = modelOf(request, options.models);
+    const model = modelOf(request, serving.models);
     const prompt = request.structured_messages ? request : call ? prompts.find(name, call) : null;
     const { structured_messages: messages, tools } = checkPrompt(prompt);
     const asked = { model, messages, guard: {}, ...(tools?.length && { tools }) };
     const scored: ScoredText[] = [];
     for (const text of written) {
-      const each = await scoreText(text, { ...options, request: asked, names: NAMES }, res);
+      const each = await scoreText(text, serving, { request: asked, names: NAMES }, res);
       if (!each) return; // the client has gone away
       scored.push(each);
     }

@@ -1,22 +1,12 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
-import type { Lifecycle } from '../generations/lifecycle.js';
-import type { Metrics } from '../metrics/metrics.js';
-import type { GovernedModels } from '../models/governed-models.js';
 import type { ForwardedAnswer } from '../models/served-model.js';
 import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js';
 import { parseJsonText } from '../requests/request-text.js';
-import { readTrace, traceHeaders } from '../tracing/trace-context.js';
+import type { Serving } from '../serving.js';
+import { countedTrace, traceHeaders } from '../tracing/trace-context.js';
 import { asObject } from '../upstream/wire/json.js';
-
-export interface PassthroughOptions {
-  readonly models: GovernedModels;
-  readonly lifecycle: Lifecycle;
-  readonly metrics: Pick<Metrics, 'traceContext'>;
-  /** Bytes of a body. */
-  readonly maxBytes: number;
-}
 
 /** Headers that describe the request's body and the expected answer. All others are set by the gateway. */
 const REQUEST_HEADERS = ['content-type', 'accept', 'openai-beta', 'range'];
@@ -29,9 +19,9 @@ const FOREIGN = { 'content-security-policy': "sandbox; default-src 'none'" };
  * Requests that the operator lists, such as embeddings: to the servers of the model that their JSON names, else of the
  * first that takes them. Unscored, and past every guard.
  */
-export function passthrough(options: PassthroughOptions): RequestHandler[] {
-  const { lifecycle, maxBytes, models } = options;
-  const read = express.raw({ type: () => true, limit: maxBytes, inflate: false });
+export function passthrough(serving: Serving): RequestHandler[] {
+  const { lifecycle, settings, models } = serving;
+  const read = express.raw({ type: () => true, limit: settings.limits.body_bytes, inflate: false });
   const admit: RequestHandler = async (req, res, next) => {
     res.locals.route = '/v1/*';
     await lifecycle.checkOpen(() => false);
@@ -47,10 +37,10 @@ export function passthrough(options: PassthroughOptions): RequestHandler[] {
     res.locals.passed = route;
     next();
   };
-  return [admit, read, (req, res, next) => send(options, req, res).catch(next)];
+  return [admit, read, (req, res, next) => send(serving, req, res).catch(next)];
 }
 
-async function send({ models, metrics }: PassthroughOptions, req: Request, res: Response): Promise<void> {
+async function send({ models, metrics }: Serving, req: Request, res: Response): Promise<void> {
   const route: Route = res.locals.passed;
   const principal: Principal = res.locals.principal;
   const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
@@ -64,10 +54,8 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
   const abort = new AbortController();
   res.once('close', () => abort.abort(new Error('the client is gone')));
   try {
-    const { context: trace, ignored } = readTrace(req.headers);
-    metrics.traceContext(ignored);
     const headers = {
-      ...traceHeaders(trace),
+      ...traceHeaders(countedTrace(req.headers, metrics)),
       ...headersOf(REQUEST_HEADERS, (name) => req.get(name)),
       ...(json && { 'content-type': 'application/json' }),
     };

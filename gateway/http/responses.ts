@@ -1,5 +1,4 @@
-import type { ApiError } from '../errors/api-error.js';
-import type { Encoding } from '../generations/live-generation.js';
+import { type Encoding, SILENT } from '../generations/live-generation.js';
 import { jsonText } from '../requests/exact-numbers.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
@@ -37,10 +36,9 @@ function streamed(request: ResponseRequest, prepared: Answered, { id, idPrefix }
       (event, i) => `event: ${event.type}\n${sseEvent(jsonOfEvent(event), `${idPrefix}/${offset + i}`)}`,
     );
   return {
-    opening: () => [],
+    ...SILENT,
     event: (event, offset) => frames(response.push(event), offset),
-    cancelled: () => [], // only by going away
-    failed: (error: ApiError, offset) => frames(response.fail(error), offset),
+    failed: (error, offset) => frames(response.fail(error), offset),
   };
 }
 
@@ -52,14 +50,12 @@ const jsonOfEvent = (event: ResponseEvent): string =>
 function whole(request: ResponseRequest, prepared: Answered, { id, tell }: Answer): Encoding {
   const response = new ResponseEvents(id, request, prepared);
   return {
-    opening: () => [],
+    ...SILENT,
     event: (event) => {
       response.push(event);
       if (event.type !== 'generation.done') return [];
       tell(event.verdict);
       return jsonParts(response.response);
     },
-    cancelled: () => [],
-    failed: () => [],
   };
 }

@@ -1,33 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Response } from 'express';
-import type { Logger } from 'pino';
 import { eventFields, verdictFields } from '../../src/stream/wire.js';
-import { ANONYMOUS, type Principal } from '../access/principal.js';
-import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
-import type { Metrics } from '../metrics/metrics.js';
+import type { Principal } from '../access/principal.js';
+import { type Encoding, type LiveGeneration, SILENT, type Sink } from '../generations/live-generation.js';
 import { GivenText } from '../models/given-text.js';
-import type { GovernedModels } from '../models/governed-models.js';
 import type { SaidGuard } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
-import { readTrace } from '../tracing/trace-context.js';
+import type { Serving } from '../serving.js';
+import { countedTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
 import { type Answered, answered } from './said-guard.js';
-
-export interface ScoringOptions {
-  readonly models: GovernedModels;
-  readonly live: LiveGenerations;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'traceContext'>;
-  /** Characters of a text. */
-  readonly maxCharacters: number;
-}
-
-/** Request that the text answers, and the API's names for the fields of a chat. */
-export interface TextRequest extends ScoringOptions {
-  readonly request: GenerationFields;
-  readonly names: FieldNames;
-}
 
 /** Result for one text. */
 export interface ScoredText {
@@ -40,22 +22,23 @@ export interface ScoredText {
 
 /**
  * Scores a text for a request that waits for it.
+ * @param asked the request that the text answers, and the API's names for the fields of a chat
  * @returns `null` if the client goes away
  * @throws ApiError, or what scoring fails with
  */
 export async function scoreText(
   text: string,
-  { models, live, logger, metrics, maxCharacters, request, names }: TextRequest,
+  { models, live, logger, metrics, settings }: Serving,
+  { request, names }: { readonly request: GenerationFields; readonly names: FieldNames },
   res: Response,
 ): Promise<ScoredText | null> {
-  const principal: Principal = res.locals.principal ?? ANONYMOUS;
+  const principal: Principal = res.locals.principal;
   const { name, client } = principal;
   const id = `score-${randomUUID()}`;
   res.locals.model = models.named(request.model);
   res.locals.responseId = id;
-  const given = GivenText.whole(text, maxCharacters);
-  const { context: trace, ignored } = readTrace(res.req.headers);
-  metrics.traceContext(ignored);
+  const given = GivenText.whole(text, settings.limits.prompt_characters);
+  const trace = countedTrace(res.req.headers, metrics);
   const options = {
     asked: { given, canRetract: true },
     from: { principal: name, client, responseId: id, trace },
@@ -92,7 +75,7 @@ function scoredEncoding(
 ): Encoding {
   const flagged: object[] = [];
   return {
-    opening: () => [],
+    ...SILENT,
     event: (event) => {
       if (event.type === 'step.flagged') flagged.push(eventFields(event, vocabulary));
       if (event.type === 'generation.done' && event.verdict) {
@@ -100,7 +83,5 @@ function scoredEncoding(
       }
       return [];
     },
-    cancelled: () => [],
-    failed: () => [],
   };
 }

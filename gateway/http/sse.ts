@@ -1,22 +1,16 @@
 import type { Response } from 'express';
-import type { Config } from '../config/config.js';
-import type { ConnectionBounds } from '../connection-bounds.js';
 import type { ApiError } from '../errors/api-error.js';
 import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { ReadGeneration, Sink } from '../generations/live-generation.js';
 import { jsonText } from '../requests/exact-numbers.js';
+import type { Serving } from '../serving.js';
 
 /**
  * A comment, without an empty line after it: readers that remember the id of the last event, such as the one of
  * openai-python, take that for an event without data.
  */
 const HEARTBEAT = ': heartbeat\n';
-
-export interface SseSettings {
-  readonly streams: Pick<Config['streams'], 'stall_s'>;
-  readonly bounds: ConnectionBounds;
-}
 
 /** An event whose data is JSON, or a text as it is. */
 export function sseEvent(payload: unknown, id?: string): string {
@@ -40,7 +34,7 @@ export class SseSink implements Sink {
   constructor(
     res: Response,
     generation: Pick<ReadGeneration, 'pause' | 'resume' | 'detach'>,
-    { streams, bounds }: SseSettings,
+    { streams, bounds }: Serving['settings'],
     refused: (error: unknown) => void,
   ) {
     this.#res = res;

@@ -33,11 +33,6 @@ export class UpstreamFields {
     this.#fields = Object.fromEntries([...this.#repeated].map(([name, { value }]) => [name, value]));
   }
 
-  /** Whether the next chunk has some that those after it have not. */
-  get varies(): boolean {
-    return this.#once.size > 0;
-  }
-
   /** Fields of the next chunk. */
   take(): Json {
     if (this.#once.size === 0) return this.#fields;

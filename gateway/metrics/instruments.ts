@@ -1,10 +1,13 @@
 import type { Role } from '../../src/engine/protocol.js';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
+import { WEBHOOK_EVENTS } from '../config/config.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { PROVIDERS } from '../models/served-model.js';
 import { COMMAND_FAILURES } from '../state/state.js';
+import { DROP_REASONS } from '../tracing/span-queue.js';
 import { UPSTREAM_ERROR_CODES } from '../upstream/errors.js';
+import { DELIVERIES } from '../webhooks/delivery.js';
 import { ADMISSION_REFUSALS } from './admission.js';
 import type { Families } from './families.js';
 
@@ -37,12 +40,6 @@ export const ESCALATIONS = ['answered', 'failed'] as const;
 export const ACCEPTED = ['accepted', 'refused'] as const;
 export const CONNECTIONS = ['http', 'websocket'] as const;
 export const RESUMES = ['recovered', 'lost'] as const;
-export const DROP_REASONS = ['queue_full', 'export_failed'] as const;
-export type DropReason = (typeof DROP_REASONS)[number];
-export const WEBHOOK_EVENTS = ['flag', 'verdict'] as const;
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
-export const DELIVERIES = ['delivered', 'failed', 'dropped'] as const;
-export type DeliveryOutcome = (typeof DELIVERIES)[number];
 export const VERBS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'other'] as const;
 export const ROUTES = [
   '/livez',

@@ -1,9 +1,12 @@
 import { type Logger, pino } from 'pino';
 import { packageVersion } from '../../src/package-root.js';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/config.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
 import { COMMAND_FAILURES, type CommandFailure } from '../state/state.js';
+import { DROP_REASONS, type DropReason } from '../tracing/span-queue.js';
 import { UPSTREAM_ERROR_CODES, type UpstreamErrorCode } from '../upstream/errors.js';
+import { DELIVERIES, type DeliveryOutcome } from '../webhooks/delivery.js';
 import { ADMISSION_REFUSALS } from './admission.js';
 import { combined } from './combine.js';
 import { watchEngine } from './engine.js';
@@ -13,21 +16,7 @@ import type { ModelSeries } from './generation-observer.js';
 import { GenerationSeries } from './generations.js';
 import { GuardSeries } from './guard.js';
 import type { HistogramSeries } from './histogram.js';
-import {
-  ACCEPTED,
-  CONNECTIONS,
-  DELIVERIES,
-  type DeliveryOutcome,
-  DROP_REASONS,
-  type DropReason,
-  ESCALATIONS,
-  instrumentsOf,
-  RESUMES,
-  ROUTES,
-  VERBS,
-  WEBHOOK_EVENTS,
-  type WebhookEvent,
-} from './instruments.js';
+import { ACCEPTED, CONNECTIONS, ESCALATIONS, instrumentsOf, RESUMES, ROUTES, VERBS } from './instruments.js';
 import { processMetrics } from './process.js';
 
 export interface MetricsSources {

@@ -111,14 +111,9 @@ function unreplaced(
   levels: readonly Level[],
   model: { readonly name: string; readonly escalate: Escalation | undefined } | null,
 ): Contradiction | null {
-  const { defaults } = mergedPolicy(levels) ?? {};
-  if (!defaults?.action || !replacesAnswers(defaults.action)) return null;
-  if (defaults.action === 'escalate' && model) {
-    const { name, escalate } = model;
-    if (!escalate)
-      return { path: pathOf('action', levels), problem: `escalate: the model ${name} has no field escalate` };
-  }
-  return null;
+  if (!model || model.escalate || mergedPolicy(levels)?.defaults.action !== 'escalate') return null;
+  const problem = `escalate: the model ${model.name} has no field escalate`;
+  return { path: pathOf('action', levels), problem };
 }
 
 /** Settings that a model would refuse. */

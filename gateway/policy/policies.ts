@@ -41,24 +41,21 @@ export class Policies {
    * @param principal name of the key
    */
   of(model: string, principal: string): OperatorPolicy | null {
-    const { models = {} } = this.#sources;
     return mergedPolicy([
-      ...this.#gateway(),
-      ...modelLevel(model, Object.hasOwn(models, model) ? models[model] : undefined),
+      ...gatewayLevel(this.#sources.guard),
+      ...modelLevel(model, this.#model(model)),
       ...(this.#keys.get(principal) ?? []),
     ]);
   }
 
   /** The model that is asked where an answer of this one is flagged; `null` if there is none. */
   escalationOf(model: string): Escalation | null {
-    const { models = {} } = this.#sources;
-    return (Object.hasOwn(models, model) ? models[model]?.escalate : undefined) ?? null;
+    return this.#model(model)?.escalate ?? null;
   }
 
   /** How it is found what answers of a model say, for votes. */
   voteOf(model: string): VoteConfig {
-    const { models = {} } = this.#sources;
-    return (Object.hasOwn(models, model) ? models[model]?.vote : undefined) ?? {};
+    return this.#model(model)?.vote ?? {};
   }
 
   /** Models that name another one. */
@@ -77,15 +74,16 @@ export class Policies {
   get names(): readonly string[] {
     const { models = {} } = this.#sources;
     const levels = [
-      ...this.#gateway(),
+      ...gatewayLevel(this.#sources.guard),
       ...Object.entries(models).flatMap(([name, model]) => modelLevel(name, model)),
       ...[...this.#keys.values()].flat(),
     ];
     return [...new Set(levels.map(({ name }) => name))];
   }
 
-  #gateway(): Level[] {
-    return gatewayLevel(this.#sources.guard);
+  #model(name: string): ModelWithPolicy | undefined {
+    const { models = {} } = this.#sources;
+    return Object.hasOwn(models, name) ? models[name] : undefined;
   }
 }
 

@@ -8,7 +8,7 @@ export type { Logger } from 'pino';
 /** Exported here because {@link consume} recognises its answers by their class. */
 export { RateLimiterRedis } from 'rate-limiter-flexible';
 export type { Principal } from '../access/principal.js';
-export { newTicket, TICKET_MS, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
+export { newTicket, TICKET_MS, type TicketStore, ticketHash } from '../access/tickets.js';
 export { consume, type KeyUsage, type Release } from '../access/usage.js';
 export { ApiError } from '../errors/api-error.js';
 export type { Publication, Published, Resumed, ResumePoint } from '../generations/elsewhere.js';

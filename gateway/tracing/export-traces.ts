@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { readTraceVariables } from './otel-variables.js';
-import { type SpanDrop, SpanQueue } from './span-queue.js';
+import { type DropReason, SpanQueue } from './span-queue.js';
 
 /** Time limit for spans that are left at the end. */
 const FLUSH_MS = 3000;
@@ -15,7 +15,7 @@ const LEAVE_MS = 500;
 export interface ExportOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly logger: Logger;
-  readonly dropped: (reason: SpanDrop, spans: number) => void;
+  readonly dropped: (reason: DropReason, spans: number) => void;
 }
 
 export interface TraceExport {

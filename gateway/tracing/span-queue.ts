@@ -3,12 +3,13 @@ import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/s
 /** Maximum spans that wait or are on their way, unless `OTEL_BSP_MAX_QUEUE_SIZE` is set. */
 const MAX_SPANS = 2048;
 
-export type SpanDrop = 'queue_full' | 'export_failed';
+export const DROP_REASONS = ['queue_full', 'export_failed'] as const;
+export type DropReason = (typeof DROP_REASONS)[number];
 
 export interface SpanQueueOptions {
   /** Maximum spans that may wait or be on their way. */
   readonly most?: number;
-  readonly dropped: (reason: SpanDrop, spans: number) => void;
+  readonly dropped: (reason: DropReason, spans: number) => void;
   /** Called for each batch with its error; `null` if it has arrived. */
   readonly sent: (error: unknown) => void;
 }

@@ -37,6 +37,16 @@ export function readTrace({ traceparent, tracestate = '' }: IncomingHttpHeaders)
   return { context: trace.setSpanContext(ROOT_CONTEXT, parent), ignored: !fits };
 }
 
+/** The same where ignored headers are counted. */
+export function countedTrace(
+  headers: IncomingHttpHeaders,
+  metrics: { traceContext(ignored: boolean): void },
+): Context {
+  const { context, ignored } = readTrace(headers);
+  metrics.traceContext(ignored);
+  return context;
+}
+
 function readParent(text: string) {
   const [, version, traceId = '', spanId = '', flags = '', rest] =
     (text.length <= MAX_PARENT && PARENT.exec(text)) || [];

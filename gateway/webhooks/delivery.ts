@@ -23,7 +23,8 @@ export interface DeliveryOptions {
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-export type DeliveryOutcome = 'delivered' | 'failed' | 'dropped';
+export const DELIVERIES = ['delivered', 'failed', 'dropped'] as const;
+export type DeliveryOutcome = (typeof DELIVERIES)[number];
 
 interface Waiting {
   readonly id: string;

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '@opentelemetry/api';
-import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Principal } from '../access/principal.js';
-import type { Config } from '../config/config.js';
-import type { ConnectionBounds } from '../connection-bounds.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { type ErrorCode, OWN_FAULTS } from '../errors/codes.js';
 import { Backlog } from '../generations/backlog.js';
 import type { Resumed } from '../generations/elsewhere.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
-import type { Metrics } from '../metrics/metrics.js';
 import { GivenText } from '../models/given-text.js';
-import type { GovernedModels } from '../models/governed-models.js';
 import {
   appendSchema,
   cancelSchema,
@@ -25,17 +19,13 @@ import {
   scoreSchema,
 } from '../requests/generation-request.js';
 import { parseJsonText } from '../requests/request-text.js';
+import type { Serving } from '../serving.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 import { SocketWatch } from './socket-watch.js';
 
-export interface StreamOptions {
-  readonly models: GovernedModels;
-  readonly live: LiveGenerations;
+export interface StreamOptions extends Pick<Serving, 'models' | 'live' | 'settings' | 'metrics' | 'logger'> {
   readonly principal: Principal;
-  readonly settings: Pick<Config, 'limits' | 'streams'> & { readonly bounds: ConnectionBounds };
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'refused' | 'resumed'>;
   /** The trace that all its generations belong to. */
   readonly trace: Context;
 }
@@ -84,7 +74,7 @@ export class StreamConnection {
     this.#socket = socket;
     this.#options = options;
     const { bounds, streams } = options.settings;
-    const { heartbeatMs, queueBytes, messagesPerSecond } = bounds;
+    const { heartbeatMs, queueBytes } = bounds;
     this.#backlog = new Backlog({
       limitBytes: queueBytes,
       stallMs: 1000 * streams.stall_s,
@@ -94,9 +84,7 @@ export class StreamConnection {
       stalled: () => this.#close(CLOSE_CODES.slowReader, `nothing was read for ${streams.stall_s} s`),
     });
     this.#heartbeat = new Heartbeat(heartbeatMs, () => this.#beat());
-    this.#watch = new SocketWatch(socket, {
-      pingMs: heartbeatMs,
-      messagesPerSecond,
+    this.#watch = new SocketWatch(socket, bounds, {
       stalled: () => this.#backlog.full,
       close: (code, reason) => this.#close(code, reason),
     });

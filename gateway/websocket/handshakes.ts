@@ -1,21 +1,16 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Context } from '@opentelemetry/api';
 import { SUBPROTOCOL } from 'flinch-client/protocol';
-import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Access } from '../access/access.js';
 import type { Client } from '../access/client.js';
-import type { Principal } from '../access/principal.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
-import type { Lifecycle } from '../generations/lifecycle.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
 import { checkForm, refuse } from '../http/http-server.js';
 import { requestIdOf } from '../http/request-id.js';
-import type { Metrics } from '../metrics/metrics.js';
-import { readTrace } from '../tracing/trace-context.js';
+import type { Serving } from '../serving.js';
+import { countedTrace } from '../tracing/trace-context.js';
 import { CLOSE_CODES } from './close-codes.js';
+import { StreamConnection } from './connection.js';
 import { UnfinishedMessages } from './unfinished.js';
 import { takeUpgrades } from './upgrades.js';
 
@@ -27,41 +22,20 @@ const GOODBYE_TIMEOUT_MS = 1000;
 /** Messages of the largest size that may be under way on all connections together. */
 const UNFINISHED_MESSAGES = 64;
 
-export interface StreamServerOptions {
-  readonly access: Access;
-  readonly lifecycle: Lifecycle;
-  readonly live: LiveGenerations;
-  readonly metrics: Metrics;
-  readonly maxMessageBytes: number;
-  /** Time for one message to arrive. */
-  readonly messageMs: number;
-  readonly logger: Logger;
-  /** Takes over a connection that may be there. */
-  readonly connect: (socket: WebSocket, from: Connected) => void;
-}
-
-/** A client that connects. */
-export interface Connected {
-  readonly principal: Principal;
-  readonly logger: Logger;
-  /** Trace of the handshake. */
-  readonly trace: Context;
-}
-
 /** The WebSocket side of the gateway: decides which clients may connect. */
 export class StreamServer {
-  readonly #options: StreamServerOptions;
+  readonly #serving: Serving;
   readonly #sockets: WebSocketServer;
   readonly #unfinished: UnfinishedMessages;
   readonly #names = new WeakMap<IncomingMessage, string>();
 
-  constructor(options: StreamServerOptions) {
-    this.#options = options;
-    const bytes = UNFINISHED_MESSAGES * options.maxMessageBytes;
-    this.#unfinished = new UnfinishedMessages({ bytes, ms: options.messageMs });
+  constructor(serving: Serving) {
+    this.#serving = serving;
+    const { limits, bounds } = serving.settings;
+    this.#unfinished = new UnfinishedMessages(UNFINISHED_MESSAGES * limits.body_bytes, bounds.bodyMs);
     this.#sockets = new WebSocketServer({
       noServer: true,
-      maxPayload: options.maxMessageBytes,
+      maxPayload: limits.body_bytes,
       maxFragments: MAX_FRAGMENTS,
       // A few bytes could unfold to any size, and tokens are too short to be worth it.
       perMessageDeflate: false,
@@ -107,9 +81,8 @@ export class StreamServer {
       const principal = client.onSocket;
       connection.off('error', gone);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
-      const logger = this.#options.logger.child(about);
-      const { context: trace, ignored } = readTrace(request.headers);
-      this.#options.metrics.traceContext(ignored);
+      const logger = this.#serving.logger.child(about);
+      const trace = countedTrace(request.headers, this.#serving.metrics);
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
         logger.info('socket opened');
         socket.once('close', (code) => logger.info({ code }, 'socket closed'));
@@ -118,17 +91,17 @@ export class StreamServer {
           socket.close(CLOSE_CODES.unfinished, reason);
           setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS).unref();
         });
-        this.#options.connect(socket, { principal, logger, trace });
+        new StreamConnection(socket, { ...this.#serving, principal, logger, trace });
       });
     } catch (error) {
-      if (!(error instanceof ApiError)) this.#options.logger.error({ err: error }, 'upgrade failed');
+      if (!(error instanceof ApiError)) this.#serving.logger.error({ err: error }, 'upgrade failed');
       this.#refuse(toApiError(error), connection, request);
     }
   }
 
   /** @throws ApiError for a client that may not connect */
   async #check(request: IncomingMessage, path: string): Promise<Client> {
-    const { access, lifecycle } = this.#options;
+    const { access, lifecycle } = this.#serving;
     const { url = '', headers, socket } = request;
     checkForm(request);
     if (request.httpVersion !== '1.1') throw new ApiError('invalid_http', 'a handshake needs HTTP/1.1');
@@ -150,14 +123,14 @@ export class StreamServer {
       throw new ApiError('invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
     }
     const client = await access.byHandshake(headers, new URLSearchParams(query), socket.remoteAddress);
-    await lifecycle.checkOpen(() => this.#options.live.holds(client));
+    await lifecycle.checkOpen(() => this.#serving.live.holds(client));
     await client.request();
     await client.refused(0);
     return client;
   }
 
   #refuse(error: ApiError, connection: Duplex, request: IncomingMessage): void {
-    const { metrics, logger } = this.#options;
+    const { metrics, logger } = this.#serving;
     const id = this.#nameOf(request);
     metrics.refused(error.body.code);
     const fields = { request_id: id, status: error.status, code: error.body.code };

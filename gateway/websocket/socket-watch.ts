@@ -1,12 +1,11 @@
 import type { WebSocket } from 'ws';
+import type { ConnectionBounds } from '../connection-bounds.js';
 import { CLOSE_CODES, type CloseCode } from './close-codes.js';
 
 /** Pings that may be without an answer. */
 const MAX_UNANSWERED = 2;
 
 export interface SocketWatchOptions {
-  readonly pingMs: number;
-  readonly messagesPerSecond: number;
   /** Whether the client does not read: then it cannot answer either. */
   readonly stalled: () => boolean;
   readonly close: (code: CloseCode, reason: string) => void;
@@ -15,6 +14,7 @@ export interface SocketWatchOptions {
 /** Whether a client is still there, and sends no more than it may. Closes the connection if not. */
 export class SocketWatch {
   readonly #socket: WebSocket;
+  readonly #bounds: ConnectionBounds;
   readonly #options: SocketWatchOptions;
   readonly #pings: NodeJS.Timeout;
   #unanswered = 0;
@@ -22,10 +22,11 @@ export class SocketWatch {
   #messages = { since: 0, count: 0 };
   #stopped = false;
 
-  constructor(socket: WebSocket, options: SocketWatchOptions) {
+  constructor(socket: WebSocket, bounds: ConnectionBounds, options: SocketWatchOptions) {
     this.#socket = socket;
+    this.#bounds = bounds;
     this.#options = options;
-    this.#pings = setInterval(() => this.#ping(), options.pingMs).unref();
+    this.#pings = setInterval(() => this.#ping(), bounds.heartbeatMs).unref();
     // Each is answered: a flood of them is as much work as one of messages.
     socket.on('ping', () => this.counted());
     socket.on('pong', () => {
@@ -46,9 +47,9 @@ export class SocketWatch {
     const now = performance.now();
     if (now - this.#messages.since >= 1000) this.#messages = { since: now, count: 0 };
     this.#messages.count += 1;
-    const { messagesPerSecond: most, close } = this.#options;
+    const { messagesPerSecond: most } = this.#bounds;
     if (this.#messages.count <= most) return true;
-    close(CLOSE_CODES.tooManyMessages, `more than ${most} messages per second`);
+    this.#options.close(CLOSE_CODES.tooManyMessages, `more than ${most} messages per second`);
     return false;
   }
 

@@ -1,12 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
-export interface UnfinishedLimits {
-  /** Bytes of all connections together. */
-  readonly bytes: number;
-  readonly ms: number;
-}
-
 /**
  * Bytes of a frame with a mask and a payload of at most 125 bytes, as pings and pongs have, without the
  * payload.
@@ -25,18 +19,20 @@ interface Unfinished {
  * long is closed, and so is the one with most bytes if all have too many.
  */
 export class UnfinishedMessages {
-  readonly #limits: UnfinishedLimits;
+  readonly #mostBytes: number;
+  readonly #mostMs: number;
   readonly #all = new Set<Unfinished>();
   readonly #timer: NodeJS.Timeout;
   #bytes = 0;
 
-  constructor(limits: UnfinishedLimits) {
-    this.#limits = limits;
-    this.#timer = setInterval(() => this.#closeSlow(), Math.min(CHECK_MS, limits.ms / 4)).unref();
-  }
-
-  get bytes(): number {
-    return this.#bytes;
+  /**
+   * @param mostBytes of all connections together
+   * @param mostMs time of a message
+   */
+  constructor(mostBytes: number, mostMs: number) {
+    this.#mostBytes = mostBytes;
+    this.#mostMs = mostMs;
+    this.#timer = setInterval(() => this.#closeSlow(), Math.min(CHECK_MS, mostMs / 4)).unref();
   }
 
   /** @param close ends the connection */
@@ -54,7 +50,7 @@ export class UnfinishedMessages {
       set(unfinished.bytes + chunk.length);
     });
     connection.on('data', () => {
-      if (this.#bytes > this.#limits.bytes) this.#closeLargest();
+      if (this.#bytes > this.#mostBytes) this.#closeLargest();
     });
     const control = ({ length }: Buffer): void =>
       set(Math.max(0, unfinished.bytes - length - CONTROL_HEADER));
@@ -78,7 +74,7 @@ export class UnfinishedMessages {
   }
 
   #closeSlow(): void {
-    const before = performance.now() - this.#limits.ms;
+    const before = performance.now() - this.#mostMs;
     for (const unfinished of this.#all)
       if (unfinished.bytes > 0 && unfinished.since < before)
         this.#end(unfinished, 'the message took too long to arrive');

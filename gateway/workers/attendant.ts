@@ -4,14 +4,13 @@ import type { StreamHandle } from '../../src/engine/process.js';
 import type { ToDecode, ToScore } from '../../src/engine/protocol.js';
 import type { Tickets } from '../access/tickets.js';
 import type { OwnUsage, Release } from '../access/usage.js';
-import { ApiError } from '../errors/api-error.js';
 import type { Channel } from './channel.js';
 import type { PrimarySide, ProcessName, WorkerSide } from './protocol.js';
 
 /** Resources that all workers share. */
 export interface Shared {
   readonly usage: OwnUsage;
-  readonly tickets: Tickets<string>;
+  readonly tickets: Tickets;
   /** Engines by model. */
   readonly engines: ReadonlyMap<string, Engine>;
 }
@@ -63,14 +62,7 @@ export class Attendant {
         return release && this.#keep(release);
       },
       release: (slot) => this.#release(slot),
-      issueTicket: (owner) => {
-        try {
-          return tickets.issue(owner);
-        } catch (error) {
-          if (error instanceof ApiError) return null;
-          throw error;
-        }
-      },
+      issueTicket: (owner) => tickets.issue(owner),
       redeemTicket: (ticket) => tickets.redeem(ticket),
       attach: (process, stream) => this.#attach(process, stream),
       detach: (stream) => this.#detach(stream),

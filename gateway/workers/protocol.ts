@@ -59,8 +59,7 @@ export interface PrimarySide {
   /** The same of places that clients share. */
   share(pool: string, most: number, client: string): Promise<number | null>;
   release(slot: number): void;
-  /** `null` where too many are open */
-  issueTicket(owner: string): Ticket | null;
+  issueTicket(owner: string): Ticket;
   redeemTicket(ticket: string): string | null;
 
   /**

@@ -1,6 +1,5 @@
 import type { SharedAccess } from '../access/access.js';
 import type { Usage } from '../access/usage.js';
-import { ApiError } from '../errors/api-error.js';
 import type { Channel } from './channel.js';
 import type { PrimarySide } from './protocol.js';
 
@@ -16,11 +15,7 @@ export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {
     share: (pool, most, client) => held(primary.call('share', pool, most, client)),
   };
   const tickets = {
-    issue: async (owner: string) => {
-      const ticket = await primary.call('issueTicket', owner);
-      if (ticket) return ticket;
-      throw new ApiError('overloaded', 'too many tickets are open');
-    },
+    issue: (owner: string) => primary.call('issueTicket', owner),
     redeem: (ticket: string) => primary.call('redeemTicket', ticket),
   };
   return { usage, tickets };

@@ -14,7 +14,7 @@ type From = FromDecode | FromScore;
 export class RemoteEngines {
   readonly #primary: Primary;
   readonly #processes = new Map<string, RemoteProcesses>();
-  readonly #streams = new Streams();
+  readonly #streams: Streams = new Map();
 
   constructor(primary: Primary) {
     this.#primary = primary;
@@ -43,12 +43,12 @@ export class RemoteEngines {
   }
 
   received(stream: number, message: From): void {
-    this.#streams.listeners.get(stream)?.receive(message);
+    this.#streams.get(stream)?.receive(message);
   }
 
   lost(stream: number, code: EngineErrorCode, message: string): void {
-    const listener = this.#streams.listeners.get(stream);
-    this.#streams.listeners.delete(stream);
+    const listener = this.#streams.get(stream);
+    this.#streams.delete(stream);
     listener?.fail(new EngineError(code, message));
   }
 }
@@ -58,17 +58,10 @@ interface RemoteProcesses {
   readonly score: RemoteProcess<ToScore, FromScore>;
 }
 
-/** The streams of a worker, numbered by it. */
-class Streams {
-  readonly listeners = new Map<number, StreamListener<From>>();
-  #count = 0;
+/** Listeners to the streams of a worker, by the numbers that it gives them. */
+type Streams = Map<number, StreamListener<From>>;
 
-  add(listener: StreamListener<From>): number {
-    this.#count += 1;
-    this.listeners.set(this.#count, listener);
-    return this.#count;
-  }
-}
+let count = 0;
 
 class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements ProcessLink<Out, In> {
   readonly #name: ProcessName;
@@ -102,10 +95,12 @@ class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements 
 
   async attach(listener: StreamListener<In>): Promise<StreamHandle<Out>> {
     const primary = this.#primary;
-    const stream = this.#streams.add(listener);
+    count += 1;
+    const stream = count;
+    this.#streams.set(stream, listener);
     this.#own.add(listener);
     const forget = (): void => {
-      this.#streams.listeners.delete(stream);
+      this.#streams.delete(stream);
       this.#own.delete(listener);
     };
     try {

@@ -40,12 +40,11 @@ export async function startWorkers({ config, logger, metrics }: WorkersOptions):
   const closeEngines = async (): Promise<void> => {
     await Promise.all([...engines.values()].map((engine) => engine.close()));
   };
-  const tickets = new Tickets<string>(Date.now);
   const pool = new WorkerPool({
     config,
     logger,
     metrics,
-    shared: { usage: new OwnUsage(), tickets, engines },
+    shared: { usage: new OwnUsage(), tickets: new Tickets(Date.now), engines },
   });
   const close = async (): Promise<void> => {
     await pool.close();

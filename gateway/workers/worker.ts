@@ -1,9 +1,7 @@
 import cluster from 'node:cluster';
 import { Metrics } from '../metrics/metrics.js';
 import { openLog } from '../open-log.js';
-import { openModels } from '../open-models.js';
-import { type Gateway, startGateway } from '../start-gateway.js';
-import { exportTraces } from '../tracing/export-traces.js';
+import { startProcess } from '../start-alone.js';
 import { Channel, type Message } from './channel.js';
 import type { OpenWorker, PrimarySide, WorkerSide } from './protocol.js';
 import { remoteAccess } from './remote-access.js';
@@ -17,14 +15,9 @@ import { RelayedGenerations, RemoteGenerations } from './remote-generations.js';
  */
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 
-interface Running {
-  readonly gateway: Gateway;
+interface Running extends Awaited<ReturnType<typeof startProcess>> {
   readonly metrics: Metrics;
   readonly relays: RelayedGenerations;
-  /** Generations under way, by model. */
-  readonly streams: () => Readonly<Record<string, number>>;
-  readonly drain: () => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 let running: Running | null = null;
@@ -46,7 +39,7 @@ const side: WorkerSide = {
   lost: (stream, code, message) => engines.lost(stream, code, message),
   changed: (model, state) => engines.changed(model, state),
   snapshot: async () => running?.metrics.snapshot() ?? { counted: [], histograms: [] },
-  streams: () => running?.streams() ?? {},
+  streams: () => (running ? streamsOf(running) : {}),
   resumeFor: (reader, point, owner) => running?.relays.resume(reader, point, owner) ?? null,
   actFor: (reader, action) => running?.relays.act(reader, action),
   workerGone: (name, epoch) => {
@@ -60,9 +53,7 @@ const side: WorkerSide = {
 
 const primary = new Channel<PrimarySide>(
   (message) => process.send?.(message, undefined, undefined, () => {}),
-  {
-    ...side,
-  },
+  { ...side },
 );
 const engines = new RemoteEngines(primary);
 const generations = new RemoteGenerations(primary);
@@ -70,17 +61,15 @@ process.on('message', (message: Message) => primary.receive(message));
 primary.tell('listening');
 
 async function open({ id, config, reloaded, engines: states }: OpenWorker): Promise<Running> {
-  const { models: modelConfigs = {}, workers, ...rest } = config;
   const metrics = new Metrics();
   const logger = openLog(config.log, { worker: id }, metrics);
   // The same as in a gateway of one process: other requests survive a fault of a request or of a model.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
-  const { env } = process;
-  const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });
   const access = remoteAccess(primary);
-  const opened = await openModels(modelConfigs, {
+  const started = await startProcess({
+    config,
+    reloaded,
     logger,
-    env,
     metrics,
     shared: {
       host: (model) => engines.host(model, states[model]!),
@@ -89,38 +78,17 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
         take: (client) => access.usage.share(`streams:${model}`, most, client),
       }),
     },
-  });
-  const gateway = await startGateway({
-    models: opened.models,
-    policies: reloaded,
-    logger,
-    metrics,
-    config: {
-      ...rest,
-      access: reloaded.access,
-    },
     commons: {
       ...access,
-      workers,
+      workers: config.workers,
       elsewhere: generations,
       collect: () => primary.call('collect'),
       health: () => primary.call('health'),
     },
   });
-  return {
-    gateway,
-    metrics,
-    relays: new RelayedGenerations(primary, gateway.live),
-    streams: () =>
-      Object.fromEntries(opened.models.all.map((model) => [model.name, Number(model.status().streams ?? 0)])),
-    drain: async () => {
-      await gateway.drain();
-      await traces?.close();
-    },
-    close: async () => {
-      await gateway.close();
-      await opened.close();
-      traces?.leave();
-    },
-  };
+  return { ...started, metrics, relays: new RelayedGenerations(primary, started.gateway.live) };
 }
+
+/** Generations under way, by model. */
+const streamsOf = ({ opened }: Running): Readonly<Record<string, number>> =>
+  Object.fromEntries(opened.models.all.map((model) => [model.name, Number(model.status().streams ?? 0)]));

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
 
+/** Time for which a gateway keeps what it holds in Redis without a renewal. */
+export const LEASE_MS = 10_000;
+/** Interval of renewals: three in a row may be lost. */
+export const RENEWAL_MS = LEASE_MS / 4;
+
 /** Keys in Redis. Ids and epochs are drawn at random; names of access keys are the operator's. */
 export const keys = {
   slots: (pool: string) => `flinch:places:${pool}`,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { HISTORY_BYTES, type OpenState } from 'flinch/state';
-import { RENEWAL_MS } from './lease.js';
+import { RENEWAL_MS } from './keys.js';
 import { Redis } from './redis.js';
 import { RedisGenerations } from './redis-generations.js';
-import { RedisTickets } from './redis-tickets.js';
+import { redisTickets } from './redis-tickets.js';
 import { RedisUsage } from './redis-usage.js';
 
 /** Connects to the Redis of a configuration; it need not be there yet. */
@@ -29,7 +29,7 @@ export const openState: OpenState = (
   return {
     usage,
     generations,
-    tickets: new RedisTickets({ redis, now }),
+    tickets: redisTickets(redis, now),
     get up() {
       return redis.up;
     },

@@ -12,8 +12,7 @@ import type {
   Sink,
 } from 'flinch/state';
 import { EventLog } from './event-log.js';
-import { keys } from './keys.js';
-import { LEASE_MS, RENEWAL_MS } from './lease.js';
+import { keys, LEASE_MS, RENEWAL_MS } from './keys.js';
 import { LogReader } from './log-reader.js';
 import { type Message, messageSchema, type ReaderName } from './messages.js';
 import type { Redis } from './redis.js';

@@ -1,6 +1,5 @@
 import { consume, type KeyUsage, RateLimiterRedis, type Release } from 'flinch/state';
-import { keys } from './keys.js';
-import { LEASE_MS } from './lease.js';
+import { keys, LEASE_MS } from './keys.js';
 import type { Redis } from './redis.js';
 
 const MINUTE_S = 60;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readDashboard, substituted } from '../support/dashboards.js';
+import { alerts, readDashboard, recordings, substituted } from '../support/dashboards.js';
 import { chatBody } from '../support/gateway.js';
 import { hasPrometheus, Prometheus } from '../support/prometheus.js';
 import { Serving } from '../support/serving.js';
@@ -7,7 +7,7 @@ import { Serving } from '../support/serving.js';
 /** What a query of a panel comes to. `missing` has no data, and its panel is open and does not say why. */
 type Kind = 'data' | 'folded' | 'reason' | 'missing' | 'not a number';
 
-const { panels, folded } = readDashboard();
+const { panels, folded, templating } = readDashboard();
 
 describe.skipIf(!hasPrometheus)('the dashboard of flinch serve without any option', () => {
   let serving: Serving;
@@ -89,5 +89,22 @@ describe.skipIf(!hasPrometheus)('the dashboard of flinch serve without any optio
         expect(first?.value, expr).toBeGreaterThanOrEqual(0);
       }
     }
+  });
+
+  it('evaluates all rules without a fault', async () => {
+    const rules = await prometheus.rules();
+    expect(rules.map(({ name }) => name).toSorted()).toEqual(
+      [...recordings().map(({ record }) => record), ...alerts().map(({ alert }) => alert)].toSorted(),
+    );
+    for (const { name, health, lastError } of rules) expect(health, `${name}: ${lastError}`).toBe('ok');
+  });
+
+  it('knows the models to choose from, and has exemplars that name responses', async () => {
+    const { definition = '' } = templating.list.find(({ name }) => name === 'model') ?? {};
+    const [, series = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? [];
+    expect(await prometheus.labelValues(label, series)).toEqual(['reasoner']);
+    const found = await prometheus.exemplars('flinch_step_risk_bucket');
+    expect(found.length).toBeGreaterThan(0);
+    for (const { response_id } of found) expect(response_id).toMatch(/^chatcmpl-/);
   });
 });

@@ -114,26 +114,6 @@ describe('a gateway in an Express application', () => {
     expect(await exchange(origin, h2c)).toContain('{"status":"alive"}');
   });
 
-  it('gets on with another gateway on the same server', async () => {
-    const { server, origin } = await hostWith();
-    const other = createGateway({ models: new Models([]), config: { access: { allow_anonymous: true } } });
-    other.attach(server, '/b');
-    // A path within another's is taken by the nearer.
-    other.attach(server, '/ai/b');
-    const upgraded = async (path: string) => exchange(origin, handshake({}, `GET ${path}`));
-    for (const path of ['/b/nothing', '/ai/nothing', '/ai/b/nothing']) {
-      expect(await upgraded(path)).toContain(`there is no WebSocket at ${path}`);
-    }
-    expect(await upgraded('/v1/models')).toContain('not the gateway');
-    expect(await upgraded('/nobody')).toContain('404 ');
-    expect(() => other.attach(server, '/ai/')).toThrow(
-      'a gateway is attached to /ai/ of this server already',
-    );
-    await other.close();
-    expect(await upgraded('/b/nothing')).toContain('Cannot GET /b/nothing');
-    expect(await upgraded('/ai/nothing')).toContain('there is no WebSocket at');
-  });
-
   it('takes capitals for small letters, as Express does', async () => {
     const { url, origin } = await hostWith({ path: '/AI' });
     expect((await fetch(`${origin}/ai/livez`)).status).toBe(200);

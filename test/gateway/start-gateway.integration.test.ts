@@ -1,17 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { Models, startGateway } from '#gateway/index.js';
-import { TestSocket } from '../support/gateway.js';
 
 describe('startGateway', () => {
-  it('says goodbye to its clients when it is closed', async () => {
-    const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
-    const socket = await TestSocket.open(gateway.url);
-    await gateway.close();
-    await expect.poll(() => socket.closeCode).toBe(1001);
-    await expect(fetch(gateway.url)).rejects.toThrow();
-  });
-
   it('survives upgrade requests that are refused, whatever the client does then', async () => {
     const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
     const { port } = new URL(gateway.url);

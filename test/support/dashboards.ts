@@ -68,10 +68,6 @@ export const alerts = () => rulesOf('alerts.yml').flatMap((each) => ('alert' in 
 export const substituted = (expression: string): string =>
   expression.replaceAll('$__rate_interval', '2m').replaceAll('$interval', '2m').replaceAll('$model', '.*');
 
-/** Expression that an alert watches, without thresholds and `absent`: it has a value whether or not the alert fires. */
-export const unconditional = (expression: string): string =>
-  expression.replace(/\s(?:[<>]=?|[=!]=)\s*[\d.]+/g, '').replace(/^absent\((.*)\)$/, '$1');
-
 /** Tests of the rules and alerts for promtool, as text. */
 export const ruleTests = (): string =>
   readdirSync(TESTS)

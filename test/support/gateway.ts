@@ -175,6 +175,8 @@ const event = z.looseObject({
 });
 export type SocketEvent = z.output<typeof event>;
 
+export const ofType = (type: string) => (event: SocketEvent) => event.type === type;
+
 /** A connection that speaks flinch.v1 and records all events; each is checked against the protocol's schema. */
 export class TestSocket {
   readonly events: SocketEvent[] = [];

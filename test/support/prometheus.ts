@@ -31,12 +31,6 @@ const rule = z.looseObject({
 });
 const groups = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
 
-const alert = z.object({
-  labels: z.record(z.string(), z.string()),
-  annotations: z.record(z.string(), z.string()),
-  state: z.string(),
-});
-
 const exemplars = z.array(
   z.object({ exemplars: z.array(z.object({ labels: z.record(z.string(), z.string()) })) }),
 );
@@ -124,19 +118,8 @@ export class Prometheus {
     return scalar.parse(await this.#get('query', { query: expression })).result;
   }
 
-  /** Value of a query with at most one sample. */
-  async value(expression: string): Promise<number | undefined> {
-    const [first, ...others] = await this.query(expression);
-    if (others.length > 0) throw new Error(`${expression} has ${others.length + 1} values`);
-    return first?.value;
-  }
-
   async rules(): Promise<readonly z.output<typeof rule>[]> {
     return groups.parse(await this.#get('rules')).groups.flatMap((group) => group.rules);
-  }
-
-  async alerts(): Promise<readonly z.output<typeof alert>[]> {
-    return z.object({ alerts: z.array(alert) }).parse(await this.#get('alerts')).alerts;
   }
 
   async labelValues(label: string, series: string): Promise<readonly string[]> {

@@ -5,12 +5,12 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 import { readEvent } from '#client/index.js';
-import { ANONYMOUS } from '#gateway/access/principal.js';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { COMPLETIONS } from '#gateway/http/completions.js';
 import { RESPONSES } from '#gateway/http/responses.js';
+import { Metrics } from '#gateway/metrics/metrics.js';
 import { GovernedModels } from '#gateway/models/governed-models.js';
 import { KeptAnswers } from '#gateway/models/kept-answers.js';
 import { Models } from '#gateway/models/models.js';
@@ -52,7 +52,7 @@ const httpBody: Target = {
 
 const settings = settingsWith({ bounds: { messagesPerSecond: 1_000_000 } });
 const logger = pino({ level: 'silent' });
-const metrics = { refused: () => {}, resumed: () => {} };
+const metrics = new Metrics();
 
 /** The server's side of a WebSocket, whose messages a test makes and reads. */
 class Socket extends EventEmitter {
@@ -92,7 +92,15 @@ const websocket: Target = {
     });
     const live = new LiveGenerations(settings, logger);
     const socket = new Socket();
-    const options = { models, live, principal: ANONYMOUS, settings, logger, metrics, trace: ROOT_CONTEXT };
+    const options = {
+      models,
+      live,
+      principal: { name: 'anonymous', client: '', admit: () => () => {} },
+      settings,
+      logger,
+      metrics,
+      trace: ROOT_CONTEXT,
+    };
     // The part of a WebSocket that a connection uses.
     new StreamConnection(socket as unknown as WebSocket, options);
     const lines = Buffer.from(input).toString('latin1').split('\n');

@@ -2,8 +2,9 @@ import { lastValueFrom, type Observable, tap } from 'rxjs';
 import { expect } from 'vitest';
 import { CHAT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
-import { VerbatimEncoding, wholeVerbatim } from '#gateway/http/verbatim.js';
+import { verbatimChunks, wholeVerbatim } from '#gateway/http/verbatim.js';
 import { WholeCompletion } from '#gateway/http/whole-completion.js';
+import { jsonText } from '#gateway/requests/exact-numbers.js';
 import { UpstreamError } from '#gateway/upstream/errors.js';
 import { logprobBranch } from '#gateway/upstream/scoring/logprob-branch.js';
 import type { AnswerForm } from '#gateway/upstream/servers/dialect.js';
@@ -86,7 +87,8 @@ const upstream: Target = {
           scored(input, isResponse).pipe(
             tap((event) => {
               whole.add(event);
-              for (const chunk of streamed.json(event)) expect(inUtf8(chunk)).toEqual(JSON.parse(chunk));
+              for (const chunk of streamed.chunks(event).map(jsonText))
+                expect(inUtf8(chunk)).toEqual(JSON.parse(chunk));
             }),
           ),
         ),
@@ -97,7 +99,7 @@ const upstream: Target = {
       expect(choices[0]).toMatchObject({ index: 0 });
     }
     for (const isWhole of [false, true]) {
-      const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
+      const streamed = verbatimChunks({ ...named, guard: plain }, 'p');
       const whole = wholeVerbatim({ ...named, guard: plain });
       await orFault(() =>
         lastValueFrom(

@@ -3,7 +3,7 @@ import { Tickets } from '#gateway/access/tickets.js';
 
 describe('a ticket', () => {
   let time = 0;
-  const tickets = new Tickets<string>(() => time);
+  const tickets = new Tickets(() => time);
 
   it('is good once', () => {
     const { ticket, expiresAtMs } = tickets.issue('web');
@@ -27,15 +27,5 @@ describe('a ticket', () => {
     expect(ticket).not.toBe(tickets.issue('web').ticket);
     for (const other of ['', ticket.slice(1), `${ticket}=`, '__proto__'])
       expect(tickets.redeem(other)).toBeNull();
-  });
-
-  it('is refused while very many of the same owner are open', () => {
-    const crowded = new Tickets<string>(() => time);
-    for (let i = 0; i < 10_000; i++) crowded.issue('web');
-    expect(() => crowded.issue('web')).toThrow('too many tickets');
-    const { ticket } = crowded.issue('other');
-    expect(crowded.redeem(ticket)).toBe('other');
-    time += 30_000;
-    expect(crowded.issue('web')).toMatchObject({ ticket: expect.any(String) });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatBody, type SocketEvent, TestSocket, useGateway } from '../../support/gateway.js';
+import { chatBody, ofType, type SocketEvent, TestSocket, useGateway } from '../../support/gateway.js';
 import { LONG_QUESTION } from '../../support/requests.js';
 
 const gateway = useGateway(undefined, {
@@ -25,7 +25,6 @@ const ask = (stream: number, changes: object = {}) => ({
   }),
 });
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const done = ofType('generation.done');
 const textOf = (events: readonly SocketEvent[]) =>
   events

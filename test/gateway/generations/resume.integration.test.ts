@@ -1,11 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '#gateway/index.js';
-import { cuttingProxy } from '../../support/cutting-proxy.js';
-import { chatBody, type SocketEvent, TestSocket, unixEntrance } from '../../support/gateway.js';
+import { chatBody, ofType, type SocketEvent, TestSocket, unixEntrance } from '../../support/gateway.js';
 import { scriptedGateway } from '../../support/scripted-model.js';
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const done = ofType('generation.done');
 const create = (changes: object = {}) => ({ type: 'generation.create', ...chatBody(changes) });
 
@@ -107,28 +105,6 @@ describe('generation.resume', () => {
     expect(gateway.live.size).toBe(0);
   });
 
-  it('recovers nothing, and ends the generation, if part of it is gone', async () => {
-    const { url, model, gateway } = await scriptedGateway({ bounds: { historyEvents: 16 } }, { pauseMs: 2 });
-    const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
-    await socket.event(({ offset }) => offset === 40);
-    socket.close();
-    const { resumed } = await resume(url, { ...place, offset: 10 });
-    expect(resumed).toMatchObject({ recovered: false });
-    expect(model.written[0]?.state).toBe('cancelled');
-    expect(gateway.live.size).toBe(0);
-    expect((await resume(url, { ...place, offset: 40 })).resumed).toMatchObject({ recovered: false });
-  });
-
-  it('needs to be asked for: another generation ends with its connection', async () => {
-    const { url, model } = await scriptedGateway({}, { pauseMs: 2 });
-    const { socket, created, ...place } = await begin(url, { resumable: false });
-    expect(created.resumable).toBe(false);
-    await socket.event(({ offset }) => offset === 5);
-    socket.close();
-    await expect.poll(() => model.written[0]?.state).toBe('cancelled');
-    expect((await resume(url, { ...place, offset: 2 })).resumed).toMatchObject({ recovered: false });
-  });
-
   it.each([1000, 1001, undefined, 3000, 4900])(
     'is or is not possible after a close with code %s',
     async (code) => {
@@ -141,14 +117,6 @@ describe('generation.resume', () => {
       expect((await resume(url, { ...place, offset: 2 })).resumed).toMatchObject({ recovered: !meant });
     },
   );
-
-  it('is too late after resume_s', async () => {
-    const { url, model } = await scriptedGateway({ streams: { resume_s: 0.1 } }, { pauseMs: 2 });
-    const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
-    socket.close();
-    await expect.poll(() => model.written[0]?.state).toBe('cancelled');
-    expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
-  });
 
   it('is not possible once the client has asked for the same again, by its request_id', async () => {
     const { url, model, gateway } = await scriptedGateway({}, { pauseMs: 2 });
@@ -244,22 +212,6 @@ describe('a connection', () => {
     }
   });
 
-  it('that reads slowly, but reads, is left alone', async () => {
-    const { gateway } = await scriptedGateway(
-      { streams: { stall_s: 1 }, bounds: { queueBytes: 4096 } },
-      { text: () => 'x'.repeat(2000) },
-    );
-    const { socket } = await begin(`http+unix:${await unixEntrance(gateway)}:`, { max_tokens: 1000 });
-    for (let i = 0; i < 15; i++) {
-      socket.pause();
-      await setTimeout(100);
-      socket.resume();
-      await setTimeout(5);
-    }
-    await socket.event(done);
-    expect(offsets(socket.events)).toEqual(from(0, 1002));
-  });
-
   it('that sends too many messages, or pings, is closed for good', async () => {
     const { url, model } = await scriptedGateway({ bounds: { messagesPerSecond: 10 } }, { pauseMs: 2 });
     for (const flood of ['send', 'ping', 'pong'] as const) {
@@ -281,16 +233,5 @@ describe('a connection', () => {
     await expect.poll(() => socket.closeCode).toBe(code);
     expect(model.written[0]?.state).toBe('cancelled');
     expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
-  });
-
-  it('is a loss when it stays half open: the generation is taken over at once', async () => {
-    const { url } = await scriptedGateway({}, { pauseMs: 2 });
-    const proxy = await cuttingProxy(Number(new URL(url).port));
-    const { socket, created: _, ...place } = await begin(proxy.url);
-    await socket.event(({ offset }) => offset === 5);
-    proxy.lose('silence');
-    const { socket: next, after } = await resume(url, { ...place, offset: 3 });
-    await next.event(done);
-    expect(offsets(after())).toEqual(from(3, 102));
   });
 });

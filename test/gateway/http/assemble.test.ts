@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Assembly } from '#gateway/http/assemble.js';
+import { JoinedText } from '#gateway/http/joined-text.js';
 import { jsonOf } from '#gateway/http/written-json.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -212,5 +213,154 @@ it('of the fields beside the choices, and of the usage, the last counts', () => 
       { ...choice, index: 1, finish_reason: 'stop' },
       { ...choice, index: 2, finish_reason: null },
     ],
+  });
+});
+
+describe('a string that is said more than once', () => {
+  it.each([
+    ['First second.', ['First ', 'second.']],
+    ['ha ha', ['ha', ' ha']],
+    ['hahaha!', ['ha', 'ha', 'ha', '!']],
+    ['  ', [' ', ' ']],
+    ['110', ['1', '10']],
+    ['STOP', ['STOP', 'STOP', 'STOP']],
+    ['One two. Three.', ['One', 'One two.', 'One two.', 'One two. Three.']],
+    ['get_weather', ['get_', 'weather']],
+    ['get_weather', ['get_', 'get_weather']],
+  ])('is %j of %j', (whole, [first = '', ...others]) => {
+    const text = new JoinedText(first);
+    for (const other of others) text.add(other);
+    expect(text.whole).toBe(whole);
+  });
+});
+
+const text = (text: string): Json => ({ type: 'text', text });
+const thinking = (thinking: string, signature?: string): Json => ({
+  type: 'thinking',
+  thinking,
+  ...(signature !== undefined && { signature }),
+});
+const cited = (url: string): Json => ({
+  type: 'url_citation',
+  url_citation: { url, title: 'A b', start_index: 0 },
+});
+
+describe('parts of a message with names that nobody knows', () => {
+  it.each<[string, readonly Json[], Json]>([
+    ['text', [{ plan: 'Go ' }, { plan: 'north' }], { plan: 'Go north' }],
+    [
+      'text within',
+      [{ x: { reasoning_text: 'a ' } }, { x: { reasoning_text: 'b' } }],
+      { x: { reasoning_text: 'a b' } },
+    ],
+    [
+      'labels',
+      [
+        { span_id: 'a', trace: { kind: 'x' } },
+        { span_id: 'b', trace: { kind: 'y' } },
+      ],
+      { span_id: 'b', trace: { kind: 'y' } },
+    ],
+    ['words that are always text', [{ content: 'ha' }, { content: 'ha' }], { content: 'haha' }],
+    [
+      'lists told so far',
+      [{ sources: ['a', 'b'] }, { sources: ['a', 'b', 'c'] }],
+      { sources: ['a', 'b', 'c'] },
+    ],
+    ['lists in parts', [{ sources: ['a'] }, { sources: ['b'] }], { sources: ['a', 'b'] }],
+    [
+      'objects told again',
+      [{ notes: [cited('https://a')] }, { notes: [cited('https://a'), cited('https://b')] }],
+      { notes: [cited('https://a'), cited('https://b')] },
+    ],
+    [
+      'flat objects',
+      [
+        { hits: [{ type: 'web', url: 'https://a', title: 'A' }] },
+        { hits: [{ type: 'web', url: 'https://b', title: 'B' }] },
+      ],
+      {
+        hits: [
+          { type: 'web', url: 'https://a', title: 'A' },
+          { type: 'web', url: 'https://b', title: 'B' },
+        ],
+      },
+    ],
+    [
+      'parts by id',
+      [
+        {
+          steps: [
+            { id: 'a', note: 'x ' },
+            { id: 'b', note: 'y' },
+          ],
+        },
+        { steps: [{ id: 'a', note: 'z' }] },
+      ],
+      {
+        steps: [
+          { id: 'a', note: 'x z' },
+          { id: 'b', note: 'y' },
+        ],
+      },
+    ],
+    [
+      'types of one index',
+      [{ r: [{ index: 0, type: 'r.text', text: 'a' }] }, { r: [{ index: 0, type: 'r.sealed', data: 'b' }] }],
+      {
+        r: [
+          { index: 0, type: 'r.text', text: 'a' },
+          { index: 0, type: 'r.sealed', data: 'b' },
+        ],
+      },
+    ],
+    [
+      'two signed thoughts',
+      [
+        { blocks: [thinking('a')] },
+        { blocks: [thinking('', 's')] },
+        { blocks: [thinking('b')] },
+        { blocks: [thinking('', 't')] },
+      ],
+      { blocks: [thinking('a', 's'), thinking('b', 't')] },
+    ],
+    [
+      'sealed thoughts',
+      [
+        { blocks: [{ type: 'redacted_thinking', data: 'a' }] },
+        { blocks: [{ type: 'redacted_thinking', data: 'b' }] },
+      ],
+      {
+        blocks: [
+          { type: 'redacted_thinking', data: 'a' },
+          { type: 'redacted_thinking', data: 'b' },
+        ],
+      },
+    ],
+    [
+      'a text before parts',
+      [{ content: 'a' }, { content: [thinking('b')] }, { content: 'c' }, { content: [text('d')] }],
+      { content: [text('a'), thinking('b'), text('cd')] },
+    ],
+    [
+      'pictures',
+      [
+        { content: [{ type: 'image_url', image_url: { url: 'data:a' } }] },
+        { content: [{ type: 'image_url', image_url: { url: 'data:b' } }] },
+      ],
+      {
+        content: [
+          { type: 'image_url', image_url: { url: 'data:a' } },
+          { type: 'image_url', image_url: { url: 'data:b' } },
+        ],
+      },
+    ],
+    [
+      'an older call',
+      [{ function_call: { name: 'get_' } }, { function_call: { name: 'time' } }],
+      { function_call: { name: 'get_time', arguments: '{}' } },
+    ],
+  ])('are joined: %s', (_, parts, whole) => {
+    expect(deltas(...parts)).toEqual(whole);
   });
 });

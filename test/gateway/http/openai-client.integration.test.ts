@@ -35,22 +35,6 @@ describe('the official openai client', () => {
     expect(second.usage!.prompt_tokens_details).toEqual({ cached_tokens: 48 });
   });
 
-  it('reads a streamed one, chunk by chunk', async () => {
-    const stream = await client.chat.completions.create({
-      ...request,
-      stream: true,
-      stream_options: { include_usage: true },
-    });
-    let text = '';
-    let usage: unknown;
-    for await (const chunk of stream) {
-      text += chunk.choices[0]?.delta.content ?? '';
-      usage = chunk.usage ?? usage;
-    }
-    expect(text).toMatch(/89\.$/);
-    expect(usage).toMatchObject({ prompt_tokens: 60 });
-  });
-
   it('reassembles it with its stream helper', async () => {
     const stream = client.chat.completions.stream(request);
     const final = await stream.finalChatCompletion();

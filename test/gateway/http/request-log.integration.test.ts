@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '#gateway/index.js';
 import { post, TestSocket } from '../../support/gateway.js';
 import { exchange, request } from '../../support/raw.js';
 import { type TestGateway, useTestGateway } from '../../support/waiting-gateway.js';
@@ -191,14 +190,5 @@ describe('the metrics', () => {
     await socket.event(({ type }) => type === 'error');
     expect(await metricsOf(gateway)).toContain('flinch_refused_requests_total{code="invalid_json"} 2\n');
     socket.close();
-  });
-
-  it('count faults of upstreams and of scorers', async () => {
-    const metrics = new Metrics();
-    metrics.upstreamError('a', 'upstream_timeout');
-    metrics.scorerMismatch('a');
-    const text = await metrics.text();
-    expect(text).toContain('flinch_upstream_errors_total{model="a",kind="upstream_timeout"} 1\n');
-    expect(text).toContain('flinch_scorer_mismatches_total{model="a"} 1\n');
   });
 });

@@ -89,13 +89,6 @@ describe('a streamed completion that was asked to be resumable', () => {
     }
   });
 
-  it('answers 410, and ends the generation, if part of it is gone', async () => {
-    const { url, model } = await scriptedGateway({ bounds: { historyEvents: 16 } }, { pauseMs: 2 });
-    const { events } = await read(await post(url, body({ max_tokens: 10_000 })), 40);
-    expect((await get(url, idOf(events[3]))).status).toBe(410);
-    expect(model.written[0]?.state).toBe('cancelled');
-  });
-
   it('answers 400 for an id that is none, and for one of another response', async () => {
     const { url } = await scriptedGateway();
     for (const response of [
@@ -149,23 +142,9 @@ describe('a streamed completion that was asked to be resumable', () => {
     });
     expect((await get(url, idOf(events[0]))).status).toBe(200);
   });
-
-  it('needs stream: true', async () => {
-    const { url } = await scriptedGateway();
-    const response = await post(url, body({ stream: false }));
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { param: 'resumable' } });
-  });
 });
 
 describe('any streamed completion', () => {
-  it('ends with its connection when it was not asked to be resumable', async () => {
-    const { url, model } = await scriptedGateway({}, { pauseMs: 2 });
-    const { events } = await read(await post(url, body({ resumable: false, max_tokens: 10_000 })), 5);
-    await expect.poll(() => model.written[0]?.state).toBe('cancelled');
-    expect((await get(url, idOf(events[0]))).status).toBe(410);
-  });
-
   it('has comments as signs of life while nothing else is sent', async () => {
     const { url } = await scriptedGateway({ bounds: { heartbeatMs: 100 } }, { pauseMs: 400 });
     const { events, comments } = await read(await post(url, body({ max_tokens: 3 })));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VerbatimEncoding, wholeVerbatim } from '#gateway/http/verbatim.js';
+import { verbatimChunks, wholeVerbatim } from '#gateway/http/verbatim.js';
 import { prepared } from '../../support/scripted-model.js';
 
 const { guard } = prepared(() => {
@@ -10,7 +10,7 @@ const chunk = { choices: [{ index: 0, delta: { content: 'Ulm' } }], flinch: { ve
 const event = { type: 'upstream.delta', at: 0, chunk, unscored: [] } as const;
 
 it("an upstream's own verdict is not passed on as one of flinch", () => {
-  const encoding = new VerbatimEncoding(options, 'place');
+  const encoding = verbatimChunks(options, 'place');
   const streamed = [...encoding.event(event, 0), ...encoding.event(event, 1)];
   for (const text of [...streamed, ...wholeVerbatim(options).event(event, 0)]) {
     expect(text).toContain('Ulm');

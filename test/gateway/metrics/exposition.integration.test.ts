@@ -85,10 +85,4 @@ describe('a histogram', () => {
     expect(scrape.sum('b_seconds_count')).toBe(6);
     expect(scrape.sum('b_seconds_sum')).toBe(Number.POSITIVE_INFINITY);
   });
-
-  it('has one series for labels that say the same', () => {
-    const histogram = times();
-    expect(histogram.series({ model: 'm' })).toBe(histogram.series({ model: 'm' }));
-    expect(histogram.series({ model: 'm' })).not.toBe(histogram.series({ model: 'n' }));
-  });
 });

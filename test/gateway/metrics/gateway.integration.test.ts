@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { useFolder } from '../../support/cli.js';
-import {
-  chatBody,
-  mergeTokens,
-  post,
-  readChunks,
-  type SocketEvent,
-  sseData,
-  TestSocket,
-  useGateway,
-} from '../../support/gateway.js';
+import { chatBody, post, type SocketEvent, TestSocket, useGateway } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { Scrape } from '../../support/metrics.js';
 import { kill } from '../../support/process.js';
@@ -26,8 +17,6 @@ const GEN_AI = {
   gen_ai_provider_name: 'flinch',
   gen_ai_request_model: 'reasoner',
 };
-/** The default schedule scores so many tokens at a time. */
-const BLOCK = '16';
 /** Those of one pass. */
 const METHODS = ['adversarial', 'nll', 'entropy', 'margin'];
 
@@ -104,23 +93,6 @@ describe('what the metrics say of a guarded answer', () => {
     );
   });
 
-  it('has its times, which contain one another, and a lag that the schedule bounds', async () => {
-    const { of, counted, genAi, usage } = await run({ methods: METHODS });
-    const total = genAi('gen_ai_server_request_duration_seconds_sum');
-    const first = genAi('gen_ai_server_time_to_first_token_seconds_sum');
-    const each = genAi('gen_ai_server_time_per_output_token_seconds_sum');
-    expect(first).toBeGreaterThan(0);
-    expect(first + each * (usage.completion_tokens - 1)).toBeCloseTo(total);
-    const lags = counted('flinch_scoring_lag_tokens_count');
-    expect(lags).toBe(of('score.delta').length);
-    expect(counted('flinch_scoring_lag_tokens_bucket', { le: BLOCK })).toBe(lags);
-    expect(counted('flinch_scoring_lag_seconds_count')).toBe(lags);
-    expect(counted('flinch_scoring_lag_seconds_sum')).toBeLessThan(total * lags);
-    expect(counted('flinch_score_pass_duration_seconds_count')).toBeGreaterThan(0);
-    // Passes come one after the other.
-    expect(counted('flinch_score_pass_duration_seconds_sum')).toBeLessThan(total);
-  });
-
   it('has its rollbacks by what became of them, and the tokens that were retracted', async () => {
     const rollback = {
       action: 'rollback',
@@ -154,15 +126,6 @@ describe('what the metrics say of a guarded answer', () => {
     expect(retracted).toBeGreaterThan(0);
   });
 
-  it('has what was held, of which nothing lags and nothing is retracted', async () => {
-    const { of, counted, genAi } = await run({ delivery: 'held' });
-    const held = of('step.done').map((event) => z.object({ ms: z.number() }).parse(event.held).ms);
-    expect(counted('flinch_step_hold_seconds_count')).toBe(held.length);
-    expect(counted('flinch_step_hold_seconds_sum')).toBeCloseTo(held.reduce((a, b) => a + b, 0) / 1000);
-    expect(counted('flinch_scoring_lag_tokens_count')).toBe(0);
-    expect(genAi('gen_ai_server_time_to_first_token_seconds_sum')).toBeGreaterThan((held[0] ?? 0) / 1000);
-  });
-
   it('has what the guard removed, whether the client saw it or not', async () => {
     const rollback = {
       action: 'rollback',
@@ -191,32 +154,6 @@ describe('what the metrics say of a guarded answer', () => {
     expect(stopped.counted('flinch_steps_total', { action: 'stop' })).toBe(
       stopped.of('step.done').length + 1,
     );
-  });
-
-  it('is the same over HTTP', async () => {
-    const before = await scrape();
-    const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
-    await gateway.idle();
-    const after = await scrape();
-    const scored = mergeTokens(chunks).filter(({ scores }) => scores !== undefined);
-    expect(after.since(before, 'flinch_scored_tokens_total', MODEL)).toBe(scored.length);
-  });
-
-  it('is that it was cancelled where its client left', async () => {
-    const before = await scrape();
-    const controller = new AbortController();
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(chatBody({ stream: true, max_tokens: 400, guard: { enabled: false } })),
-      signal: controller.signal,
-    });
-    await sseData(response).next();
-    controller.abort();
-    await gateway.idle();
-    const after = await scrape();
-    expect(after.since(before, 'flinch_generations_total', { ...MODEL, outcome: 'cancelled' })).toBe(1);
-    expect(after.since(before, 'gen_ai_server_request_duration_seconds_count')).toBe(0);
   });
 });
 
@@ -248,15 +185,6 @@ describe('what was not taken on', () => {
 
 describe('the engine', () => {
   const engine = (read: Scrape, name: string, process: string) => read.sum(name, { ...MODEL, process });
-
-  it('is up from the start, with nothing that waits and no restart', async () => {
-    const read = await scrape();
-    for (const process of ['decode', 'score']) {
-      expect(engine(read, 'flinch_engine_up', process)).toBe(1);
-      expect(engine(read, 'flinch_queue_depth', process)).toBe(0);
-      expect(engine(read, 'flinch_engine_restarts_total', process)).toBe(0);
-    }
-  });
 
   it('that is killed is started again, and what it wrote has failed', async () => {
     const before = await scrape();

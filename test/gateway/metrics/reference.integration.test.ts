@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Metrics } from '#gateway/metrics/metrics.js';
 import { METRICS, metricsReference } from '#gateway/metrics/reference.js';
 import { post } from '../../support/gateway.js';
 import { expectClosedLabels, Scrape } from '../../support/metrics.js';
@@ -26,6 +27,17 @@ describe('the reference of the metrics', () => {
     await (await post(url, 'no JSON')).text();
     await (await fetch(`${url}/nothing`)).text();
     expectClosedLabels(await Scrape.of(metricsUrl));
+  });
+
+  it('has no label of a client, whoever calls', async () => {
+    const metrics = new Metrics();
+    metrics.refused('overloaded', 'zzevil');
+    metrics.request({ method: 'zzevil', route: '/zzevil', status: 200, seconds: 1 });
+    const read = new Scrape(await metrics.text());
+    expect(read.text).not.toContain('zzevil');
+    const other = { method: 'other', route: 'other', status: '2xx' };
+    expect(read.sum('flinch_http_request_duration_seconds_count', other)).toBe(1);
+    expect(read.sum('flinch_admission_refusals_total', { reason: 'overloaded' })).toBe(1);
   });
 
   it('has units in the names, which counters end in _total', () => {

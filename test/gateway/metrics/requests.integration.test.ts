@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { post, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { ofType, post, TestSocket } from '../../support/gateway.js';
 import { promtoolProblems, Scrape, withoutPromtool } from '../../support/metrics.js';
 import { useTestGateway } from '../../support/waiting-gateway.js';
 import { ask } from '../../support/waiting-model.js';
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const REFUSALS = 'flinch_admission_refusals_total';
 
 describe('refusals by the limits of access', () => {
@@ -124,31 +123,6 @@ describe('the format', () => {
       expect(classic.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
       expect(await classic.text()).not.toContain('# EOF');
     }
-  });
-
-  it('does not depend on what was asked for before', async () => {
-    const { url, metricsUrl } = await useTestGateway();
-    await (await post(url, ask('hello'))).text();
-    const texts = await Promise.all(
-      [undefined, PROMETHEUS, undefined, PROMETHEUS].map(async (accept) =>
-        (await read(metricsUrl, accept)).text(),
-      ),
-    );
-    for (const [i, text] of texts.entries()) {
-      expect(text).toMatch(/^flinch_generations_total\{model="waiting",outcome="stop"\} 1$/m);
-      expect(text).toContain(
-        i % 2 === 0 ? '# TYPE flinch_generations_total counter\n' : '# TYPE flinch_generations counter\n',
-      );
-      expect(text.includes('response_id="chatcmpl-')).toBe(i % 2 === 1);
-    }
-  });
-
-  it('has each family once in OpenMetrics, where counters lose a part of their name', async () => {
-    const { metricsUrl } = await useTestGateway();
-    const text = await (await read(metricsUrl, PROMETHEUS)).text();
-    const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
-    expect(families.length).toBeGreaterThan(50);
-    expect(new Set(families).size).toBe(families.length);
   });
 
   it.skipIf(withoutPromtool)(`is what Prometheus reads ${withoutPromtool ?? ''}`, async () => {

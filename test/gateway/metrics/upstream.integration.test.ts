@@ -66,19 +66,6 @@ describe('what the metrics say of a model with upstreams', () => {
     expect(metrics.sum('gen_ai_server_request_duration_seconds_count', failed)).toBe(1);
   });
 
-  it('has that none of its servers is there', async () => {
-    const { url, read, close } = await gatewayOf(ollamaDouble());
-    await streamed(url);
-    expect((await read()).sum('flinch_upstream_up', { model: 'm' })).toBe(1);
-    await close();
-    expect((await streamed(url)).status).toBe(502);
-    const metrics = await read();
-    expect(metrics.sum('flinch_upstream_up', { model: 'm' })).toBe(0);
-    expect(metrics.sum('flinch_generations_total', { model: 'm', outcome: 'error' })).toBe(1);
-    const kind = { model: 'm', kind: 'upstream_unreachable' };
-    expect(metrics.sum('flinch_upstream_errors_total', kind)).toBeGreaterThan(0);
-  });
-
   it('has that a server is gone which nobody asks for anything, and asks nothing of it but whether it is there', async () => {
     const upstream = await scriptedUpstream(answering(ollamaDouble()));
     let now = 0;

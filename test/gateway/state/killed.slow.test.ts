@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Gateway, Models, startGateway } from '#gateway/index.js';
 import { useFolder } from '../../support/cli.js';
 import { read } from '../../support/cut-streams.js';
-import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { chatBody, ofType, type SocketEvent, TestSocket } from '../../support/gateway.js';
 import { freeze } from '../../support/process.js';
 import { hasRedis, useRedis } from '../../support/redis.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
@@ -20,8 +20,6 @@ const WORDS = Array.from({ length: 5000 }, (_, i) => ` ${i}`);
 
 /** A slow machine takes minutes to read 50 streams twice: nothing may expire before. */
 const streams = { resume_s: 60 * RUNS };
-
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 
 describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped without Redis)', () => {
   const redis = useRedis();

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Models, startGateway } from '#gateway/index.js';
-import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { chatBody, ofType, type SocketEvent, TestSocket } from '../../support/gateway.js';
 import { hasRedis } from '../../support/redis.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
 import { useTwoGateways } from '../../support/two-gateways.js';
@@ -17,7 +17,6 @@ const access = {
 /** Events between two acknowledgements of a reader are an eighth. */
 const HISTORY = 64;
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const errorOf = (code: string) => (event: SocketEvent) =>
   event.type === 'error' && JSON.stringify(event.error).includes(code);
 const offsetsOf = (events: readonly SocketEvent[]) => events.flatMap(({ offset }) => offset ?? []);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Gateway, Models, startGateway } from '#gateway/index.js';
 import { freePort } from '#lab/free-port.js';
 import { useFolder } from '../../support/cli.js';
-import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { chatBody, ofType, TestSocket } from '../../support/gateway.js';
 import { hasRedis, RedisServer } from '../../support/redis.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
@@ -16,7 +16,6 @@ import { vllmDouble } from '../../support/upstream-doubles.js';
 const STREAMS = 10 * Number(process.env.STATE_RUNS ?? 1);
 const WORDS = Array.from({ length: 150 }, (_, i) => ` ${i}`);
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const openssl = spawnSync('openssl', ['version']).status === 0;
 
 describe.skipIf(!hasRedis || !openssl)('a gateway that is replaced (skipped without Redis, openssl)', () => {

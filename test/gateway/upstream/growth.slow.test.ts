@@ -123,8 +123,8 @@ it.each<[string, number, (count: number) => void]>([
       const completion = new Completion(options);
       let bytes = 0;
       for (let i = 0; i < count; i++) {
-        completion.json(upstream({ choices: [], [`n${i}`]: i }));
-        bytes += completion.json(tokenEvent(i)).join('').length;
+        completion.chunks(upstream({ choices: [], [`n${i}`]: i }));
+        for (const chunk of completion.chunks(tokenEvent(i))) bytes += JSON.stringify(chunk).length;
       }
       expect(bytes / count).toBeLessThan(2000);
     },

@@ -76,24 +76,4 @@ describe('webhooks', () => {
     await expect.poll(() => count(1, 'dropped')).toBe(1);
     expect(await count(4, 'failed')).toBe(1);
   });
-
-  it('of a client that leaves are told so', async () => {
-    const received: unknown[] = [];
-    const url = await httpReceiver(async (req, res) => {
-      received.push(JSON.parse(await text(req)));
-      res.end();
-    });
-    const { gateway } = await gatewayWith([url]);
-    const leaving = new AbortController();
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(chatBody({ max_tokens: 1_000_000, stream: true })),
-      signal: leaving.signal,
-    });
-    expect(answer.status).toBe(200);
-    leaving.abort();
-    await expect.poll(() => received).toHaveLength(1);
-    expect(received[0]).toMatchObject({ data: { outcome: 'cancelled', verdict: null } });
-  });
 });

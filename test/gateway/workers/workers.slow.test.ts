@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { freePort } from '#lab/free-port.js';
-import { flinch, start, useFolder } from '../../support/cli.js';
-import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { start, useFolder } from '../../support/cli.js';
+import { chatBody, ofType, TestSocket } from '../../support/gateway.js';
 import { REASONER } from '../../support/golden.js';
 import { Scrape } from '../../support/metrics.js';
 import { kill } from '../../support/process.js';
@@ -214,8 +214,6 @@ describe('flinch serve --workers 2', () => {
   });
 });
 
-const ofType = (type: string) => (event: SocketEvent) => event.type === type;
-
 describe('a generation of the other worker', () => {
   let serving: Serving;
   let metricsPort = 0;
@@ -412,16 +410,6 @@ describe.skipIf(platform() !== 'linux')('the processes of flinch serve --workers
 });
 
 describe('the number of workers', () => {
-  it.each(['0', 'x', '1.5', '257'])('is not %s', async (workers) => {
-    const { code, stderr } = await flinch(['serve', '--workers', workers]);
-    expect(code).not.toBe(0);
-    expect(stderr).toContain('--workers');
-    const file = folder.write('bad.yaml', `workers: ${workers}\n`);
-    const configured = await flinch(['serve', '--check-config', '--config', file]);
-    expect(configured.code).not.toBe(0);
-    expect(configured.stderr).toMatch(/bad\.yaml:1: workers: /);
-  });
-
   it('is no field of a gateway in a process of another', async () => {
     const { createGateway, Models } = await import('#gateway/index.js');
     const config = { access: { allow_anonymous: true }, workers: 2 };

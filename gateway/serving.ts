@@ -1,0 +1,19 @@
+import type { Logger } from 'pino';
+import type { Access } from './access/access.js';
+import type { Config } from './config/config.js';
+import type { ConnectionBounds } from './connection-bounds.js';
+import type { Lifecycle } from './generations/lifecycle.js';
+import type { LiveGenerations } from './generations/live-generations.js';
+import type { Metrics } from './metrics/metrics.js';
+import type { GovernedModels } from './models/governed-models.js';
+
+/** What requests and connections of a gateway are served with. */
+export interface Serving {
+  readonly models: GovernedModels;
+  readonly live: LiveGenerations;
+  readonly access: Access;
+  readonly lifecycle: Lifecycle;
+  readonly settings: Pick<Config, 'limits' | 'streams'> & { readonly bounds: ConnectionBounds };
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}

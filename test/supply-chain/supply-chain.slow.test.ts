@@ -137,9 +137,7 @@ describe('packages', () => {
       .parse(JSON.parse(stdout || '{}'));
     const { vulnerabilities } = report;
     if (!vulnerabilities) {
-      console.warn(
-        `no audit: ${report.message ?? 'the registry did not answer'}`,
-      );
+      console.warn(`no audit: ${report.message ?? 'the registry did not answer'}`);
       return context.skip();
     }
     const high = Object.entries(vulnerabilities).filter(([, { severity }]) =>

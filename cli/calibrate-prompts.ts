@@ -3,9 +3,8 @@ import { text as readAll } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 import { UsageError } from '../src/files/errors.js';
-import { parseJsonLines } from '../src/files/json-text.js';
 import { encodePrompt, encodeText } from '../src/tokenizer/prompt.js';
-import { optionFile } from './option-file.js';
+import { linesOfOption, optionFile } from './option-file.js';
 
 const message = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
 
@@ -35,14 +34,6 @@ function promptIdsOf(
   return encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question }]);
 }
 
-function promptsIn(lines: string, file: string) {
-  try {
-    return parseJsonLines(lines, promptLine);
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`--input: ${file}: ${error.message}`) : error;
-  }
-}
-
 /**
  * Tokens of the prompts in a file of JSON Lines.
  * @param name `-` for standard input
@@ -51,7 +42,10 @@ function promptsIn(lines: string, file: string) {
 export async function readPrompts(name: string, checkpoint: Checkpoint, most?: number): Promise<number[][]> {
   const lines =
     name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
-  const prompts = promptsIn(lines, name === '-' ? 'standard input' : name).slice(0, most);
+  const prompts = linesOfOption('--input', name === '-' ? 'standard input' : name, lines, promptLine).slice(
+    0,
+    most,
+  );
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
   return prompts.map((line) => promptIdsOf(checkpoint, line));
 }

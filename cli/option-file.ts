@@ -1,6 +1,8 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { z } from 'zod';
 import { UsageError } from '../src/files/errors.js';
+import { parseJsonLines } from '../src/files/json-text.js';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
@@ -21,6 +23,15 @@ export async function optionFile<T>(option: string, file: string, opened: Promis
   } catch (error) {
     const problem = problemOf(error);
     throw problem === null ? error : new UsageError(`${option}: ${file}: ${problem}`, { cause: error });
+  }
+}
+
+/** Values of a file of JSON Lines. @throws UsageError that names option, file, line and field */
+export function linesOfOption<T>(option: string, file: string, text: string, schema: z.ZodType<T>): T[] {
+  try {
+    return parseJsonLines(text, schema);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${option}: ${file}: ${error.message}`) : error;
   }
 }
 

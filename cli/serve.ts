@@ -13,7 +13,7 @@ import { reloadSignals } from './reload.js';
 import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
-import { plainNotices, terminalNotices } from './serve-notices.js';
+import { row, startNotice } from './serve-notices.js';
 import { say } from './terminal.js';
 
 interface ServeOptions extends ServeFlags {
@@ -190,10 +190,9 @@ async function serve(options: ServeOptions): Promise<void> {
     offerCalibrations(uncalibrated, { logger, signal: ending.signal, calibrations, metrics });
     const calibrating = options.calibrate ? uncalibrated.map(({ name }) => name) : [];
     const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, calibrating))];
-    const about = process.stdout.isTTY ? terminalNotices : plainNotices;
     // Serving goes on if this cannot be printed.
     const output = new LogWriter(1);
-    output.paint(about.start({ url, models, guards: guardWords(config), hints }));
+    output.paint(startNotice({ url, models, guards: guardWords(config), hints }));
     priceHints(config, engines)
       .pipe(
         finalize(() => {
@@ -201,7 +200,7 @@ async function serve(options: ServeOptions): Promise<void> {
         }),
       )
       .subscribe({
-        next: (price) => output.paint(about.price(price)),
+        next: (price) => output.paint(row('price', price)),
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
       });
     signals?.reload({

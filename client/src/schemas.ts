@@ -4,8 +4,8 @@ import { METHODS } from './method-names.js';
 
 /**
  * The server's messages of `flinch.v1` (gateway/PROTOCOL.md) as schemas. The server's tests validate its events with
- * them, clients read events with `readEvent`, and their types (events.ts) are inferred from them. The OpenAPI and AsyncAPI
- * files and docs/reference are generated from them. No Node, no DOM: the same file runs in the gateway and in browsers.
+ * them, clients read events with `readEvent`, and their types (events.ts) are inferred from them. The OpenAPI
+ * file and docs/reference are generated from them. No Node, no DOM: the same file runs in the gateway and in browsers.
  */
 
 /** The schema with a description. It is no check, which would cost time at each event. */

@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { createSchema, HTTP_FIELDS, textSchema } from '#gateway/requests/generation-request.js';
-import { asyncApi } from '#tools/api/asyncapi.js';
 import { openApi } from '#tools/api/openapi.js';
 
 const readJson = async (file: string): Promise<unknown> => JSON.parse(await readFile(file, 'utf8'));
@@ -18,19 +15,6 @@ describe('gateway/openapi.json', () => {
   it('is OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(openApi(version));
     expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
-  });
-});
-
-describe('gateway/asyncapi.json', () => {
-  it('is what the schemas say (npm run schemas)', async () => {
-    expect(await readJson('gateway/asyncapi.json')).toEqual(asyncApi(version));
-  });
-
-  it('is AsyncAPI 3.0', async () => {
-    const folder = createRequire(import.meta.url).resolve('@asyncapi/specs/schemas/3.0.0.json');
-    const schema: object = JSON.parse(await readFile(folder, 'utf8'));
-    const check = new Ajv({ strict: false, validateFormats: false, meta: false }).compile(schema);
-    expect({ valid: check(asyncApi(version)), errors: check.errors }).toEqual({ valid: true, errors: null });
   });
 });
 

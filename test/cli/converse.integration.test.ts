@@ -53,18 +53,6 @@ describe.skipIf(!terminal)('flinch chat at a terminal (needs script of util-linu
     expect(await chat.finished).toBe(0);
   });
 
-  it('says what is left out once the context is full', async () => {
-    const model = ['--model', fixture('tiny-llama'), '--max-tokens', '150', '--temperature', '0'];
-    const chat = new Terminal([...model, '--methods', 'nll', '--json']);
-    await chat.type('');
-    let text = '';
-    for (let i = 0; i < 20 && !text.includes('left out'); i++) text = await chat.type('hi\n');
-    expect(text).toContain('the context is full; left out: the oldest question and its answer');
-    expect(text).toContain('"finish_reason"');
-    await chat.type('exit\n', /\n$/);
-    expect(await chat.finished).toBe(0);
-  });
-
   it('stops an answer at Ctrl-C, says so, and goes on', async () => {
     const chat = new Terminal(['--model', fixture('tiny-llama'), '--temperature', '0', '--json']);
     await chat.type('');

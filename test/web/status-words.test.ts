@@ -1,17 +1,9 @@
 import { expect, it } from 'vitest';
 import { EMPTY_ANSWER } from '#client/answer.js';
 import { statusWords } from '#web/answer/status-words.js';
+import { VERDICT } from '../client/fake-server.js';
 
-const verdict = {
-  flagged: true,
-  risk: 0.99,
-  rate: 0.02,
-  flagged_steps: 1,
-  steps: 1,
-  unscored_tokens: 0,
-  calibrated: true,
-  reason: null,
-};
+const verdict = { ...VERDICT, flagged: true, risk: 0.99 };
 
 it.each([
   [null, 'small · 0 tokens · writing, scores 0 tokens behind'],

@@ -1,20 +1,43 @@
 import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
 import { UsageError } from '../src/files/errors.js';
+import { parseJsonLines } from '../src/files/json-text.js';
 import { checkLabels, type LabelCheck, type LabelledAnswer, type Share } from '../src/risk/label-check.js';
 import { formatTable } from './calibrate-report.js';
-import { type Label, type RecordedAnswer, readAnswers, readLabels } from './label-files.js';
 import { optionFile } from './option-file.js';
 import { remark, say } from './terminal.js';
 
 export interface LabelsOptions {
   readonly labels: string;
   readonly answers: string;
-  readonly labelName?: string;
   readonly json?: boolean;
 }
 
+const RIGHT = ['right', 'correct', 1] as const;
+const WRONG = ['wrong', 'incorrect', 0] as const;
+
+/** Whether somebody has found an answer right. */
+const label = z.object({
+  id: z.string(),
+  label: z
+    .literal([...RIGHT, ...WRONG], { error: `must be one of ${[...RIGHT, ...WRONG].join(', ')}` })
+    .transform((word) => RIGHT.some((each) => each === word)),
+});
+
+/** A message to a webhook; others than verdicts are left out. */
+const message = z.union([
+  z.object({ type: z.literal('flag') }),
+  z.object({
+    type: z.literal('verdict'),
+    data: z.object({
+      response_id: z.string(),
+      verdict: z.object({ flagged: z.boolean().nullable(), risk: z.number().nullable() }).nullable(),
+    }),
+  }),
+]);
+
 /** Labels that cannot be used. */
-export interface LabelProblems {
+interface LabelProblems {
   /** Labels of answers that were not recorded. */
   readonly unknown: readonly string[];
   /** Ids with contradicting labels, which do not count. */
@@ -23,15 +46,10 @@ export interface LabelProblems {
   readonly duplicates: number;
 }
 
-/** Ids that a message names; the others it counts. */
-const NAMED = 5;
-
 /** Compares recorded verdicts with labels of people; nothing is written by a model, or into a calibration. */
-export async function compareLabels({ labels, answers, labelName, json }: LabelsOptions): Promise<void> {
-  const read = async (option: string, file: string): Promise<string> =>
-    optionFile(option, file, readFile(file, 'utf8'));
-  const given = named(readLabels(await read('--labels', labels), labels), labelName);
-  const recorded = readAnswers(await read('--answers', answers), answers);
+export async function compareLabels({ labels, answers, json }: LabelsOptions): Promise<void> {
+  const given = await readLines('--labels', labels, label);
+  const recorded = await readLines('--answers', answers, message);
   const { labelled, problems } = joinLabels(given, recorded);
   for (const warning of warningsOf(problems)) remark(warning);
   if (labelled.length === 0) throw new UsageError('--labels: no recorded answer has a label');
@@ -39,43 +57,42 @@ export async function compareLabels({ labels, answers, labelName, json }: Labels
   say(json ? `${JSON.stringify({ ...check, ...problems })}\n` : `${formatCheck(check)}\n`);
 }
 
-/** @throws UsageError where it is not clear which labels are meant */
-function named(labels: readonly Label[], name: string | undefined): Label[] {
-  const names = [...new Set(labels.flatMap((label) => label.name ?? []))];
-  const all = names.map((each) => JSON.stringify(each)).join(', ');
-  if (name === undefined && names.length > 1)
-    throw new UsageError(`--label-name: one of ${all} is required: the file has all of them`);
-  if (name !== undefined && !names.includes(name))
-    throw new UsageError(`--label-name: the file has no labels "${name}", but ${all || 'none with a name'}`);
-  return labels.filter((label) => name === undefined || label.name === name);
-}
+const readLines = async <T>(option: string, file: string, schema: z.ZodType<T>): Promise<T[]> =>
+  parseJsonLines(await optionFile(option, file, readFile(file, 'utf8')), schema, `${option}: ${file}`);
 
 /** Finds the recorded answer of each label. */
-export function joinLabels(labels: readonly Label[], recorded: readonly RecordedAnswer[]) {
-  const answers = new Map(recorded.flatMap((answer) => answer.ids.map((id) => [id, answer] as const)));
-  const said = new Map<RecordedAnswer, Set<boolean>>();
-  const unknown = new Set<string>();
+export function joinLabels(
+  labels: readonly z.output<typeof label>[],
+  messages: readonly z.output<typeof message>[],
+): { readonly labelled: readonly LabelledAnswer[]; readonly problems: LabelProblems } {
+  const verdicts = new Map(
+    messages.flatMap((each) =>
+      each.type === 'verdict' ? [[each.data.response_id, each.data.verdict] as const] : [],
+    ),
+  );
+  const said = new Map<string, Set<boolean>>();
   let duplicates = 0;
-  for (const { id, right } of labels) {
-    const answer = answers.get(id);
-    if (!answer) {
-      unknown.add(id);
-      continue;
-    }
-    const before = said.get(answer) ?? new Set();
-    if (before.has(right)) duplicates += 1;
-    said.set(answer, before.add(right));
+  for (const { id, label: right } of labels) {
+    const before = said.get(id) ?? new Set();
+    if (before.has(right) && verdicts.has(id)) duplicates += 1;
+    said.set(id, before.add(right));
   }
-  const contradicting = [...said]
-    .filter(([, rights]) => rights.size > 1)
-    .map(([{ ids }]) => ids.at(-1) ?? '');
-  const labelled = [...said].flatMap(([{ flagged, risk }, rights]): LabelledAnswer[] => {
+  const known = [...said].filter(([id]) => verdicts.has(id));
+  const labelled = known.flatMap(([id, rights]): LabelledAnswer[] => {
+    const { flagged = null, risk = null } = verdicts.get(id) ?? {};
     const [right] = rights;
     return right === undefined || rights.size > 1 ? [] : [{ right, flagged, risk }];
   });
-  const problems: LabelProblems = { unknown: [...unknown], contradicting, duplicates };
+  const problems = {
+    unknown: [...said.keys()].filter((id) => !verdicts.has(id)),
+    contradicting: known.flatMap(([id, rights]) => (rights.size > 1 ? [id] : [])),
+    duplicates,
+  };
   return { labelled, problems };
 }
+
+/** Ids that a message names; the others it counts. */
+const NAMED = 5;
 
 function warningsOf({ unknown, contradicting, duplicates }: LabelProblems): string[] {
   const list = (ids: readonly string[]): string => {

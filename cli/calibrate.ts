@@ -49,7 +49,6 @@ interface CalibrateOptions {
   readonly json?: boolean;
   readonly labels?: string;
   readonly answers?: string;
-  readonly labelName?: string;
 }
 
 const DEFAULT_MAX_TOKENS = 1024;
@@ -81,16 +80,14 @@ export function calibrateCommand(): Command {
     .addOption(
       new Option(
         '--labels <file>',
-        'write nothing: compare the verdicts of --answers with these labels, which are annotations of Phoenix, or lines of JSON',
+        'write nothing: compare the verdicts of --answers with these labels, in JSON Lines',
       ).conflicts(['input', 'check', 'method']),
     )
     .addOption(
-      new Option(
-        '--answers <file>',
-        'the recorded answers: spans of Phoenix, or messages to a webhook',
-      ).conflicts('output'),
+      new Option('--answers <file>', 'the recorded answers: messages to a webhook, in JSON Lines').conflicts(
+        'output',
+      ),
     )
-    .option('--label-name <name>', 'use only labels of this name')
     .optionsGroup('Answers:')
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--seed <number>', 'seed of answers and noise', integer(0, 2 ** 30), 0)
@@ -121,7 +118,7 @@ Examples:
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --temperature 0.5
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
-  $ flinch calibrate --labels annotations.json --answers spans.json`,
+  $ flinch calibrate --labels labels.jsonl --answers webhook.jsonl`,
     )
     .action(calibrate);
 }

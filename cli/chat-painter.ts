@@ -1,4 +1,4 @@
-import { rankWords, riskStrength, verdictWords } from 'flinch-client';
+import { fullScore, rankWords, riskStrength, verdictWords } from 'flinch-client';
 import { chalk } from '../src/files/colours.js';
 import { visible } from '../src/files/visible.js';
 import type { Guard } from '../src/guard/guard.js';
@@ -14,53 +14,51 @@ import type { Method } from '../src/uncertainty/method-names.js';
 import { heated, swatches } from './heat.js';
 
 /**
- * Writes text alone: each token as it comes, and at the end what the guard found. What comes must not be retracted.
+ * Writes an answer, and at the end what the guard found. With a scale, each token is written once its score is known, in
+ * the colour that the page gives it, and a legend follows. What comes must not be retracted: a terminal cannot take it
+ * back.
  *
  * @param guard `null` without one
+ * @param scale `null` where nobody sees colours
  */
-export function plainPainter(
+export function answerPainter(
   write: (text: string) => void,
   guard: Guard | null,
+  scale: HeatScale | null,
 ): (event: GuardEvent) => void {
-  const found = new Findings();
-  return (event) => {
-    found.add(event);
-    if (event.type === 'token.delta') write(visible(event.text));
-    if (event.type !== 'generation.done') return;
-    write('\n');
-    const notes = guard ? found.lines(guard) : [];
-    if (notes.length > 0) write(visible(`\n${notes.join('\n')}\n`));
-  };
-}
-
-/**
- * Writes each token once its score is known, coloured as the page colours it; at the end a legend, and what the guard
- * found. What comes must not be retracted: a terminal cannot take it back.
- */
-export function heatPainter(
-  write: (text: string) => void,
-  scale: HeatScale,
-  guard: Guard,
-): (event: GuardEvent) => void {
-  const tokens = new Map<number, TokenEvent>();
-  const found = new Findings();
+  const waiting = new Map<number, TokenEvent>();
+  const flagged: FlaggedEvent[] = [];
+  const rollbacks: RollbackDoneEvent[] = [];
   let skipped = false;
-  const paint = (event: ScoreEvent): void => {
-    const token = tokens.get(event.index);
-    if (!token || !tokens.delete(event.index)) return; // scored again after a rollback: it is out
-    const strength = scale.strength(event);
-    skipped ||= strength === null;
+  const paint = (event: ScoreEvent, { strength }: HeatScale): void => {
+    const token = waiting.get(event.index);
+    if (!token || !waiting.delete(event.index)) return; // scored again after a rollback: it is out
+    const heat = strength(event);
+    skipped ||= heat === null;
     const text = visible(token.text); // before it gets colours
-    write(strength === null ? chalk.dim(text) : heated(text, strength));
+    write(heat === null ? chalk.dim(text) : heated(text, heat));
+  };
+  const end = (verdict: Verdict | null): void => {
+    const lines = guard
+      ? [
+          ...noteLines(flagged, rollbacks, guard),
+          ...(verdict && isNews(verdict) ? [verdictWords(verdict)] : []),
+        ]
+      : [];
+    const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
+    if (scale) write(`\n\n${scale.legend(swatches())}${dim}\n`);
+    else write(lines.length > 0 ? '\n\n' : '\n');
+    for (const line of lines) write(`${chalk.dim(visible(line))}\n`);
   };
   return (event) => {
-    found.add(event);
-    if (event.type === 'token.delta') tokens.set(event.index, event);
-    if (event.type === 'score.delta') paint(event);
-    if (event.type !== 'generation.done') return;
-    const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
-    write(`\n\n${scale.legend(swatches())}${dim}\n`);
-    for (const line of found.lines(guard)) write(`${chalk.dim(visible(line))}\n`);
+    if (event.type === 'step.flagged') flagged.push(event);
+    if (event.type === 'rollback.done') rollbacks.push(event);
+    if (event.type === 'token.delta') {
+      if (scale) waiting.set(event.index, event);
+      else write(visible(event.text));
+    }
+    if (event.type === 'score.delta' && scale) paint(event, scale);
+    if (event.type === 'generation.done') end(event.verdict ?? null);
   };
 }
 
@@ -81,13 +79,9 @@ export const riskScale = (method: Method, rate: number): HeatScale => ({
     `${chalk.dim(`${method}:`)} ordinary ${swatches} ${rankWords(1 - rate, 'token')} or more`,
 });
 
-/**
- * Scale by the score, if there is no calibration: full colour at the largest score so far.
- *
- * @param calm a largest score below this is that of a text without doubt
- */
-export function scoreScale(method: Method, calm: number): HeatScale {
-  let largest = calm;
+/** Scale by the score, if there is no calibration: full colour at the largest score so far, as on the page. */
+export function scoreScale(method: Method): HeatScale {
+  let largest = fullScore([], method);
   return {
     strength: ({ scores }) => {
       const score = scores[method];
@@ -98,24 +92,6 @@ export function scoreScale(method: Method, calm: number): HeatScale {
     legend: (swatches) =>
       `${chalk.dim(`${method}:`)} certain ${swatches} uncertain (${largest.toPrecision(3)}, not calibrated)`,
   };
-}
-
-/** Findings and actions of the guard. */
-class Findings {
-  readonly #flagged: FlaggedEvent[] = [];
-  readonly #rollbacks: RollbackDoneEvent[] = [];
-  #verdict: Verdict | null = null;
-
-  add(event: GuardEvent): void {
-    if (event.type === 'step.flagged') this.#flagged.push(event);
-    if (event.type === 'rollback.done') this.#rollbacks.push(event);
-    if (event.type === 'generation.done') this.#verdict = event.verdict ?? null;
-  }
-
-  lines(guard: Guard): string[] {
-    const doubted = this.#verdict && isNews(this.#verdict) ? [verdictWords(this.#verdict)] : [];
-    return [...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
-  }
 }
 
 /** Whether a verdict is shown: not for an ordinary answer, nor while too few others are known. */

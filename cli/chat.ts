@@ -20,14 +20,8 @@ import { eventFields } from '../src/stream/wire.js';
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../src/tokenizer/prompt.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../src/uncertainty/method-names.js';
-import {
-  type AbsoluteScoring,
-  absoluteScoring,
-  DEFAULT_RANDOM,
-  DEFAULT_TOKUR,
-  type Scoring,
-} from '../src/uncertainty/settings.js';
-import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter.js';
+import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
+import { answerPainter, riskScale, scoreScale } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
 import { reportOpening } from './conversion.js';
 import { reportDevices } from './devices.js';
@@ -237,25 +231,8 @@ async function answer(
 
 /** Plain text if there are no colours. */
 function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
-  if (watch === null || chalk.level === 0) return plainPainter(paint, watch?.guard ?? null);
-  const { guard, risks, scoring } = watch;
-  const scale = risks.calibrated(method)
-    ? riskScale(method, guard.rate)
-    : scoreScale(method, calmScore(method, scoring));
-  return heatPainter(paint, scale, guard);
-}
-
-/**
- * Score below which an answer stays plain: it is sure of itself. To first order the scores of perturbations
- * grow with the size α or with the variance σ²; on the reasoner's right answers the largest are about a tenth
- * of these.
- */
-function calmScore(method: Method, scoring: AbsoluteScoring): number {
-  const { alpha, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
-  const perturbations: Partial<Record<Method, number>> = {
-    adversarial: 100 * alpha,
-    random: 10 * random.sigma ** 2,
-    tokur_eu: 3 * tokur.sigma ** 2,
-  };
-  return perturbations[method] ?? 1;
+  if (watch === null || chalk.level === 0) return answerPainter(paint, watch?.guard ?? null, null);
+  const { guard, risks } = watch;
+  const scale = risks.calibrated(method) ? riskScale(method, guard.rate) : scoreScale(method);
+  return answerPainter(paint, guard, scale);
 }

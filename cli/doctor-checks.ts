@@ -19,7 +19,6 @@ import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.j
 import { shellWord } from './shell-word.js';
 
 const PATIENCE_MS = 5000;
-const PORTS_TRIED = 20;
 
 /** Everything that `flinch serve` with the same flags needs, checked in the order in which it would fail. */
 export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
@@ -122,10 +121,8 @@ async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
       // Its other ports answer other questions.
       if (part !== 'listen' && (await isAlive(config.listen.host, config.listen.port)))
         return [ok('port', 'is in use, as flinch runs already', address)];
-      const free = await freePort(host, port + 1);
-      const remedy = free === null ? `flinch serve ${flag} 0` : `flinch serve ${flag} ${free}`;
       const found = error instanceof Error ? (listenProblem(error) ?? error.message) : String(error);
-      return [bad('problem', 'port', found, remedy, address)];
+      return [bad('problem', 'port', found, `flinch serve ${flag} 0`, address)];
     }
   });
   return (await Promise.all(findings)).flat();
@@ -145,17 +142,6 @@ async function isAlive(host: string, port: number): Promise<boolean> {
   } finally {
     await dispatcher.close();
   }
-}
-
-async function freePort(host: string, from: number): Promise<number | null> {
-  for (let port = from; port < Math.min(from + PORTS_TRIED, 65_536); port++) {
-    const isFree = await checkPort(port, host).then(
-      () => true,
-      () => false,
-    );
-    if (isFree) return port;
-  }
-  return null;
 }
 
 function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {

@@ -16,7 +16,7 @@ import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
 import { formatBytes } from './format.js';
 import { type ModelFacts, readModelFacts } from './model-facts.js';
-import { layerWords, tokenWords, weightWords } from './model-words.js';
+import { tokenWords, weightWords } from './model-words.js';
 import type { ServeConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
 
@@ -89,7 +89,6 @@ async function checkpointFindings(
   const facts = await readModelFacts(folder);
   return [
     ok('model', `${folder}: ${weightWords(facts)}`, name, facts),
-    ok('layers', layerWords(facts.config), name),
     ok('tokens', tokenWords(facts), name),
     ...facts.warnings.map((warning) => bad('warning', 'tokens', warning, null, name)),
     memoryFinding(name, model, facts),

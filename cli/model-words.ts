@@ -26,41 +26,14 @@ export function weightWords(facts: ModelFacts): string {
   return words.join('; ');
 }
 
-/** The layers of a model: sizes, attention, rotation, context. */
-export function layerWords(config: ModelConfig): string {
-  const { layers, hiddenSize, intermediateSize, heads, headDim, kvHeads, maxPositions, ropes } = config;
-  const limit =
-    ropes[0]!.scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
-  return [
-    `${layers} layers, hidden ${hiddenSize}, feed-forward ${intermediateSize}`,
-    `${heads} heads of ${headDim}, ${kvHeads} for keys and values`,
-    ...windowWords(config),
-    ...rotationWords(config),
-    `${maxPositions} positions${limit}`,
-  ].join('; ');
-}
-
-function windowWords({ slidingWindow, layers }: ModelConfig): string[] {
-  const windows = slidingWindow.filter((window) => window !== null);
-  return windows.length === 0
-    ? []
-    : [`the last ${windows[0]} positions in ${windows.length} of ${layers} layers`];
-}
-
-function rotationWords({ ropes, layerRopes, headDim, layers }: ModelConfig): string[] {
-  const parts = ropes.map(({ theta, dimensions, scaling }, i) => {
-    const scaled = scaling ? `, ${scaling.type}` : '';
-    const share = dimensions === headDim ? '' : `, ${dimensions} of ${headDim} dimensions`;
-    return `θ ${theta}${scaled}${share}${i === 1 ? ' in layers with a window' : ''}`;
-  });
-  const without = layerRopes.filter((rope) => rope === null).length;
-  return [...parts, ...(without > 0 ? [`no rotation in ${without} of ${layers} layers`] : [])];
-}
-
-/** The vocabulary of a model, what ends its answers, and how it is asked. */
+/** The vocabulary of a model, what ends its answers, how it is asked, and how long a text may be. */
 export const tokenWords = ({ config, tokens, ends, chatTemplate }: ModelFacts): string =>
   [
     `${tokens} of ${config.vocabSize} rows`,
     `ends with ${ends.join(' or ') || 'nothing'}`,
     chatTemplate ? 'chat template' : 'no chat template (raw prompts only)',
+    `${config.maxPositions} positions${longTexts(config)}`,
   ].join('; ');
+
+const longTexts = ({ ropes }: ModelConfig): string =>
+  ropes[0]?.scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';

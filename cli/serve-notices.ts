@@ -11,35 +11,14 @@ interface Start {
   readonly hints: readonly string[];
 }
 
-/** What `flinch serve` prints on standard output; what comes from elsewhere is visible in it. */
-interface Notices {
-  readonly start: (start: Start) => string;
-  readonly price: (price: string) => string;
-}
+/** What `flinch serve` prints at its start: the address, then a table. */
+export const startNotice = ({ url, models, guards, hints }: Start): string =>
+  [
+    `\n  ${heading(url)}  ${chalk.dim('(Ctrl-C to stop)')}\n\n`,
+    ...models.flatMap((model, i) => [row('model', model), row('guard', guards[i] ?? '')]),
+    ...hints.map((hint) => row('note', hint)),
+  ].join('');
 
-/** One line, and one for each hint. */
-export const plainNotices: Notices = {
-  start: ({ url, models, hints }) =>
-    lines([
-      `${heading('flinch')} serves ${visibleLine(models.join(', '))} at ${heading(url)} (Ctrl-C to stop)`,
-      ...hints.map(visibleLine),
-    ]),
-  price: (price) => lines([visibleLine(price)]),
-};
-
-/** The address first, then a table. */
-export const terminalNotices: Notices = {
-  start: ({ url, models, guards, hints }) =>
-    lines([
-      '',
-      `  ${heading(url)}  ${chalk.dim('(Ctrl-C to stop)')}`,
-      '',
-      ...models.flatMap((model, i) => [row('model', model), row('guard', guards[i] ?? '')]),
-      ...hints.map((hint) => row('note', hint)),
-    ]),
-  price: (price) => lines([row('price', price)]),
-};
-
-const row = (name: string, text: string): string => `  ${chalk.dim(name.padEnd(5))}  ${visibleLine(text)}`;
-
-const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('');
+/** What comes from elsewhere is visible in it. */
+export const row = (name: string, text: string): string =>
+  `  ${chalk.dim(name.padEnd(5))}  ${visibleLine(text)}\n`;

@@ -13,7 +13,7 @@ import { reloadSignals } from './reload.js';
 import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { calibrationHints, guardWords, priceHints, scorerHints } from './serve-hints.js';
-import { plainNotices, terminalNotices } from './serve-notices.js';
+import { row, startNotice } from './serve-notices.js';
 import { say } from './terminal.js';
 
 interface ServeOptions extends ServeFlags {
@@ -147,26 +147,13 @@ async function serve(options: ServeOptions): Promise<void> {
   if (options.calibrate && config.workers > 1)
     throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
   // The gateway is a part of its own: other commands do not load it.
-  const {
-    checkAccess,
-    checkWebhooks,
-    IdleCalibrations,
-    loadState,
-    Metrics,
-    readTraceVariables,
-    startWorkers,
-  } = await import('../gateway/index.js');
+  const { IdleCalibrations, Metrics, startWorkers } = await import('../gateway/index.js');
   const { LogWriter } = await import('../gateway/log-writer.js');
   const { exposedFiles } = await import('../gateway/config/exposed-files.js');
   const { logFormat, openLog } = await import('../gateway/open-log.js');
   const { startAlone } = await import('../gateway/start-alone.js');
-  const { checkSecretFiles } = await import('../gateway/config/secret.js');
   // These checks come before reading large models.
-  await checkSecretFiles(config);
-  checkAccess(config, process.env);
-  checkWebhooks(config.webhooks, process.env);
-  readTraceVariables(process.env);
-  await loadState(config);
+  await checkUses(config);
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const logger = openLog(config.log, {}, metrics);
@@ -190,10 +177,9 @@ async function serve(options: ServeOptions): Promise<void> {
     offerCalibrations(uncalibrated, { logger, signal: ending.signal, calibrations, metrics });
     const calibrating = options.calibrate ? uncalibrated.map(({ name }) => name) : [];
     const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, calibrating))];
-    const about = process.stdout.isTTY ? terminalNotices : plainNotices;
     // Serving goes on if this cannot be printed.
     const output = new LogWriter(1);
-    output.paint(about.start({ url, models, guards: guardWords(config), hints }));
+    output.paint(startNotice({ url, models, guards: guardWords(config), hints }));
     priceHints(config, engines)
       .pipe(
         finalize(() => {
@@ -201,7 +187,7 @@ async function serve(options: ServeOptions): Promise<void> {
         }),
       )
       .subscribe({
-        next: (price) => output.paint(about.price(price)),
+        next: (price) => output.paint(row('price', price)),
         error: (error: unknown) => logger.debug({ err: error }, 'speed not measured'),
       });
     signals?.reload({
@@ -264,19 +250,23 @@ async function shutDown(
   if (early !== undefined) process.exitCode = EXIT_AT_ONCE;
 }
 
-/** Prints the configuration as it is in force, and what would keep it from being. */
-async function checkConfig(config: ServeConfig): Promise<void> {
-  const { checkAccess, checkModels, checkWebhooks, loadState, readTraceVariables } = await import(
-    '../gateway/index.js'
-  );
-  const { stringify } = await import('yaml');
-  const { shownConfig } = await import('../gateway/config/content.js');
+/** Secrets, packages and variables that the configuration needs. @throws Error that names what is missing */
+async function checkUses(config: ServeConfig): Promise<void> {
+  const { checkAccess, checkWebhooks, loadState, readTraceVariables } = await import('../gateway/index.js');
   const { checkSecretFiles } = await import('../gateway/config/secret.js');
   await checkSecretFiles(config);
   checkAccess(config, process.env);
   checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
   await loadState(config);
+}
+
+/** Prints the configuration as it is in force, and what would keep it from being. */
+async function checkConfig(config: ServeConfig): Promise<void> {
+  const { checkModels } = await import('../gateway/index.js');
+  const { stringify } = await import('yaml');
+  const { shownConfig } = await import('../gateway/config/content.js');
+  await checkUses(config);
   await checkModels(config.models, process.env);
   say(stringify(shownConfig(config)));
 }

@@ -1,10 +1,10 @@
 import { answerText, isOver } from 'flinch-client';
 import { type ReactNode, useEffect, useState } from 'react';
-import { methodsOf, shownMethod, strongest, unscoredTokens } from './answer/queries.js';
+import { shownMethod } from './answer/queries.js';
+import { statusWords } from './answer/status-words.js';
 import type { Exchange } from './chats/session.js';
-import { countTokens, finishWords, formatScore, METHOD_WORDS } from './words.js';
 
-/** Tells screen readers that writing began, and once at the end the whole answer and its weakest spot. */
+/** Tells screen readers that writing began, and once at the end the whole answer and its status. */
 export function Announcer({ exchange }: { readonly exchange: Exchange | undefined }): ReactNode {
   const [words, setWords] = useState('');
   const phase = exchange?.answer.phase;
@@ -24,23 +24,8 @@ export function Announcer({ exchange }: { readonly exchange: Exchange | undefine
   );
 }
 
-function resultWords({ answer }: Exchange): string {
+function resultWords(exchange: Exchange): string {
+  const { answer } = exchange;
   if (answer.phase === 'failed') return ''; // the failure is an alert
-  const method = shownMethod(answer, null);
-  const top = strongest(answer, method);
-  const unscored = methodsOf(answer).length > 0 ? unscoredTokens(answer, method) : 0;
-  const parts = [
-    answerText(answer),
-    `Answer ${answer.finishReason ? finishWords(answer.finishReason) : ''}, ${countTokens(answer.tokens.length)}`,
-  ];
-  if (top) {
-    const text = (top.token.partText ?? top.token.text).trim();
-    parts.push(`highest ${METHOD_WORDS[method].noun} ${formatScore(top.score)} at “${text}”`);
-  }
-  const flagged = answer.flags.length;
-  if (flagged > 0) parts.push(`${flagged} ${flagged === 1 ? 'step' : 'steps'} flagged`);
-  const replaced = answer.rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
-  if (replaced > 0) parts.push(`${replaced} replaced`);
-  if (unscored > 0) parts.push(`${countTokens(unscored)} without a score`);
-  return parts.join('. ');
+  return `${answerText(answer)}. ${statusWords(exchange, shownMethod(answer, null), true)}`;
 }

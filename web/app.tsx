@@ -11,12 +11,9 @@ import { KeyDialog } from './server/key-dialog.js';
 import { problemsOf } from './settings.js';
 import { Transcript } from './transcript.js';
 
-/** How long a deleted chat can be put back. */
-const UNDO_MS = 10_000;
-
 export function App({ page }: { readonly page: Page }): ReactNode {
   const state = useSyncExternalStore(page.subscribe, page.snapshot);
-  const { settings, model, exchanges, key, deleted } = state;
+  const { settings, model, exchanges, key } = state;
   const [dialog, setDialog] = useState<'help' | 'chats' | null>(null);
   const [options, setOptions] = useState(false);
   const question = useRef<HTMLTextAreaElement>(null);
@@ -29,11 +26,6 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   };
   useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
   useEffect(() => question.current?.focus(), []);
-  useEffect(() => {
-    if (!deleted) return;
-    const timer = setTimeout(() => page.forgetDeleted(), UNDO_MS);
-    return () => clearTimeout(timer);
-  }, [deleted]);
   return (
     <>
       <PageHeader
@@ -56,7 +48,6 @@ export function App({ page }: { readonly page: Page }): ReactNode {
             model={model}
             refused={refusedField(state)}
             onChange={(change) => page.change(change)}
-            onFile={(file) => void page.openFile(file)}
           />
         )}
         <Composer
@@ -74,25 +65,15 @@ export function App({ page }: { readonly page: Page }): ReactNode {
         />
       </section>
       <Announcer exchange={current} />
-      {deleted && dialog !== 'chats' && (
-        <p className="toast" role="status">
-          “{deleted.title}” is deleted.
-          <button type="button" className="quiet" onClick={() => void page.undo()}>
-            Undo
-          </button>
-        </p>
-      )}
       {dialog === 'help' && <HelpDialog onClose={() => setDialog(null)} />}
       {dialog === 'chats' && (
         <ChatList
           chats={state.chats}
-          deleted={deleted}
           onOpen={(id) => {
             void page.openChat(id);
             question.current?.focus();
           }}
           onDelete={(chat) => void page.deleteChat(chat)}
-          onUndo={() => void page.undo()}
           onClose={() => setDialog(null)}
         />
       )}

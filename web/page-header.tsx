@@ -1,6 +1,5 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { PageState } from './page-state.js';
-import { storedTheme, storeTheme, THEMES } from './stored.js';
 
 export interface PageHeaderProps {
   readonly state: PageState;
@@ -52,37 +51,10 @@ export function PageHeader({ state, onModel, onChats, onNewChat, onHelp }: PageH
       >
         +
       </button>
-      <ThemeButton />
       <button type="button" id="help" className="quiet" aria-label="Help" onClick={onHelp}>
         ?
       </button>
     </header>
-  );
-}
-
-/** Light or dark, as the system has it or as the button says; remembered. */
-function ThemeButton(): ReactNode {
-  const [theme, setTheme] = useState(storedTheme);
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-  }, [theme]);
-  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto';
-  return (
-    <button
-      type="button"
-      id="theme"
-      className="quiet"
-      aria-label={`Colours: ${theme}`}
-      onClick={() => {
-        storeTheme(next);
-        setTheme(next);
-      }}
-    >
-      <svg viewBox="0 0 16 16" aria-hidden="true">
-        <circle cx="8" cy="8" r="6.5" />
-        <path d="M8 1.5a6.5 6.5 0 0 1 0 13z" />
-      </svg>
-    </button>
   );
 }
 

@@ -1,5 +1,5 @@
 import { type ConnectionState, isOver } from 'flinch-client';
-import { ChatStore, type ChatSummary, type KeptChat } from './chats/chat-store.js';
+import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session } from './chats/session.js';
 import { Server } from './server/connection.js';
@@ -33,8 +33,6 @@ export interface PageState {
   readonly settings: Settings;
   readonly exchanges: readonly Exchange[];
   readonly chats: readonly ChatSummary[];
-  /** The chat that was deleted last, while it can be put back. */
-  readonly deleted: KeptChat | null;
 }
 
 const NOTHING: PageState = {
@@ -48,7 +46,6 @@ const NOTHING: PageState = {
   settings: storedSettings(),
   exchanges: [],
   chats: [],
-  deleted: null,
 };
 
 /** The state of the page and what changes it. Events are told to listeners once a frame, however many arrive. */
@@ -176,37 +173,10 @@ export class Page {
     await this.#show();
   }
 
-  async deleteChat(chat: ChatSummary): Promise<void> {
-    if (chat.id === this.#chat) this.newChat();
-    await this.#stored(async () => this.#set({ deleted: await this.#store.remove(chat) }));
+  async deleteChat({ id }: ChatSummary): Promise<void> {
+    if (id === this.#chat) this.newChat();
+    await this.#stored(() => this.#store.remove(id));
     await this.#list();
-  }
-
-  /** Puts back the chat that was deleted last. */
-  async undo(): Promise<void> {
-    const { deleted } = this.#state;
-    await this.#stored(async () => {
-      if (deleted) await this.#store.putBack(deleted);
-      this.#set({ deleted: null });
-    });
-    await this.#list();
-  }
-
-  forgetDeleted(): void {
-    this.#set({ deleted: null });
-  }
-
-  /** Shows a saved answer, which is not kept in the chat. */
-  async openFile(file: File): Promise<void> {
-    try {
-      const recording = fromLines(await file.text());
-      this.#restoring = true;
-      this.#session.open(recording, file.name);
-    } catch (error) {
-      this.#set({ problem: error instanceof Error ? `${file.name}: ${error.message}.` : String(error) });
-    } finally {
-      this.#restoring = false;
-    }
   }
 
   #connected(connection: ConnectionState): void {

@@ -7,7 +7,6 @@ const KEY = 'flinch.api-key';
 const DRAFT = 'flinch.draft';
 const WRITING = 'flinch.writing';
 const CHART = 'flinch.chart';
-const THEME = 'flinch.theme';
 
 /** Settings that stay when the page is loaded again: the guard's are those of one visit. */
 export function storedSettings(): Settings {
@@ -58,11 +57,6 @@ export const storedChart = (): boolean | null => {
   return stored === null ? null : stored === 'open';
 };
 export const storeChart = (open: boolean): void => localStorage.setItem(CHART, open ? 'open' : 'closed');
-
-export const THEMES = ['auto', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
-export const storedTheme = (): Theme => THEMES.find((each) => each === localStorage.getItem(THEME)) ?? 'auto';
-export const storeTheme = (theme: Theme): void => localStorage.setItem(THEME, theme);
 
 function put(storage: Storage, name: string, value: string | null): void {
   if (value === null) storage.removeItem(name);

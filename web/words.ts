@@ -85,13 +85,6 @@ export function formatScore(value: number): string {
 export const formatProbability = (value: number): string =>
   `${value < 1e-4 ? formatScore(value * 100) : (value * 100).toFixed(2)} %`;
 
-/** Minutes and seconds, and tenths: an answer is seldom longer than a minute. */
-export function formatTime(ms: number): string {
-  const tenths = Math.round(ms / 100);
-  const minutes = Math.floor(tenths / 600);
-  return `${minutes}:${((tenths % 600) / 10).toFixed(1).padStart(4, '0')}`;
-}
-
 export const countTokens = (count: number): string => `${count} ${count === 1 ? 'token' : 'tokens'}`;
 
 const MARKS: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵', '\t': '⇥', '\r': '␍' };

@@ -1,6 +1,4 @@
-// Written by `npm run schemas` from src/uncertainty/method-names.ts; changes are made there.
-
-/** The uncertainty methods of tokens. */
+/** The uncertainty methods of tokens; these lists are those of src/uncertainty/method-names.ts. */
 export const METHODS = [
   'adversarial',
   'random',

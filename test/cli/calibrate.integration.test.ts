@@ -256,8 +256,9 @@ describe('flinch calibrate --labels', () => {
   );
   const labels = folder.write(
     'labels.jsonl',
-    line({ id: 'a', label: 'wrong' }) + line({ id: 'b', label: 'right' }) + line({ id: 'x', label: 'right' }),
+    line({ id: 'a', label: 'wrong' }) + line({ id: 'b', label: 1 }) + line({ id: 'x', label: 'right' }),
   );
+  const meh = folder.write('meh.jsonl', line({ id: 'a', label: 'meh' }));
 
   it('compares recorded verdicts with labels, and names labels of answers that are not recorded', async () => {
     const { code, stdout, stderr } = await flinch(['calibrate', '--labels', labels, '--answers', answers]);
@@ -273,10 +274,6 @@ describe('flinch calibrate --labels', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ right: 1, wrong: 1, unknown: ['x'], duplicates: 0 });
   });
 
-  const names = folder.write(
-    'names.jsonl',
-    line({ id: 'a', label: 1, name: 'good' }) + line({ id: 'a', label: 0, name: 'true' }),
-  );
   it.each([
     [
       ['--labels', labels, '--answers', answers, '--output', 'x.json'],
@@ -285,12 +282,8 @@ describe('flinch calibrate --labels', () => {
     [['--labels', 'none.json', '--answers', answers], '--labels: none.json: no such file or folder'],
     [['--labels', labels], '--labels, --answers: one requires the other'],
     [['--labels', labels, '--answers', 'none.json'], '--answers: none.json: no such file or folder'],
-    [['--labels', labels, '--answers', labels], `${labels}: item 1: `],
-    [['--labels', names, '--answers', answers], '--label-name: one of "good", "true" is required'],
-    [
-      ['--labels', names, '--answers', answers, '--label-name', 'x'],
-      '--label-name: the file has no labels "x"',
-    ],
+    [['--labels', labels, '--answers', labels], `--answers: ${labels}: line 1: `],
+    [['--labels', meh, '--answers', answers], `--labels: ${meh}: line 1: label: must be one of right, `],
     [['--labels', labels, '--answers', answers, '--check', '3'], "cannot be used with option '--check"],
   ])('refuses %o by the option and the file', async (args, problem) => {
     const { code, stderr } = await flinch(['calibrate', ...args]);

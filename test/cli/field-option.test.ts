@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Option } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { fieldOption, fieldsOf } from '#cli/field-option.js';
+import { parseMethods } from '#cli/options.js';
 import { flinchProgram } from '#cli/program.js';
 import { guardSchema as requestSchema } from '#gateway/requests/guard-limits.js';
 import { type GuardFieldName, guardFields, guardSchema } from '#src/guard/guard-fields.js';
@@ -117,6 +118,11 @@ describe('--scoring', () => {
     expect(parse(text)).toEqual(settings);
   });
 
+  it('takes a method once that is named twice, and none that it does not know', () => {
+    expect(parseMethods('nll, adversarial,nll')).toEqual(['nll', 'adversarial']);
+    expect(() => parseMethods('tokur')).toThrow('Unknown method "tokur". Supported: adversarial, random');
+  });
+
   it('adds to the settings before', () => {
     expect(parse('block=4', { block: 8, epsilon: 0.5 })).toEqual({ block: 4, epsilon: 0.5 });
   });
@@ -127,6 +133,11 @@ describe('--scoring', () => {
     ['tokur_samples=33', 'tokur_samples: Must be a whole number from 2 to 32.'],
     ['window=0', 'window: Must be a whole number from 1 to 65536, or "all".'],
     ['alpha=-1rms', 'alpha: Must be a number from 0.000001 to 1'],
+    ['alpha=0', 'alpha: Must be'],
+    ['sigma=0', 'sigma: Must be'],
+    ['sigma=much', 'sigma: Must be'],
+    ['tokur_sigma=0.005rms', 'tokur_sigma: Must be'],
+    ['epsilon=-0.1', 'epsilon: Must be'],
     ['schedule=never', 'schedule: '],
     ['alpha', 'alpha: Must be a number'],
     ['alpha=1=2', 'alpha has two values.'],

@@ -51,7 +51,7 @@ describe('flinch serve', () => {
       import { syncBuiltinESMExports } from 'node:module';
       const { write } = fs;
       fs.write = (fd, data, ...rest) => {
-        if (String(data).includes(' serves ')) process.kill(process.pid, 'SIGTERM');
+        if (String(data).includes('Ctrl-C')) process.kill(process.pid, 'SIGTERM');
         return write(fd, data, ...rest);
       };
       for (const symbol of Object.getOwnPropertySymbols(write)) fs.write[symbol] = write[symbol];
@@ -60,7 +60,7 @@ describe('flinch serve', () => {
     const running = start(['serve', '--port', '0', '--log-level', 'silent'], '', { NODE_OPTIONS: options });
     onTestFinished(() => void running.child.kill('SIGKILL'));
     const { code, stdout } = await running.finished;
-    expect(stdout).toContain('serves reasoner');
+    expect(stdout).toContain('reasoner on cpu');
     expect(code).toBe(0);
   });
 
@@ -68,7 +68,7 @@ describe('flinch serve', () => {
     const running = start(['serve', '--log-level', 'silent'], '', { PORT: '0' });
     const url = await address(running.stdout);
     expect(url).not.toContain(':8787');
-    expect(running.stdout()).toContain('serves reasoner on cpu at');
+    expect(running.stdout()).toContain('model  reasoner on cpu');
     const pids = await enginePids(url);
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });

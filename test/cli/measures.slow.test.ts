@@ -100,37 +100,6 @@ describe('flinch score', () => {
       expect(rival !== undefined).toBe(doubtful[i]);
     }
   });
-
-  it('computes a measure once that is named twice', async () => {
-    const [line] = await scored(
-      ['--scoring', 'schedule=lazy', '--methods', 'adversarial,nll,adversarial'],
-      input,
-    );
-    const skipped = line!.tokens.flatMap((token) => (token.skipped ? [token.skipped] : []));
-    expect(skipped).toEqual(skipped.map(() => ['adversarial']));
-    expect(skipped.length).toBeGreaterThan(0);
-  });
-
-  it.each<[string[], string, number]>([
-    [['--methods', 'tokur'], 'Unknown method "tokur". Supported: adversarial, random', 2],
-    [['--scoring', 'sigma=0'], 'sigma: Must be', 2],
-    [['--scoring', 'sigma=much'], 'sigma: Must be', 2],
-    [['--scoring', 'sigma=1e6rms', '--methods', 'random'], 'sigma: must be from', 1],
-    [['--scoring', 'samples=1'], 'samples: Must be', 2],
-    [['--scoring', 'samples=257'], 'samples: Must be', 2],
-    [['--seed', '-1'], '--seed', 2],
-    [['--scoring', 'tokur_sigma=0'], 'tokur_sigma: Must be', 2],
-    [['--scoring', 'tokur_sigma=0.005rms'], 'tokur_sigma: Must be', 2],
-    [['--scoring', 'tokur_samples=33'], 'tokur_samples: Must be', 2],
-    [['--scoring', 'epsilon=-0.1'], 'epsilon: Must be', 2],
-    [['--scoring', 'schedule=lazy,epsilon=1'], 'Must be a number from 0, and below 1.', 2],
-    [['--scoring', 'schedule=lazy,window=4'], 'window: must be at least block', 1],
-  ])('refuses %j by name', async (args, message, expected) => {
-    const { code, stdout, stderr } = await flinch(['score', '-', ...args], input);
-    expect([code, stdout]).toEqual([expected, '']);
-    expect(stderr).toContain(message);
-    expect(stderr).not.toContain('    at ');
-  });
 });
 
 describe('flinch chat', () => {
@@ -138,24 +107,6 @@ describe('flinch chat', () => {
   const BACKGROUND = '\u001b[48;2;';
   const DIM = '\u001b[2m';
   const greedy = ['chat', '--temperature', '0'];
-
-  it('says in its events which scores were skipped', async () => {
-    const lazy = ['--json', '--color', 'adversarial', '--scoring', 'schedule=lazy'];
-    // The model makes a slip.
-    const slip = ['--temperature', '1', '--seed', '1', 'What is (82 - 16) * 9 - 54 + 59?'];
-    const { stdout } = await flinch(['chat', ...lazy, ...slip]);
-    const events = jsonLines(stdout);
-    const scores = events.filter(({ type }) => type === 'score.delta');
-    expect(scores).toHaveLength(events.filter(({ type }) => type === 'token.delta').length);
-    const skipped = scores.filter((event) => event.skipped !== undefined);
-    expect(skipped.length).toBeGreaterThan(5);
-    expect(skipped.length).toBeLessThan(scores.length);
-    for (const event of skipped) {
-      expect(event.skipped).toEqual(['adversarial']);
-      expect(event.scores).not.toHaveProperty('adversarial');
-      expect(event).not.toHaveProperty('rival');
-    }
-  });
 
   it('prints skipped tokens dim, which is not certain, and says so', async () => {
     const lazy = await flinch(

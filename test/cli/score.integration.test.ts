@@ -172,9 +172,6 @@ describe('flinch score', () => {
   });
 
   it.each<[string[], string, number]>([
-    [['-', '--scoring', 'alpha=0'], 'alpha: Must be', 2],
-    [['-', '--scoring', 'alpha=much'], 'alpha: Must be', 2],
-    [['-', '--scoring', 'alpha=0rms'], 'alpha: Must be', 2],
     [['-', '--scoring', 'alpha=1e6rms'], 'alpha: must be from', 1],
     [['-', '--methods', 'nll,magic'], 'magic', 2],
     [['-', '--scoring', 'schedule=never'], 'schedule: Must be', 2],

@@ -1,6 +1,6 @@
 import chalk from 'chalk';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { heatPainter, plainPainter, scoreScale } from '#cli/chat-painter.js';
+import { answerPainter, scoreScale } from '#cli/chat-painter.js';
 import { heading } from '#cli/format.js';
 import { complain, note, remark, say } from '#cli/terminal.js';
 import { ModelError, show, TemplateError } from '#src/files/errors.js';
@@ -70,10 +70,7 @@ describe('the terminal', () => {
     const write = (text: string): void => {
       all += text;
     };
-    const painter =
-      kind === 'plain'
-        ? plainPainter(write, DEFAULT_GUARD)
-        : heatPainter(write, scoreScale('nll', 1), DEFAULT_GUARD);
+    const painter = answerPainter(write, DEFAULT_GUARD, kind === 'plain' ? null : scoreScale('nll'));
     for (const [i, text] of ['one\n\ttwo ', '\x1b', '[2J', HOSTILE].entries()) {
       painter(tokenEvent(i, { text }));
       painter(scoreEvent(i, { scores: { nll: 9 } }));

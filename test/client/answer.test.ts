@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answerText, EMPTY_ANSWER, failAnswer, foldAnswer } from '#client/answer.js';
+import { answerText, EMPTY_ANSWER, failAnswer, foldAnswer } from '#client/answer.js';
 import { FlinchError } from '#client/errors.js';
 import type { GenerationEvent } from '#client/protocol.js';
-import { created, done, flagged, numbered, rolledBack, score, settled, token } from './fake-server.js';
+import {
+  created,
+  done,
+  flagged,
+  numbered,
+  play,
+  rolledBack,
+  score,
+  settled,
+  token,
+  VERDICT,
+} from './fake-server.js';
 
-const play = (events: readonly GenerationEvent[], from: Answer = EMPTY_ANSWER): Answer =>
-  events.reduce(foldAnswer, from);
 const lost = new FlinchError('connection_lost', 'gone');
 
 describe('an answer, event by event', () => {
@@ -43,16 +52,7 @@ describe('an answer, event by event', () => {
   });
 
   it('has the verdict at its end', () => {
-    const verdict = {
-      flagged: null,
-      risk: 0.5,
-      rate: 0.02,
-      flagged_steps: 0,
-      steps: 1,
-      unscored_tokens: 1,
-      calibrated: true,
-      reason: 'unscored_tokens',
-    };
+    const verdict = { ...VERDICT, flagged: null, reason: 'unscored_tokens' };
     const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
     const judged = { type: 'generation.done', finish_reason: 'stop', usage, verdict } as const;
     expect(play(numbered([created(), token(0, 'So'), judged])).verdict).toEqual(verdict);
@@ -110,16 +110,7 @@ describe('an answer, event by event', () => {
   });
 
   it('is that of another model where that answers in place of a flagged one', () => {
-    const verdict = {
-      flagged: true,
-      risk: 0.99,
-      rate: 0.02,
-      flagged_steps: 1,
-      steps: 1,
-      unscored_tokens: 0,
-      calibrated: true,
-      reason: null,
-    };
+    const verdict = { ...VERDICT, flagged: true, risk: 0.99 };
     const escalated = {
       type: 'generation.escalated',
       to: 'large',
@@ -137,16 +128,7 @@ describe('an answer, event by event', () => {
   });
 
   it('begins anew where a vote returns another answer', () => {
-    const verdict = {
-      flagged: true,
-      risk: 0.99,
-      rate: 0.02,
-      flagged_steps: 1,
-      steps: 1,
-      unscored_tokens: 0,
-      calibrated: true,
-      reason: null,
-    };
+    const verdict = { ...VERDICT, flagged: true, risk: 0.99 };
     const vote = { answers: 3, agreed: 2, replaced: true, failed: null, verdict };
     const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];
     const other = play(numbered([...first, { type: 'generation.voted', ...vote }, token(0, 'Five'), done]));

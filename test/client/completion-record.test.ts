@@ -1,36 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { CompletionRecord, type FlinchVerdict } from '#client/protocol.js';
+import { flinchChunk, GUARD, ONE, VERDICT } from './fake-server.js';
 
-const guard = {
-  enabled: true,
-  methods: ['nll'],
-  method: 'nll',
-  rate: 0.02,
-  delivery: 'immediate',
-  action: 'annotate',
-};
-const verdict = {
-  flagged: false,
-  risk: 0.3,
-  rate: 0.02,
-  flagged_steps: 0,
-  steps: 1,
-  unscored_tokens: 0,
-  calibrated: true,
-  reason: null,
-};
-const token = { index: 0, id: 5, text: 'One.', logprob: -0.1 };
+const guard = GUARD;
+const verdict = VERDICT;
+const { token, stepDone, stepFlagged } = ONE;
 const scored = { ...token, scores: { nll: 0.1 }, risk: { nll: 0.4 } };
-const rating = { method: 'nll', score: 0.1, risk: 0.4, calibrated: true };
-const span = { step: 0, from: 0, to: 1, text: 'One.' };
-const stepDone = { type: 'step.done', ...span, ...rating, flagged: false };
-const stepFlagged = { type: 'step.flagged', ...span, ...rating, risk: 0.99, action: 'rollback' };
 const started = { type: 'rollback.started', rollback: 0, step: 0, from: 0, candidates: 1 };
 const candidates = [{ text: 'Two.', tokens: 1, score: 3 }];
 const done = { type: 'rollback.done', rollback: 0, step: 0, outcome: 'kept', chosen: 0, candidates };
 const mismatch = { type: 'scorer.mismatch', tokens: 20, difference: 1.5, tolerance: 0.1 };
 
-const flinch = (fields: object = {}) => ({ choices: [], flinch: { tokens: [], ...fields } });
+const flinch = flinchChunk;
 const OPENING = flinch({ guard });
 const ENDING = flinch({ verdict });
 const NOTHING = { tokens: [], events: [] };

@@ -7,6 +7,40 @@ import type { OpenSocket, SocketHandlers } from '#client/socket.js';
 type Draft<Event> = Event extends GenerationEvent ? Omit<Event, 'response_id' | 'offset'> : never;
 export type EventDraft = Draft<GenerationEvent>;
 
+/** On an ordinary answer. */
+export const VERDICT = {
+  flagged: false,
+  risk: 0.3,
+  rate: 0.02,
+  flagged_steps: 0,
+  steps: 1,
+  unscored_tokens: 0,
+  calibrated: true,
+  reason: null,
+} as const;
+
+export const GUARD = {
+  enabled: true,
+  methods: ['nll'],
+  method: 'nll',
+  rate: 0.02,
+  delivery: 'immediate',
+  action: 'annotate',
+} as const;
+
+const RATING = { method: 'nll', score: 0.1, risk: 0.4, calibrated: true } as const;
+const SPAN = { step: 0, from: 0, to: 1, text: 'One.' } as const;
+
+/** What the field `flinch` has of an answer of one token and one step. */
+export const ONE = {
+  token: { index: 0, id: 5, text: 'One.', logprob: -0.1 },
+  stepDone: { type: 'step.done', ...SPAN, ...RATING, flagged: false },
+  stepFlagged: { type: 'step.flagged', ...SPAN, ...RATING, risk: 0.99, action: 'stop' },
+} as const;
+
+/** A chunk of a completion. */
+export const flinchChunk = (fields: object = {}) => ({ choices: [], flinch: { tokens: [], ...fields } });
+
 /** One connection as the server sees it. */
 export class FakeSocket {
   readonly received: unknown[] = [];
@@ -73,14 +107,7 @@ export const created = (requestId = 'request-0', changes: object = {}): EventDra
   created: 1_700_000_000,
   model: 'reasoner',
   prompt_tokens: 5,
-  guard: {
-    enabled: true,
-    methods: ['adversarial', 'nll'],
-    method: 'adversarial',
-    rate: 0.02,
-    delivery: 'immediate',
-    action: 'annotate',
-  },
+  guard: { ...GUARD, methods: ['adversarial', 'nll'], method: 'adversarial' },
   epoch: 'epoch-1',
   resumable: true,
   ...changes,

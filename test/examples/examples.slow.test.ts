@@ -112,6 +112,16 @@ describe('examples/', () => {
     },
   );
 
+  it.each(['express-app.js', 'page.js'])(
+    '%s says in a line that its port is in use, and ends',
+    async (name) => {
+      const { port } = new URL(gateway.url);
+      const { code, stdout, stderr } = await run(name, name === 'page.js' ? [gateway.url, port] : [port]);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^listen EADDRINUSE.*\n$/);
+    },
+  );
+
   it.each(['openai.js', 'terminal.js'])('%s ends where nobody reads on, as in `| head`', async (name) => {
     const running = start(name, [gateway.url]);
     running.child.stdout?.once('data', () => running.child.stdout?.destroy());
@@ -155,12 +165,6 @@ describe('examples/', () => {
 });
 
 describe('examples/express-app.js', () => {
-  it('says in a line that its port is in use, and ends', async () => {
-    const { code, stdout, stderr } = await run('express-app.js', [new URL(gateway.url).port]);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^listen EADDRINUSE.*\n$/);
-  });
-
   let running: Running;
   let url: string;
   beforeAll(async () => {
@@ -193,13 +197,6 @@ describe('examples/express-app.js', () => {
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
     await expect.poll(() => socket.closeCode).toBe(1001);
-  });
-});
-
-describe('examples/page.js', () => {
-  it('says in a line that its port is in use', async () => {
-    const { code, stderr } = await run('page.js', [gateway.url, new URL(gateway.url).port]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^listen EADDRINUSE.*\n$/)]);
   });
 });
 

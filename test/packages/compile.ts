@@ -44,9 +44,10 @@ export function compile(
   };
   const files = Object.keys(programs).map((name) => `${fileOf(name)}.ts`);
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
-  const { stdout } = spawnSync(process.execPath, [resolve(compiler), '-p', folder], { encoding: 'utf8' });
+  const args = [resolve(compiler), '-p', folder];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   // Other packages are linked: their paths begin here.
-  return stdout
+  return `${stdout}\n${stderr}`
     .split('\n')
     .filter((line) => line !== '' && !(newerTypes && line.startsWith('node_modules/')));
 }

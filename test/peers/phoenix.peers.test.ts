@@ -5,8 +5,6 @@ import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { joinLabels } from '#cli/calibrate-labels.js';
-import { readAnswers, readLabels } from '#cli/label-files.js';
 import { EngineModel, exportTraces, Models, startGateway } from '#gateway/index.js';
 import { freePort } from '#lab/free-port.js';
 import { peersFolder } from '#lab/peers/folder.js';
@@ -118,29 +116,5 @@ describe.skipIf(missing)(`Phoenix${reason}`, () => {
     });
     const found = await answer.text();
     expect(found.match(/chat reasoner/g), found).toHaveLength(1);
-
-    const spansText = await (await fetch(`${url}/v1/projects/default/spans?limit=10`)).text();
-    const recorded = readAnswers(spansText, 'spans.json');
-    const [spanId] = recorded.find(({ flagged }) => flagged)?.ids ?? [];
-    const annotation = {
-      span_id: spanId,
-      name: 'correct',
-      annotator_kind: 'HUMAN',
-      result: { label: 'incorrect' },
-    };
-    const said = await fetch(`${url}/v1/span_annotations?sync=true`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ data: [annotation] }),
-    });
-    expect(said.status, await said.text()).toBe(200);
-    const labels = async () => {
-      const answer = await fetch(`${url}/v1/projects/default/span_annotations?limit=10&span_ids=${spanId}`);
-      return readLabels(await answer.text(), 'annotations.json');
-    };
-    await expect.poll(labels).toHaveLength(1);
-    const { labelled, problems } = joinLabels(await labels(), recorded);
-    expect(labelled).toEqual([{ right: false, flagged: true, risk: expect.any(Number) }]);
-    expect(problems).toEqual({ unknown: [], contradicting: [], duplicates: 0 });
   });
 });

@@ -4,7 +4,6 @@ import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { billOfMaterials } from '#tools/sbom.js';
 
 const root = resolve('.');
 const npm = (...args: readonly string[]) =>
@@ -108,23 +107,6 @@ describe('packages', () => {
   it('have install scripts only where nothing depends on them', () => {
     const scripts = installed.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name);
     expect(scripts.toSorted()).toEqual(['@swc/core', 'esbuild', 'protobufjs']);
-  });
-
-  it('are all in the bill of materials of a release, and no others', () => {
-    const { components, dependencies, metadata } = billOfMaterials();
-    const component = z.looseObject({ name: z.string(), version: z.string() });
-    const listed = new Set(
-      components.map((each) => {
-        const { name, version } = component.parse(each);
-        return `${name}@${version}`;
-      }),
-    );
-    const own = [...listed].filter((name) => name.startsWith('flinch'));
-    const wanted = shipped.map(({ name, version }) => `${name}@${version}`);
-    expect([...listed].toSorted()).toEqual([...new Set([...wanted, ...own])].toSorted());
-    expect(metadata.component).toMatchObject({ name: 'flinch', type: 'application' });
-    const refs = new Set(dependencies.map(({ ref }) => ref));
-    for (const { dependsOn } of dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
   });
 
   it('have no known vulnerability of a high degree (skipped where the registry does not say)', (context) => {

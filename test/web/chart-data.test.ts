@@ -5,11 +5,10 @@ import { created, numbered, play, score, settled, token } from '../client/fake-s
 
 const begun = [created(), token(0, 'So'), token(1, ' 4'), token(2, '.')];
 const scores = [score(0, 0.1, { skipped: ['adversarial'] }), score(1, 2)];
-const none = new Set<never>();
 
 describe('the chart of an answer', () => {
   it('has each method on a scale of its own before there are risks', () => {
-    const data = chartData(play(numbered([...begun, ...scores])), 'nll', none);
+    const data = chartData(play(numbered([...begun, ...scores])), 'nll');
     expect(data).toMatchObject({
       tokens: [0, 1, 2],
       bars: [0.05, 1, null],
@@ -22,22 +21,17 @@ describe('the chart of an answer', () => {
 
   it('tells tokens without a score from those that scored 0', () => {
     const answer = play(numbered([...begun, score(0, 0), score(1, 2)]));
-    const { bars, unscored } = chartData(answer, 'nll', none);
+    const { bars, unscored } = chartData(answer, 'nll');
     expect(bars[0]).toBeGreaterThan(0);
     expect(unscored.map((height) => height !== null)).toEqual([false, false, true]);
   });
 
   it('has risks, the threshold and the steps once they are known, and keeps what came before', () => {
     const rated = [...scores, score(2, 9, { risk: { nll: 0.98 } }), settled({ from: 0, to: 3, risk: 0.5 })];
-    const data = chartData(play(numbered([...begun, ...rated])), 'nll', none);
+    const data = chartData(play(numbered([...begun, ...rated])), 'nll');
     expect(data).toMatchObject({ rated: ['nll'], top: null, threshold: riskHeight(0.98) });
     expect(data.bars[2]).toBeCloseTo(riskHeight(0.98));
     expect(data.bars[1]).toBeGreaterThan(0); // by its score
     expect(data.steps).toEqual([{ from: 0, to: 3, height: riskHeight(0.5), flagged: true }]);
-  });
-
-  it('leaves out lines that are hidden', () => {
-    const answer = play(numbered([...begun, ...scores]));
-    expect(chartData(answer, 'nll', new Set(['adversarial'])).lines).toEqual([]);
   });
 });

@@ -172,10 +172,4 @@ describe('a session', () => {
     ]);
     expect(recordingOf(session.exchanges[0]!).events.map(({ event }) => event)).toEqual(whole);
   });
-
-  it('says which file an answer was opened from', () => {
-    const { session } = start();
-    session.open({ question: 'q', model: 'm', events: [], error: null }, 'answer.jsonl');
-    expect(session.exchanges).toMatchObject([{ file: 'answer.jsonl', answer: { phase: 'done' } }]);
-  });
 });

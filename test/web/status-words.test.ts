@@ -1,17 +1,9 @@
 import { expect, it } from 'vitest';
 import { EMPTY_ANSWER } from '#client/answer.js';
 import { statusWords } from '#web/answer/status-words.js';
+import { VERDICT } from '../client/fake-server.js';
 
-const verdict = {
-  flagged: true,
-  risk: 0.99,
-  rate: 0.02,
-  flagged_steps: 1,
-  steps: 1,
-  unscored_tokens: 0,
-  calibrated: true,
-  reason: null,
-};
+const verdict = { ...VERDICT, flagged: true, risk: 0.99 };
 
 it.each([
   [null, 'small · 0 tokens · writing, scores 0 tokens behind'],
@@ -26,7 +18,7 @@ it.each([
 ])('says which model wrote the answer: %j', (escalation, words) => {
   const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', escalation } as const;
   const exchange = { model: 'small', events: [], leftOut: 0 };
-  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(words);
+  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, 'nll', true)).toBe(words);
 });
 
 it.each([
@@ -36,5 +28,5 @@ it.each([
   const vote = { answers: 3, agreed: 2, replaced, failed: null, verdict };
   const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', vote } as const;
   const exchange = { model: 'small', events: [], leftOut: 0 };
-  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, answer, 'nll', true)).toBe(words);
+  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, 'nll', true)).toBe(words);
 });

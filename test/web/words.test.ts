@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeError, formatProbability, formatScore, formatTime, visibleText } from '#web/words.js';
+import { describeError, formatProbability, formatScore, visibleText } from '#web/words.js';
 
 describe('what the page writes', () => {
   it.each([
@@ -19,14 +19,6 @@ describe('what the page writes', () => {
     [0, '0 %'],
   ])('writes the probability %f as %s', (value, text) => {
     expect(formatProbability(value)).toBe(text);
-  });
-
-  it.each([
-    [0, '0:00.0'],
-    [9_960, '0:10.0'],
-    [61_240, '1:01.2'],
-  ])('writes %i ms as %s', (ms, text) => {
-    expect(formatTime(ms)).toBe(text);
   });
 
   it('makes whitespace visible', () => {

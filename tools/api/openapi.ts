@@ -190,7 +190,7 @@ const webhook = (name: string, summary: string): Json => ({
   },
 });
 
-/** The HTTP side of the gateway in OpenAPI 3.1. Its WebSocket is in asyncapi.json. */
+/** The HTTP side of the gateway in OpenAPI 3.1. Its WebSocket is in docs/reference/events.md. */
 export function openApi(version: string): Json {
   return {
     openapi: '3.1.1',

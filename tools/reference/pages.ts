@@ -12,7 +12,7 @@ export async function referencePages(version: string): Promise<Readonly<Record<s
     'cli.md': cliReference(await flinchProgram(version)),
     'configuration.md': configurationReference(),
     'http.md': httpReference(version),
-    'events.md': eventsReference(version),
+    'events.md': eventsReference(),
     'errors.md': errorsReference(),
     'metrics.md': metricsReference(),
   };

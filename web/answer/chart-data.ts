@@ -31,8 +31,8 @@ export interface ChartData {
   readonly steps: readonly ChartedStep[];
 }
 
-/** What the chart of an answer shows. @param shown method of the bars; @param hidden methods without a line */
-export function chartData(answer: Answer, shown: Method, hidden: ReadonlySet<Method>): ChartData {
+/** What the chart of an answer shows. @param shown method of the bars */
+export function chartData(answer: Answer, shown: Method): ChartData {
   const { tokens, guard } = answer;
   const methods = methodsOf(answer);
   const rated = methods.filter((method) => tokens.some((token) => riskOf(token, method) !== null));
@@ -53,7 +53,7 @@ export function chartData(answer: Answer, shown: Method, hidden: ReadonlySet<Met
     bars: heights(shown).map((height) => (height === null ? null : Math.max(LEAST_HEIGHT, height))),
     unscored: tokens.map((token) => (scoreState(token, shown) === 'scored' ? null : UNSCORED_HEIGHT)),
     lines: methods
-      .filter((method) => method !== shown && !hidden.has(method))
+      .filter((method) => method !== shown)
       .map((method) => ({ method, heights: heights(method) })),
     rated,
     threshold: byRisk ? riskHeight(1 - rate) : null,

@@ -32,13 +32,11 @@ export interface ChartProps {
 
 /**
  * The scores along the answer: bars for the method that colours the text, a line for each of the others, the threshold,
- * and the risk of each step. Dragging over it zooms in.
+ * and the risk of each step. Dragging over it zooms in, a double click out.
  */
 export function Chart({ answer: latest, method, active, onPoint, onPick }: ChartProps): ReactNode {
   const answer = useThrottled(latest, isOver(latest) ? 0 : REDRAW_MS);
-  const [hidden, setHidden] = useState<ReadonlySet<Method>>(new Set());
-  const [zoomed, setZoomed] = useState(false);
-  const data = useMemo(() => chartData(answer, method, hidden), [answer, method, hidden]);
+  const data = useMemo(() => chartData(answer, method), [answer, method]);
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   /** Whether the pointer is in the plot. */
@@ -46,13 +44,13 @@ export function Chart({ answer: latest, method, active, onPoint, onPick }: Chart
   const now = useRef({ data, onPoint, onPick });
   now.current = { data, onPoint, onPick };
   // Colours and series are fixed once a plot is made.
-  const theme = useTheme();
-  const kind = JSON.stringify([theme, method, data.lines.map((line) => line.method), data.top === null]);
+  const dark = useDark();
+  const kind = JSON.stringify([dark, method, data.lines.map((line) => line.method), data.top === null]);
 
   useEffect(() => {
     if (!host.current) return;
     const made = new uPlot(
-      optionsOf(host.current, method, () => now.current, inside, setZoomed),
+      optionsOf(host.current, method, () => now.current, inside),
       columns(now.current.data),
       host.current,
     );
@@ -69,8 +67,7 @@ export function Chart({ answer: latest, method, active, onPoint, onPick }: Chart
     };
   }, [kind]);
   useEffect(() => {
-    plot.current?.setData(columns(data), !zoomed);
-    if (zoomed) plot.current?.redraw();
+    plot.current?.setData(columns(data));
   }, [data]);
   useEffect(() => {
     const made = plot.current;
@@ -87,30 +84,15 @@ export function Chart({ answer: latest, method, active, onPoint, onPick }: Chart
           : 'Score by token, each method on its own scale'}
       </figcaption>
       <div ref={host} className="curve-plot" aria-hidden="true" />
-      <fieldset className="curve-toggles" aria-label="Methods of the chart">
+      <p className="curve-methods">
         {methodsOf(answer).map((each) => (
-          <label key={each}>
-            <input
-              type="checkbox"
-              checked={each === method || !hidden.has(each)}
-              disabled={each === method}
-              onChange={() => setHidden(toggled(hidden, each))}
-            />
+          <span key={each}>
             <Swatch method={each} bar={each === method} />
             {METHOD_WORDS[each].name}
             {data.top === null && !data.rated.includes(each) ? ' (own scale)' : ''}
-          </label>
+          </span>
         ))}
-        {zoomed && (
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => plot.current?.setScale('x', { min: -0.5, max: lastOf(data) })}
-          >
-            Whole answer
-          </button>
-        )}
-      </fieldset>
+      </p>
     </figure>
   );
 }
@@ -126,12 +108,6 @@ function Swatch({ method, bar }: { readonly method: Method; readonly bar: boolea
       )}
     </svg>
   );
-}
-
-function toggled(hidden: ReadonlySet<Method>, method: Method): ReadonlySet<Method> {
-  const after = new Set(hidden);
-  if (!after.delete(method)) after.add(method);
-  return after;
 }
 
 const lastOf = ({ tokens }: ChartData): number => Math.max(tokens.length, 16) - 0.5;
@@ -154,7 +130,6 @@ function optionsOf(
   method: Method,
   now: () => Now,
   inside: { current: boolean },
-  zoomed: (zoomed: boolean) => void,
 ): uPlot.Options {
   const style = getComputedStyle(host);
   const colour = (name: string): string => resolved(host, style.getPropertyValue(name));
@@ -238,12 +213,6 @@ function optionsOf(
           if (inside.current) now().onPoint(now().data.tokens[plot.cursor.idx ?? -1] ?? null);
         },
       ],
-      setScale: [
-        (plot, key) => {
-          if (key === 'x')
-            zoomed((plot.scales.x?.min ?? 0) > 0 || (plot.scales.x?.max ?? 0) < lastOf(now().data));
-        },
-      ],
     },
   };
 }
@@ -292,20 +261,13 @@ function resolved(host: HTMLElement, value: string): string {
 }
 
 /** Changes with the colours of the page. */
-function useTheme(): string {
-  const read = () =>
-    `${document.documentElement.dataset.theme} ${matchMedia('(prefers-color-scheme: dark)').matches}`;
-  const [theme, setTheme] = useState(read);
+function useDark(): boolean {
+  const query = useMemo(() => matchMedia('(prefers-color-scheme: dark)'), []);
+  const [dark, setDark] = useState(query.matches);
   useEffect(() => {
-    const changed = () => setTheme(read);
-    const observer = new MutationObserver(changed);
-    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-    const query = matchMedia('(prefers-color-scheme: dark)');
+    const changed = () => setDark(query.matches);
     query.addEventListener('change', changed);
-    return () => {
-      observer.disconnect();
-      query.removeEventListener('change', changed);
-    };
+    return () => query.removeEventListener('change', changed);
   }, []);
-  return theme;
+  return dark;
 }

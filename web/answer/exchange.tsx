@@ -1,9 +1,8 @@
-import { type Answer, answerText, isOver, rankWords, type Token } from 'flinch-client';
+import { answerText, isOver, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { type Recording, toLines } from '../chats/recording.js';
-import { type Exchange, recordingOf } from '../chats/session.js';
+import { memo, type ReactNode, useRef } from 'react';
+import type { Exchange } from '../chats/session.js';
 import { describeError, formatScore, METHOD_WORDS, PART_WORDS, visibleText } from '../words.js';
 import { Chart } from './chart.js';
 import { CopyButton } from './copy-button.js';
@@ -11,7 +10,6 @@ import { elementsOf, FormattedText } from './formatted-text.js';
 import { Legend } from './legend.js';
 import { Notes } from './notes.js';
 import { isCharted, riskOf, scoreOf, shownMethod } from './queries.js';
-import { ReplayBar } from './replay-bar.js';
 import { Rollbacks } from './rollbacks.js';
 import { statusWords } from './status-words.js';
 import { TOKEN_CARD_ID, TokenCard } from './token-card.js';
@@ -45,11 +43,8 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
   const { exchange, chosen, formatted, connected, canAsk, chartOpen, pointed, onPoint, onChart, onAsk } =
     props;
   const root = useRef<HTMLElement>(null);
-  const [past, setPast] = useState<Answer | null>(null);
-  useEffect(() => setPast(null), [exchange]);
-  const over = isOver(exchange.answer);
-  const recording = useMemo(() => (over ? recordingOf(exchange) : null), [exchange, over]);
-  const answer = past ?? exchange.answer;
+  const { answer } = exchange;
+  const over = isOver(answer);
   const method = shownMethod(answer, chosen);
   const active = pointed?.index ?? null;
   const token = active === null ? undefined : answer.tokens[active];
@@ -71,9 +66,8 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         className="answer"
         aria-label="Answer"
         aria-busy={!over}
-        data-state={exchange.answer.phase === 'waiting' ? 'streaming' : exchange.answer.phase}
+        data-state={answer.phase === 'waiting' ? 'streaming' : answer.phase}
       >
-        {exchange.file && <p className="notes">A saved answer, opened from {exchange.file}.</p>}
         <Notes answer={answer} />
         <div className="text">
           {formatted ? <FormattedText {...text} /> : <AnswerText {...text} describedBy={TOKEN_CARD_ID} />}
@@ -83,19 +77,11 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
             {describeError(answer.error)}
           </p>
         )}
-        <p className="status">{statusWords(exchange, answer, method, connected || past !== null)}</p>
+        <p className="status">{statusWords(exchange, method, connected)}</p>
         <Rollbacks answer={answer} />
-        {recording && (
+        {over && (
           <div className="foot">
-            {exchange.answer.tokens.length > 0 && (
-              <>
-                <ReplayBar key={exchange.id} recording={recording} onShow={setPast} />
-                <CopyButton text={() => answerText(answer)} />
-                <button type="button" className="quiet" onClick={() => save(recording)}>
-                  Save
-                </button>
-              </>
-            )}
+            {answer.tokens.length > 0 && <CopyButton text={() => answerText(answer)} />}
             <button
               type="button"
               className="quiet"
@@ -169,13 +155,4 @@ function labelOf(token: Token, method: Method): string {
     ...(risk === null ? [] : [rankWords(risk, 'token')]),
     ...(token.part ? [PART_WORDS[token.part]] : []),
   ].join(', ');
-}
-
-function save(recording: Recording): void {
-  const url = URL.createObjectURL(new Blob([toLines(recording)], { type: 'application/jsonl' }));
-  const link = document.createElement('a');
-  Object.assign(link, { href: url, download: 'flinch-answer.jsonl' });
-  link.click();
-  // The download has its own reference by then.
-  setTimeout(() => URL.revokeObjectURL(url), 0);
 }

@@ -4,14 +4,9 @@ import { type Exchange, tokensPerSecond } from '../chats/session.js';
 import { countTokens, finishWords, METHOD_WORDS } from '../words.js';
 import { lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
 
-/**
- * How far an answer is, in a line.
- * @param answer may be that of an earlier moment
- * @param connected whether there is a connection over which it could go on
- */
+/** How far an answer is, in a line. @param connected whether there is a connection over which it could go on */
 export function statusWords(
-  { model, events, leftOut }: Exchange,
-  answer: Answer,
+  { model, events, leftOut, answer }: Exchange,
   method: Method,
   connected: boolean,
 ): string {

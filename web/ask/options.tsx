@@ -18,11 +18,10 @@ export interface OptionsProps {
   /** What the server said of fields of the last question. */
   readonly refused: Readonly<Record<string, string>>;
   readonly onChange: (settings: Partial<Settings>) => void;
-  readonly onFile: (file: File) => void;
 }
 
 /** Everything that can be set for a question, and how answers are shown. */
-export function Options({ settings, model, refused, onChange, onFile }: OptionsProps): ReactNode {
+export function Options({ settings, model, refused, onChange }: OptionsProps): ReactNode {
   const methods = model?.methods ?? METHODS;
   const valuesOf = ({ name }: GuardField): Pick<GuardField, 'values'> => {
     if (name === 'method') return { values: methods };
@@ -112,19 +111,6 @@ export function Options({ settings, model, refused, onChange, onFile }: OptionsP
             </select>
           )}
         </Field>
-        <label className="file">
-          <input
-            id="recording"
-            type="file"
-            accept=".jsonl"
-            onChange={({ currentTarget }) => {
-              const file = currentTarget.files?.[0];
-              if (file) onFile(file);
-              currentTarget.value = '';
-            }}
-          />
-          <span className="quiet-link">Open a saved answer</span>
-        </label>
       </fieldset>
     </div>
   );

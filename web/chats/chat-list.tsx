@@ -4,9 +4,6 @@ import type { ChatSummary } from './chat-store.js';
 
 export interface ChatListProps {
   readonly chats: readonly ChatSummary[];
-  /** The chat that was deleted last, while it can be put back. */
-  readonly deleted: ChatSummary | null;
-  readonly onUndo: () => void;
   readonly onOpen: (id: string) => void;
   readonly onDelete: (chat: ChatSummary) => void;
   readonly onClose: () => void;
@@ -15,17 +12,9 @@ export interface ChatListProps {
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The chats that this browser keeps. */
-export function ChatList({ chats, deleted, onUndo, onOpen, onDelete, onClose }: ChatListProps): ReactNode {
+export function ChatList({ chats, onOpen, onDelete, onClose }: ChatListProps): ReactNode {
   return (
     <Dialog title="Chats" onClose={onClose}>
-      {deleted && (
-        <p role="status">
-          “{deleted.title}” is deleted.{' '}
-          <button type="button" className="quiet" onClick={onUndo}>
-            Undo
-          </button>
-        </p>
-      )}
       {chats.length === 0 && <p>There is no chat.</p>}
       <ul className="chats">
         {chats.map((chat) => (
@@ -45,7 +34,9 @@ export function ChatList({ chats, deleted, onUndo, onOpen, onDelete, onClose }: 
               type="button"
               className="quiet"
               aria-label={`Delete ${chat.title}`}
-              onClick={() => onDelete(chat)}
+              onClick={() => {
+                if (confirm(`Delete “${chat.title}”?`)) onDelete(chat);
+              }}
             >
               Delete
             </button>

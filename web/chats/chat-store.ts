@@ -1,4 +1,4 @@
-import { createStore, del, entries, get, set, update } from 'idb-keyval';
+import { createStore, del, entries, get, update } from 'idb-keyval';
 import { fromLines, type Recording, toLines } from './recording.js';
 
 /** What the list of chats shows of one. */
@@ -8,11 +8,6 @@ export interface ChatSummary {
   readonly title: string;
   /** When it was last written to, in milliseconds since 1970. */
   readonly atMs: number;
-}
-
-/** A chat as it was deleted, to be put back. */
-export interface KeptChat extends ChatSummary {
-  readonly answers: readonly string[];
 }
 
 /** The oldest are deleted first. */
@@ -61,22 +56,13 @@ export class ChatStore {
       (before) => ({ title: before?.title ?? title, atMs }),
       this.#summaries,
     );
-    for (const old of (await this.list()).slice(MAX_CHATS)) await this.remove(old);
+    for (const old of (await this.list()).slice(MAX_CHATS)) await this.remove(old.id);
     this.#channel.postMessage(id);
   }
 
-  /** @returns the chat, to be put back */
-  async remove({ id, title, atMs }: ChatSummary): Promise<KeptChat> {
-    const answers = (await get<string[]>(id, this.#answers)) ?? [];
+  async remove(id: string): Promise<void> {
     await del(id, this.#summaries);
     await del(id, this.#answers);
-    this.#channel.postMessage(id);
-    return { id, title, atMs, answers };
-  }
-
-  async putBack({ id, title, atMs, answers }: KeptChat): Promise<void> {
-    await set(id, answers, this.#answers);
-    await set(id, { title, atMs }, this.#summaries);
     this.#channel.postMessage(id);
   }
 }

@@ -13,7 +13,7 @@ export interface RecordedEvent {
   readonly event: GenerationEvent;
 }
 
-/** An answer as it came, to be seen again. */
+/** An answer as it came, to be kept. */
 export interface Recording {
   readonly question: string;
   readonly model: string;
@@ -24,30 +24,10 @@ export interface Recording {
 
 export const durationOf = ({ events }: Recording): number => events.at(-1)?.atMs ?? 0;
 
-/** Plays a recording: forwards by the events that have come since, backwards from the start. */
-export class Replay {
-  readonly #recording: Recording;
-  #answer = EMPTY_ANSWER;
-  #played = 0;
-
-  constructor(recording: Recording) {
-    this.#recording = recording;
-  }
-
-  /** The answer as it was then. */
-  at(ms: number): Answer {
-    const { events, error } = this.#recording;
-    const last = events[this.#played - 1];
-    if (last && last.atMs > ms) {
-      this.#answer = EMPTY_ANSWER;
-      this.#played = 0;
-    }
-    for (let next = events[this.#played]; next && next.atMs <= ms; next = events[this.#played]) {
-      this.#answer = foldAnswer(this.#answer, next.event);
-      this.#played += 1;
-    }
-    return error && this.#played === events.length ? failAnswer(this.#answer, error) : this.#answer;
-  }
+/** The answer that its events make, as it ended. @throws FlinchError for events that do not fit together */
+export function answerIn({ events, error }: Recording): Answer {
+  const answer = events.reduce((before, { event }) => foldAnswer(before, event), EMPTY_ANSWER);
+  return error ? failAnswer(answer, error) : answer;
 }
 
 /** Recording as JSON lines: first a header, then each event with its time. */
@@ -77,7 +57,7 @@ export function fromLines(text: string): Recording {
     return { atMs, event: read };
   });
   const recording = { question, model, events, error: errorOf(error) };
-  new Replay(recording).at(durationOf(recording));
+  answerIn(recording);
   return recording;
 }
 

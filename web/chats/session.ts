@@ -2,7 +2,7 @@ import type { GenerationRequest, GuardRequest, Message, ResumePoint } from 'flin
 import { type Answer, answerOf, answerText, FlinchError, isOver } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import { catchError, concat, from, type Observable, Subscription, tap } from 'rxjs';
-import { durationOf, type RecordedEvent, type Recording, Replay } from './recording.js';
+import { answerIn, durationOf, type RecordedEvent, type Recording } from './recording.js';
 
 export interface Exchange {
   readonly id: string;
@@ -13,8 +13,6 @@ export interface Exchange {
   readonly events: readonly RecordedEvent[];
   /** Earlier exchanges that the model was not told, because its context has no room for them. */
   readonly leftOut: number;
-  /** The file that it was opened from. */
-  readonly file?: string;
 }
 
 export interface AskOptions {
@@ -66,8 +64,7 @@ export class Session {
   ask(question: string, options: AskOptions): void {
     const { generate, nowMs } = this.#options;
     const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
-    // A saved answer that was opened is no part of the chat.
-    const earlier = this.exchanges.filter(({ answer, file }) => answer.phase === 'done' && !file);
+    const earlier = this.exchanges.filter(({ answer }) => answer.phase === 'done');
     const id = this.#nextId();
     const events: RecordedEvent[] = [];
     const start = nowMs();
@@ -97,14 +94,7 @@ export class Session {
     };
     this.#write(
       eventStream().pipe(tap((event) => events.push({ atMs: nowMs() - start, event }))),
-      (answer) => ({
-        id,
-        question,
-        model,
-        answer,
-        events,
-        leftOut,
-      }),
+      (answer) => ({ id, question, model, answer, events, leftOut }),
     );
   }
 
@@ -143,22 +133,14 @@ export class Session {
     this.#set({ ...exchange, answer: { ...exchange.answer, phase: 'done', finishReason: 'cancelled' } });
   }
 
-  /** Shows an answer of another time. @param file where it was read from, if not from this chat */
-  open(recording: Recording, file?: string): void {
+  /** Shows an answer of another time. */
+  open(recording: Recording): void {
     const { question, model, events } = recording;
-    const answer = new Replay(recording).at(durationOf(recording));
+    const answer = answerIn(recording);
     const whole = isOver(answer)
       ? answer
       : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
-    this.#set({
-      id: this.#nextId(),
-      question,
-      model,
-      answer: whole,
-      events,
-      leftOut: 0,
-      ...(file && { file }),
-    });
+    this.#set({ id: this.#nextId(), question, model, answer: whole, events, leftOut: 0 });
   }
 
   /** Forgets all exchanges; an answer under way is cancelled. */

@@ -179,11 +179,6 @@ describe('an answer that was not judged is never one that passed', () => {
   const none = (reason: string) => ({ answer: expect.any(String), flagged: null, risk: null, reason });
   const piece = { choices: [{ index: 0, delta: { content: 'Hm' }, logprobs: null }] };
 
-  it('whose server is not flinch', async () => {
-    const { url } = await scriptedUpstream(openAiDouble());
-    expect(await verdictsOf(url.replace('/v1', ''))).toEqual([none('no_flinch'), none('no_flinch')]);
-  });
-
   it('whose tokens have no log-probabilities', async () => {
     const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
     const upstream = await scriptedUpstream(answering((_, reply) => reply.head().last(piece, ending)));
@@ -192,15 +187,6 @@ describe('an answer that was not judged is never one that passed', () => {
     expect(await verdictsOf(url)).toEqual([
       expect.objectContaining(unscored),
       expect.objectContaining(unscored),
-    ]);
-  });
-
-  it('whose guard is off', async () => {
-    const upstream = await scriptedUpstream(openAiDouble());
-    const { url } = await upstreamGateway([upstream.url], { retries: 0 });
-    expect(await verdictsOf(url, { guard: { enabled: false } })).toEqual([
-      none('guard_off'),
-      none('guard_off'),
     ]);
   });
 

@@ -1,32 +1,11 @@
 import { type LanguageModelMiddleware, simulateReadableStream } from 'ai';
 import { type FlinchDataPart, flinchMetadata, flinchMiddleware } from 'flinch-ai-sdk';
 import { describe, expect, it } from 'vitest';
+import { flinchChunk, GUARD, ONE, VERDICT } from '../fake-server.js';
 
-const guard = {
-  ...{
-    enabled: true,
-    methods: ['nll'],
-    method: 'nll',
-    rate: 0.02,
-    delivery: 'immediate',
-    action: 'annotate',
-  },
-};
-const verdict = {
-  flagged: false,
-  risk: 0.3,
-  rate: 0.02,
-  flagged_steps: 0,
-  steps: 1,
-  unscored_tokens: 0,
-  calibrated: true,
-  reason: null,
-};
-const token = { index: 0, id: 5, text: 'One.', logprob: -0.1 };
-const rating = { method: 'nll', score: 0.1, risk: 0.4, calibrated: true };
-const span = { step: 0, from: 0, to: 1, text: 'One.' };
-const stepDone = { type: 'step.done', ...span, ...rating, flagged: false };
-const stepFlagged = { type: 'step.flagged', ...span, ...rating, risk: 0.99, action: 'stop' };
+const guard = GUARD;
+const verdict = VERDICT;
+const { token, stepDone, stepFlagged } = ONE;
 
 /** What comes out of the middleware if a provider streams these raw chunks. */
 async function heard(chunks: readonly unknown[]) {
@@ -52,7 +31,7 @@ async function heard(chunks: readonly unknown[]) {
   return { metadata: flinchMetadata(parts[0]?.providerMetadata), data };
 }
 
-const flinch = (fields: object = {}) => ({ choices: [], flinch: { tokens: [], ...fields } });
+const flinch = flinchChunk;
 const OPENING = flinch({ guard });
 const ENDING = flinch({ verdict });
 
@@ -72,35 +51,16 @@ describe('flinchMiddleware', () => {
       ENDING,
     ];
     const { metadata, data } = await heard(chunks);
-    expect(metadata).toEqual({
-      ...{
-        guard,
-        tokens: [scored],
-        steps: [stepDone],
-        flagged: [],
-        rollbacks: [],
-        mismatches: [],
-        escalations: [],
-        votes: [],
-        verdict,
-      },
-    });
+    const none = { flagged: [], rollbacks: [], mismatches: [], escalations: [], votes: [] };
+    expect(metadata).toEqual({ guard, tokens: [scored], steps: [stepDone], ...none, verdict });
     const [answer] = data.map((part) => part.data.answer);
     expect(data).toEqual([
       {
         type: 'data-flinch-step',
         id: `${answer}/step-0`,
         data: {
-          ...{
-            answer,
-            step: 0,
-            text: 'One.',
-            flagged: false,
-            risk: 0.4,
-            per: 'step',
-            rate: 0.02,
-            method: 'nll',
-          },
+          ...{ answer, step: 0, text: 'One.', flagged: false, risk: 0.4 },
+          ...{ per: 'step', rate: 0.02, method: 'nll' },
           tokens: [{ text: 'One.', risk: 0.4 }],
           struck: [],
         },

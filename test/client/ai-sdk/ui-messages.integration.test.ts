@@ -13,8 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { useFolder } from '../../support/cli.js';
 import { useGateway } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
-import { kill } from '../../support/process.js';
-import { GUESSED_QUESTION, LONG_QUESTION } from '../../support/requests.js';
+import { GUESSED_QUESTION } from '../../support/requests.js';
 
 const folder = useFolder();
 /** Of the steps of its answers some have scores above three quarters of these ordinary ones, some below. */
@@ -40,12 +39,6 @@ const stepsOf = ({ parts }: Message) =>
   parts.flatMap((part) => (part.type === 'data-flinch-step' ? [part.data] : []));
 const verdictsOf = ({ parts }: Message) =>
   parts.flatMap((part) => (part.type === 'data-flinch-verdict' ? [part.data] : []));
-
-async function last(states: AsyncIterable<Message>): Promise<Message> {
-  let message: Message | null = null;
-  for await (const state of states) message = state;
-  return message!;
-}
 
 const textOf = ({ parts }: Message): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
@@ -116,22 +109,5 @@ describe('the message that useChat has', () => {
       // What was taken back never was in the text.
       for (const gone of struck) expect(textOf(message!)).not.toContain(gone);
     }
-  });
-
-  it('has a step at which the guard stopped', async () => {
-    const message = await last(messages(QUESTION, { ...rollback, action: 'stop' }));
-    expect(stepsOf(message).at(-1)).toMatchObject({ flagged: true });
-    expect(verdictsOf(message)).toMatchObject([{ flagged: true, reason: 'stopped' }]);
-  });
-
-  it('has no clean verdict if scoring fails', async () => {
-    let killed = false;
-    let message: Message | null = null;
-    for await (message of messages(LONG_QUESTION, { methods: ['adversarial', 'nll'] })) {
-      if (!killed && stepsOf(message).length > 0) kill(gateway.engine.status().score.pid);
-      killed ||= stepsOf(message).length > 0;
-    }
-    expect(killed).toBe(true);
-    expect(verdictsOf(message!)).toMatchObject([{ flagged: null, reason: 'no_verdict' }]);
   });
 });

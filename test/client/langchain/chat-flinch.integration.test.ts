@@ -127,12 +127,6 @@ describe('an answer that was not judged is never one that passed', () => {
   }
   const at = async (script: Script) => (await scriptedUpstream(script)).url.replace(/\/v1$/, '');
 
-  it('whose guard is off', () => expectVerdicts({ guard: { enabled: false } }, none('guard_off')));
-
-  it('whose server is not flinch', async () => {
-    await expectVerdicts({ url: await at(openAiDouble()) }, none('no_flinch'));
-  });
-
   it('of which flinch said what cannot be read', async () => {
     const flinch = { tokens: [], verdict: { flagged: false } };
     const choice = { index: 0, finish_reason: 'stop' };

@@ -3,35 +3,14 @@ import { FlaggedText, type MessagePart, type ScoredText, useFlinch } from 'flinc
 import { createElement, type ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
+import { VERDICT } from '../fake-server.js';
 
-const verdict = {
-  flagged: false,
-  risk: 0.5,
-  rate: 0.1,
-  flagged_steps: 0,
-  steps: 1,
-  unscored_tokens: 0,
-  calibrated: true,
-  reason: null,
-};
+const verdict = { ...VERDICT, risk: 0.5, rate: 0.1 };
 
 function step(text: string, fields: Partial<FlinchStep> = {}): FlinchStep {
   const tokens = text.split(/(?<= )/).map((each) => ({ text: each, risk: 0 }));
-  return {
-    ...{
-      answer: 'a',
-      step: 0,
-      text,
-      flagged: false,
-      risk: 0.2,
-      per: 'step',
-      rate: 0.1,
-      method: 'nll',
-      tokens,
-      struck: [],
-    },
-    ...fields,
-  };
+  const rated = { flagged: false, risk: 0.2, per: 'step', rate: 0.1, method: 'nll' } as const;
+  return { answer: 'a', step: 0, text, ...rated, tokens, struck: [], ...fields };
 }
 
 const begin: MessagePart = { type: 'step-start' };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CONNECTION_EVENTS, GENERATION_EVENTS } from '#client/protocol.js';
 import { configSchema } from '#gateway/config/config.js';
+import { CLIENT_MESSAGES, SERVER_MESSAGES } from '#tools/api/messages.js';
 import { checkEvent } from '../../support/strict-event.js';
 
 /** The rows of the first table after a line, without its head: what Markdown takes for the table ends at a blank line. */
@@ -18,16 +18,12 @@ function tableAfter(text: string, line: string): string[][] {
   );
 }
 
-const { components } = JSON.parse(readFileSync('gateway/asyncapi.json', 'utf8'));
-const EVENTS = Object.keys({ ...GENERATION_EVENTS, ...CONNECTION_EVENTS });
-const CLIENT_MESSAGES = Object.keys(components.messages).filter((type) => !EVENTS.includes(type));
-
 describe('PROTOCOL.md', () => {
   const text = readFileSync('gateway/PROTOCOL.md', 'utf8');
 
   it.each([
-    ['## From the client', CLIENT_MESSAGES],
-    ['## From the server', EVENTS],
+    ['## From the client', [...CLIENT_MESSAGES.keys()]],
+    ['## From the server', [...SERVER_MESSAGES.keys()]],
   ])('lists in one table all messages %s, with links to their fields', (heading, types) => {
     const rows = tableAfter(text, heading);
     const link = (type: string): string =>

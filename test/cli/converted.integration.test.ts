@@ -1,16 +1,20 @@
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flinch, jsonLines, modelFacts, useFolder } from '../support/cli.js';
 import { encodeGguf, ggufFile, ggufParts } from '../support/gguf.js';
+import { quantizedFiles } from '../support/quantized.js';
 
 const folder = useFolder();
 const env = { XDG_CACHE_HOME: folder.path('cache') };
 const model = folder.path('tiny.gguf');
 copyFileSync(ggufFile('tiny-llama'), model);
+mkdirSync(folder.path('gptq'));
+for (const [name, content] of Object.entries(await quantizedFiles('gptq-int4')))
+  writeFileSync(folder.path(`gptq/${name}`), content);
 
-describe('a GGUF file as --model', () => {
-  it('is inspected without being converted', async () => {
+describe('a model that is converted', () => {
+  it('that is a GGUF file is inspected without being converted', async () => {
     const { stdout, code } = await flinch(['doctor', model, '--port', '0', '--json'], '', env);
     expect(code).toBe(0);
     const { gguf, embeddingRms, weightBytes, types } = modelFacts(stdout);
@@ -23,11 +27,25 @@ describe('a GGUF file as --model', () => {
     expect(existsSync(env.XDG_CACHE_HOME)).toBe(false);
   });
 
-  it('is converted once, and answers', async () => {
-    const ask = () => flinch(['chat', '--model', model, '--max-tokens', '4', '--json', 'Hi'], '', env);
+  it('that is a folder with quantised weights is inspected without being converted', async () => {
+    const { stdout, code } = await flinch(['doctor', folder.path('gptq'), '--port', '0'], '', env);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /0\.07 M parameters stored as integers, fp32; weights of 182 kB, mapped from files; quantised by gptq \(gptq\), 4 bits: 21 of 23 matrices, \d+\.\d\d bits a weight; .* is converted once\n/,
+    );
+    expect(stdout).toMatch(/calibration gptq +known once the weights are converted\n/);
+    expect(existsSync(env.XDG_CACHE_HOME)).toBe(false);
+  });
+
+  it.each([
+    ['a GGUF file', 'tiny.gguf', 'gguf'],
+    ['a folder with quantised weights', 'gptq', 'quantized'],
+  ])('%s is converted once, and answers', async (_, name, cache) => {
+    const path = folder.path(name);
+    const ask = () => flinch(['chat', '--model', path, '--max-tokens', '4', '--json', 'Hi'], '', env);
     const first = await ask();
     expect(first.stderr).toMatch(
-      /^flinch: converting .*tiny\.gguf into .*\/flinch\/gguf\/\w+ \(\d+ kB\), this once\n/,
+      new RegExp(`^flinch: converting .*${name} into .*/flinch/${cache}/\\w+ \\(\\d+ kB\\), this once\n`),
     );
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/"type":"score.delta"/);
@@ -68,5 +86,21 @@ describe('a GGUF file as --model', () => {
       { type: 'token.delta', id: first },
       { type: 'generation.done', finish_reason: 'stop' },
     ]);
+  });
+
+  it('in FP8 is mapped from its file, and written with in int8', async () => {
+    const float8 = folder.path('float8');
+    mkdirSync(float8);
+    for (const [name, content] of Object.entries(await quantizedFiles('fp8-block')))
+      writeFileSync(folder.path(`float8/${name}`), content);
+    const { stdout } = await flinch(['doctor', float8, '--port', '0'], '', env);
+    expect(stdout).toContain('0.07 M parameters stored as FP8, fp32;');
+    const asked = await flinch(['chat', '--model', float8, '--max-tokens', '4', '--json', 'Hi'], '', env);
+    // Of 32 kB in the file, the scales alone.
+    expect(asked.stderr).toMatch(
+      /converting .*float8 into .*\/flinch\/quantized\/\w+ \(\d(\.\d)? kB\), this once\n/,
+    );
+    expect(asked.stdout).toMatch(/"type":"score.delta"/);
+    expect(existsSync(folder.path('cache/flinch/int8'))).toBe(true);
   });
 });

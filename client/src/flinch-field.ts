@@ -52,34 +52,16 @@ export const CHUNK_FLINCH = z.object({
   usage_by_model,
 });
 
-const findings = {
-  steps: z.array(stepDone),
-  flagged: z.array(stepFlagged),
-  rollbacks: z.array(rollbackDone),
-  mismatches: z.array(scorerMismatch),
-  escalations: z.array(escalated),
-  votes: z.array(voted),
-};
-
 /** Field of a whole answer: everything that is known of it. */
 export const WHOLE_FLINCH = z.object({
   guard,
   tokens: z.array(token),
-  ...z.partial(z.object(findings)).shape,
+  steps: z.optional(z.array(stepDone)),
+  flagged: z.optional(z.array(stepFlagged)),
+  rollbacks: z.optional(z.array(rollbackDone)),
+  mismatches: z.optional(z.array(scorerMismatch)),
+  escalations: z.optional(z.array(escalated)),
+  votes: z.optional(z.array(voted)),
   verdict,
   usage_by_model,
-});
-
-const noVerdict = z.object({
-  flagged: z.null(),
-  risk: z.null(),
-  reason: z.enum(['guard_off', 'no_verdict', 'no_flinch', 'protocol_error']),
-});
-
-/** All that a client knows of an answer, put together by `CompletionRecord`. */
-export const METADATA = z.object({
-  guard: z.nullable(guard),
-  tokens: z.array(token),
-  ...findings,
-  verdict: z.union([z.nonoptional(verdict), noVerdict]),
 });

@@ -1,27 +1,50 @@
-import type * as z from 'zod/mini';
-import type { Verdict } from './events.js';
-import type { CHUNK_FLINCH, COMPLETION_EVENT, METADATA, WHOLE_FLINCH } from './flinch-field.js';
+import type { EventOf, GenerationEvent, GuardInForce, Usage, Verdict } from './events.js';
 
-/** Field `flinch` of a chunk of a stream, next to `choices`: news since the previous chunk. */
-export interface ChunkFlinch extends z.output<typeof CHUNK_FLINCH> {}
+/** Metadata of an answer. Plain types, as in events.ts: an application compiles against them without zod. */
 
-/** Field `flinch` of a whole completion: all that is known of the answer. */
-export interface WholeFlinch extends z.output<typeof WHOLE_FLINCH> {}
+type Token = EventOf<'token.delta'>;
+type Score = EventOf<'score.delta'>;
 
-/** A token comes first with its text, and again with its scores: merge by `index`. */
-export type FlinchToken = WholeFlinch['tokens'][number];
+/** A token with its scores, which are absent where it has none. */
+export type FlinchToken = Omit<Token, 'type' | 'response_id' | 'offset' | 'top_logprobs'> &
+  Pick<Score, 'risk' | 'skipped' | 'reason' | 'missing' | 'rival'> & { scores?: Score['scores'] | undefined };
+
+type Found<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
 
 /** Finding of the guard, in a chunk of a stream. */
-export type FlinchEvent = z.output<typeof COMPLETION_EVENT>;
+export type FlinchEvent =
+  | Found<'step.done'>
+  | Found<'step.flagged'>
+  | Found<'rollback.started'>
+  | Found<'rollback.done'>
+  | Found<'scorer.mismatch'>
+  | Found<'generation.escalated'>
+  | Found<'generation.voted'>;
 
-/**
- * All that flinch knows of an answer, in the fields of a response that is not streamed. `guard` is `null` if the server did
- * not say; `flagged` has every step that was flagged, as it was then.
- */
-export interface FlinchMetadata extends z.output<typeof METADATA> {}
+/** Field `flinch` of a chunk of a stream, next to `choices`: news since the previous chunk. */
+export interface ChunkFlinch {
+  guard?: GuardInForce | undefined;
+  /** A token comes first with its text, and again with its scores: merge by `index`. */
+  tokens: FlinchToken[];
+  events?: FlinchEvent[] | undefined;
+  /** In the chunk with `finish_reason`. */
+  verdict?: Verdict | undefined;
+  usage_by_model?: Record<string, Usage> | undefined;
+}
 
-/** `flagged` is `null` if it is unknown, and `reason` says why: that is not a clean verdict. */
-export type FlinchVerdict = FlinchMetadata['verdict'];
+/** Field `flinch` of a whole completion: all that is known of the answer. */
+export interface WholeFlinch {
+  guard: GuardInForce;
+  tokens: FlinchToken[];
+  steps?: Found<'step.done'>[] | undefined;
+  flagged?: Found<'step.flagged'>[] | undefined;
+  rollbacks?: Found<'rollback.done'>[] | undefined;
+  mismatches?: Found<'scorer.mismatch'>[] | undefined;
+  escalations?: Found<'generation.escalated'>[] | undefined;
+  votes?: Found<'generation.voted'>[] | undefined;
+  verdict?: Verdict | undefined;
+  usage_by_model?: Record<string, Usage> | undefined;
+}
 
 /**
  * Reason why the server has not judged an answer:
@@ -30,4 +53,29 @@ export type FlinchVerdict = FlinchMetadata['verdict'];
  * - `no_flinch`: the server that answered is not flinch
  * - `protocol_error`: the server's data on the answer cannot be read
  */
-export type NoVerdict = Exclude<FlinchVerdict, Verdict>;
+export interface NoVerdict {
+  flagged: null;
+  risk: null;
+  reason: 'guard_off' | 'no_verdict' | 'no_flinch' | 'protocol_error';
+}
+
+/** `flagged` is `null` if it is unknown, and `reason` says why: that is not a clean verdict. */
+export type FlinchVerdict = Verdict | NoVerdict;
+
+/** All that flinch knows of an answer, in the fields of a response that is not streamed. */
+export interface FlinchMetadata {
+  /** The settings in force; `null` if the server did not say. */
+  guard: EventOf<'generation.created'>['guard'] | null;
+  tokens: FlinchToken[];
+  /** Steps as they are in the answer. */
+  steps: Found<'step.done'>[];
+  /** Every step that was flagged, as it was then. */
+  flagged: Found<'step.flagged'>[];
+  rollbacks: Found<'rollback.done'>[];
+  mismatches: Found<'scorer.mismatch'>[];
+  /** Whether another model was asked in place of the one that wrote: one event, or none. */
+  escalations: Found<'generation.escalated'>[];
+  /** How further answers have voted on a flagged one: one event, or none. */
+  votes: Found<'generation.voted'>[];
+  verdict: FlinchVerdict;
+}

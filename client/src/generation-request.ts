@@ -1,24 +1,33 @@
+// Written by `npm run schemas` from gateway/requests; changes are made there.
+
 import type { GuardRequest } from './guard-request.js';
 
-/** Part of a message, as in OpenAI's API. The gateway passes on further fields of it. */
+/** Part of a message. The gateway passes on further fields of it. */
 export interface MessagePart {
   readonly type: string;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly text?: unknown;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly image_url?: unknown;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly input_audio?: unknown;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly file?: unknown;
 }
 
-/** Message of a conversation, as in OpenAI's API. The gateway passes on further fields of it. */
+/** Message of a conversation. The gateway passes on further fields of it. */
 export interface Message {
   readonly role: string;
   readonly content?: string | readonly MessagePart[] | null;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly name?: unknown;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly tool_calls?: unknown;
+  /** As in OpenAI's API; an upstream judges it. */
   readonly tool_call_id?: unknown;
 }
 
-/** Request for one answer (gateway/requests). The gateway passes on further fields of it to upstreams. */
+/** Request for one answer. The gateway passes on further fields of it to upstreams. */
 export interface GenerationRequest {
   /** Name of a model in the configuration. */
   readonly model: string;
@@ -44,29 +53,46 @@ export interface GenerationRequest {
   readonly top_logprobs?: number | null;
   /** Whether the generation outlives its connection. */
   readonly resumable?: boolean | null;
-
-  // For upstreams; a model that flinch runs ignores these.
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly user?: string | null;
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly metadata?: Record<string, string> | null;
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly store?: boolean | null;
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly service_tier?: string | null;
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly safety_identifier?: string | null;
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly prompt_cache_key?: string | null;
+  /** For upstreams; a model that flinch runs ignores it. */
   readonly parallel_tool_calls?: boolean | null;
-
-  // For upstreams; a model that flinch runs takes the neutral value alone, such as `n: 1`.
+  /** For upstreams; a model that flinch runs takes `null` or `1` alone. */
   readonly n?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `0` alone. */
   readonly frequency_penalty?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `0` alone. */
   readonly presence_penalty?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `{}` alone. */
   readonly logit_bias?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `[]` alone. */
   readonly tools?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `"none"` or `"auto"` alone. */
   readonly tool_choice?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `[]` alone. */
   readonly functions?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `"none"` or `"auto"` alone. */
   readonly function_call?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `{"type":"text"}` alone. */
   readonly response_format?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `["text"]` alone. */
   readonly modalities?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` alone. */
   readonly audio?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` alone. */
   readonly prediction?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` or `"none"` alone. */
   readonly reasoning_effort?: unknown;
+  /** For upstreams; a model that flinch runs takes `null` alone. */
   readonly web_search_options?: unknown;
 }

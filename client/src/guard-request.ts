@@ -1,3 +1,5 @@
+// Written by `npm run schemas` from src/guard/guard-fields.ts; changes are made there.
+
 import type { Method } from './method-names.js';
 
 /** How the scores are computed. */
@@ -14,10 +16,7 @@ export interface ScoringRequest {
   readonly alpha?: number | string;
 }
 
-/**
- * How tokens are scored, and what happens to doubtful steps: the fields of src/guard/guard-fields.ts. Absent fields have the
- * server's defaults.
- */
+/** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
 export interface GuardRequest {
   /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
   readonly enabled?: boolean;

@@ -1,4 +1,6 @@
-/** The uncertainty methods of tokens; these lists are those of src/uncertainty/method-names.ts. */
+// Written by `npm run schemas` from src/uncertainty/method-names.ts; changes are made there.
+
+/** The uncertainty methods of tokens. */
 export const METHODS = [
   'adversarial',
   'random',

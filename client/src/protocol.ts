@@ -1,11 +1,11 @@
-/** `flinch-client/protocol`: `flinch.v1` for servers and tools, with its schemas. */
+/** `flinch-client/protocol`: `flinch.v1` for servers and tools. Its schemas need the user's zod. */
 
 export { type ChunkFindings, CompletionRecord } from './completion-record.js';
 export * from './events.js';
-export { CHUNK_FLINCH, COMPLETION_EVENT, METADATA, WHOLE_FLINCH } from './flinch-field.js';
+export { CHUNK_FLINCH, COMPLETION_EVENT, WHOLE_FLINCH } from './flinch-field.js';
 export type * from './flinch-metadata.js';
 export { DEFAULT_METHODS, PROBABILITY_METHODS } from './method-names.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export { type ByteStream, readText } from './read-text.js';
 export { isTransient } from './reconnect-codes.js';
-export { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';
+export { CONNECTION_EVENTS, GENERATION_EVENTS, NAMED_SCHEMAS } from './schemas.js';

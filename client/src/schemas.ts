@@ -4,8 +4,8 @@ import { METHODS } from './method-names.js';
 
 /**
  * The server's messages of `flinch.v1` (gateway/PROTOCOL.md) as schemas. The server's tests validate its events with
- * them, clients read events with `readEvent`, and their types (events.ts) are inferred from them. The OpenAPI
- * file and docs/reference are generated from them. No Node, no DOM: the same file runs in the gateway and in browsers.
+ * them, clients read events with `readEvent`, and the types of events (event-types.ts), the OpenAPI file and
+ * docs/reference are generated from them. No Node, no DOM: the same file runs in the gateway and in browsers.
  */
 
 /** The schema with a description. It is no check, which would cost time at each event. */
@@ -19,20 +19,20 @@ const index = z.int().check(z.minimum(0));
 const share = z.nullable(z.number().check(z.minimum(0), z.maximum(1)));
 const method = z.enum(METHODS);
 const methods = z.array(method);
-export const scores = about(
+const scores = about(
   'One number per method; methods without a value are absent.',
   z.partialRecord(method, z.number()),
 );
 const action = z.enum(['annotate', 'stop', 'rollback']);
 const guardAction = z.enum(['annotate', 'stop', 'rollback', 'escalate', 'vote']);
-export const part = about('What of an answer is not its text.', z.enum(['reasoning', 'tool_calls']));
+const part = about('What of an answer is not its text.', z.enum(['reasoning', 'tool_calls']));
 
-export const rival = about(
+const rival = about(
   'The other token whose probability grew most under the perturbation.',
   z.object({ id: z.int(), text: z.string(), before: z.number(), after: z.number() }),
 );
 
-export const usage = z.object({
+const usage = z.object({
   prompt_tokens: about('`null` if an upstream writes that does not say.', z.nullable(z.int())),
   completion_tokens: about('The response as it stands, without retracted tokens.', z.int()),
   total_tokens: about('`null` if `prompt_tokens` is.', z.nullable(z.int())),
@@ -46,7 +46,7 @@ export const usage = z.object({
   ),
 });
 
-export const verdict = about(
+const verdict = about(
   'The whole answer among ordinary answers.',
   z.object({
     flagged: about(
@@ -75,7 +75,7 @@ export const verdict = about(
   }),
 );
 
-export const guardInForce = about(
+const guardInForce = about(
   'The settings in force; the server sends more of them than listed here.',
   z.looseObject({
     enabled: z.boolean(),
@@ -96,7 +96,7 @@ export const guardInForce = about(
   }),
 );
 
-export const errorBody = about(
+const errorBody = about(
   "OpenAI's error object.",
   z.object({
     message: about('For people.', z.string()),
@@ -105,6 +105,18 @@ export const errorBody = about(
     code: about('For programs.', z.string()),
   }),
 );
+
+/** Schemas with a name of their own in event-types.ts. */
+export const NAMED_SCHEMAS = {
+  Method: method,
+  Scores: scores,
+  Part: part,
+  Verdict: verdict,
+  Rival: rival,
+  Usage: usage,
+  GuardInForce: guardInForce,
+  ErrorBody: errorBody,
+} as const;
 
 /** The verdict of `method` on a token or step. */
 const rating = {

@@ -49,8 +49,8 @@ const alone = useFolder().path('');
 describe('flinch-client, installed from its tarball', () => {
   beforeAll(() => installPackages(alone, ['client']));
 
-  it('takes at most 8 MB with all of its dependencies', () => {
-    expect(bytesOf(join(alone, 'node_modules'))).toBeLessThan(8e6);
+  it('takes at most 3 MB with all of its dependencies', () => {
+    expect(bytesOf(join(alone, 'node_modules'))).toBeLessThan(3e6);
   });
 
   it('is found by a bundler for browsers, without anything of Node', async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A JSON Schema, as far as the reference needs it. */
+/** A JSON Schema, as far as the reference and the types of the client need it. */
 export const jsonSchema = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   description: z.string().optional(),
@@ -28,6 +28,9 @@ export const jsonSchema = z.looseObject({
   },
   get additionalProperties() {
     return z.union([z.boolean(), jsonSchema]).optional();
+  },
+  get propertyNames() {
+    return jsonSchema.optional();
   },
   get anyOf() {
     return z.array(jsonSchema).optional();

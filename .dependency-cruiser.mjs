@@ -3,7 +3,7 @@ const FLINCH = ['cli/internals', 'src/index', 'gateway/index', 'client/src'];
 /** What a run of the benchmark writes down, and what counts it. */
 const RECORDS = ['bench/src/records', 'bench/src/statistics', 'bench/src/steps', 'bench/src/suites'];
 /** What a program of the laboratory stands on, beside others of them. */
-const STUDY = ['src', 'gateway', 'cli', 'client/src', 'bench/src', 'lab/src/entry', 'lab/src/free-port'];
+const STUDY = ['src', 'gateway', 'cli', 'client/src', 'bench/src', 'lab/src/lab-entry', 'lab/src/free-port'];
 
 /**
  * The architecture: who may import whom. `npm run check` fails on an import that points up, on one between rooms that

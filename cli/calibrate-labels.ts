@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 import { parseJsonLines } from '../src/files/json-text.js';
 import { checkLabels, type LabelCheck, type LabelledAnswer, type Share } from '../src/risk/label-check.js';
 import { formatTable } from './calibrate-report.js';

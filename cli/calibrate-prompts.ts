@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 import { parseJsonLines } from '../src/files/json-text.js';
 import { encodePrompt, encodeText } from '../src/tokenizer/prompt.js';
 import { optionFile } from './option-file.js';

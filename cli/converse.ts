@@ -5,7 +5,7 @@ import { chalk } from '../src/files/colours.js';
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../src/tokenizer/prompt.js';
 import { Conversation } from './conversation.js';
-import { reportError } from './errors.js';
+import { reportError } from './exit-errors.js';
 import { complain, remark, say } from './terminal.js';
 
 /** An answer as it stands. */

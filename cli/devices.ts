@@ -1,6 +1,6 @@
 import type { DeviceChoice } from '../src/engine/device.js';
 import type { Engine } from '../src/engine/engine.js';
-import type { Role } from '../src/engine/protocol.js';
+import type { Role } from '../src/engine/engine-messages.js';
 import { remark } from './terminal.js';
 
 /** Devices of a running engine's processes. */

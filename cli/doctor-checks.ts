@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Agent, fetch } from 'undici';
 import { checkAccess } from '../gateway/access/access.js';
-import { keyHash } from '../gateway/access/keys.js';
+import { keyHash } from '../gateway/access/access-keys.js';
 import { OwnUsage } from '../gateway/access/usage.js';
 import { exposedFiles } from '../gateway/config/exposed-files.js';
 import { checkSecretFiles } from '../gateway/config/secret.js';
@@ -14,7 +14,7 @@ import { shownAddress } from '../src/files/shown-address.js';
 import { checkPort } from './check-port.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
 import { modelsFindings } from './doctor-models.js';
-import { listenProblem } from './errors.js';
+import { listenProblem } from './exit-errors.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
 

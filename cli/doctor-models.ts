@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import type { CheckpointConfig, UpstreamModelConfig } from '../gateway/config/config.js';
-import { UpstreamError } from '../gateway/upstream/errors.js';
+import type { CheckpointConfig, UpstreamModelConfig } from '../gateway/config/gateway-config.js';
 import { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
 import { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
 import type { Capabilities } from '../gateway/upstream/upstream.js';
+import { UpstreamError } from '../gateway/upstream/upstream-error.js';
 import { type MachineSpeed, measureMachine } from '../src/cost/machine-speed.js';
 import { modelSpeed } from '../src/cost/model-speed.js';
 import { DEFAULT_MEMORY_SHARE } from '../src/engine/engine.js';
@@ -14,11 +14,11 @@ import { asHubModel } from '../src/hub/hub-model.js';
 import { readCalibration } from '../src/risk/calibration-file.js';
 import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../src/uncertainty/settings.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
-import { formatBytes } from './format.js';
 import { type ModelFacts, readModelFacts } from './model-facts.js';
 import { tokenWords, weightWords } from './model-words.js';
 import type { ServeConfig } from './serve-config.js';
 import { shellWord } from './shell-word.js';
+import { formatBytes } from './terminal-format.js';
 
 type ModelConfig = CheckpointConfig | UpstreamModelConfig;
 

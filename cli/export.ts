@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { SERVER_SCORES_FILE } from '../src/engine/server/score-servers.js';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 import { localModel } from './local-model.js';
 import { writableFolder } from './option-file.js';
 import { say } from './terminal.js';

@@ -1,8 +1,8 @@
 import type { HubModel } from '../src/hub/hub-model.js';
 import type { Pulled, PullOptions } from '../src/hub/pull.js';
-import { formatBytes } from './format.js';
 import { byteBar } from './progress.js';
 import { remark, showsBars } from './terminal.js';
+import { formatBytes } from './terminal-format.js';
 
 /**
  * Brings a model here, and says on standard error how large it is first, and how far it is. Ctrl-C leaves what has come for

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 
 const NEWLINE = 0x0a;
 

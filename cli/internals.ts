@@ -4,22 +4,22 @@
  * `flinch/internals`: everything that flinch-bench uses beyond the public API. It is the only way in: flinch-bench imports
  * nothing else of `src` and `gateway`. Not for other packages: names may change in any release.
  */
-export { upstreamModelSchema } from '../gateway/config/config.js';
+export { upstreamModelSchema } from '../gateway/config/gateway-config.js';
 export { Agreement } from '../gateway/upstream/alignment/agreement.js';
 export { VocabularyMismatch } from '../gateway/upstream/alignment/id-alignment.js';
-export { UpstreamError } from '../gateway/upstream/errors.js';
 export { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
 export { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
 export { UpstreamWriter } from '../gateway/upstream/servers/upstream-writer.js';
 export type { UpstreamRequest } from '../gateway/upstream/upstream.js';
+export { UpstreamError } from '../gateway/upstream/upstream-error.js';
 export { digestLarge, fingerprint } from '../src/checkpoint/fingerprint.js';
 export { candidates, executionProviders } from '../src/engine/device.js';
+export { EngineProcess } from '../src/engine/engine-process.js';
 export { Inbox } from '../src/engine/inbox.js';
 export { longs } from '../src/engine/ort-session.js';
-export { EngineProcess } from '../src/engine/process.js';
 export { type DownloadOptions, download, sha256 } from '../src/files/download.js';
-export { reasonOf, show, TemplateError, UsageError } from '../src/files/errors.js';
 export { parseExactJson } from '../src/files/exact-json.js';
+export { reasonOf, show, TemplateError, UsageError } from '../src/files/file-errors.js';
 export { lockDownloads, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines, parseJsonText, readJsonFile } from '../src/files/json-text.js';
@@ -53,10 +53,10 @@ export {
 } from '../src/uncertainty/settings.js';
 export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
-export { reportError } from './errors.js';
-export { formatBytes, formatDuration, heading } from './format.js';
+export { reportError } from './exit-errors.js';
 export { linesOf } from './input-lines.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
 export { type ByteBar, byteBar, Progress } from './progress.js';
 export { note, remark, say, showsBars } from './terminal.js';
+export { formatBytes, formatDuration, heading } from './terminal-format.js';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { ggufFilesIn } from '../src/checkpoint/model-path.js';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 import { asHubModel } from '../src/hub/hub-model.js';
 import { downloadModel } from './hub-download.js';
 import { shellWord } from './shell-word.js';

@@ -29,6 +29,6 @@ async function report(error: unknown): Promise<void> {
     remark(`${error.message}; raise the limit of open files (ulimit -n)`);
     return;
   }
-  const { reportError } = await import('./errors.js');
+  const { reportError } = await import('./exit-errors.js');
   reportError(error);
 }

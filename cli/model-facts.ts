@@ -4,8 +4,8 @@ import { type Checkpoint, readCheckpoint } from '../src/checkpoint/checkpoint.js
 import type { ModelConfig } from '../src/checkpoint/config.js';
 import type { StoredType } from '../src/checkpoint/elements.js';
 import { fingerprint } from '../src/checkpoint/fingerprint.js';
-import { type GgufFacts, isGguf, layOutGguf, readGguf } from '../src/checkpoint/gguf/open.js';
-import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
+import { type GgufFacts, isGguf, layOutGguf, readGguf } from '../src/checkpoint/gguf/open-gguf.js';
+import type { QuantizationFacts } from '../src/checkpoint/quantized/open-quantized.js';
 import { EMBEDDING, filesOf, inFloat8, type Weight } from '../src/checkpoint/weights.js';
 import { calibrationFileOf, findCalibration, readCalibration } from '../src/risk/calibration-file.js';
 

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../src/checkpoint/config.js';
-import { formatBytes } from './format.js';
 import type { ModelFacts } from './model-facts.js';
+import { formatBytes } from './terminal-format.js';
 
 /** What a model is, and how its weights are stored. */
 export function weightWords(facts: ModelFacts): string {

@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',

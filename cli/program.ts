@@ -27,7 +27,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'score',
     description: 'Score finished responses (JSON Lines).',
-    load: async () => (await import('./score.js')).scoreCommand(),
+    load: async () => (await import('./score-command.js')).scoreCommand(),
   },
   {
     name: 'calibrate',
@@ -43,7 +43,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'pull',
     description: 'Download a model from the Hugging Face hub, and try it.',
-    load: async () => (await import('./pull.js')).pullCommand(),
+    load: async () => (await import('./pull-command.js')).pullCommand(),
   },
   {
     name: 'export',

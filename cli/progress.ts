@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
-import { formatBytes } from './format.js';
 import { showsBars } from './terminal.js';
+import { formatBytes } from './terminal-format.js';
 
 /** A bar on standard error, where people see it and pipes do not. It knows its rate, and so what is left. */
 export class Progress {

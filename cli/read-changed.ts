@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Config, KeyConfig } from '../gateway/config/config.js';
+import type { Config, KeyConfig } from '../gateway/config/gateway-config.js';
 import type { Reloaded } from '../gateway/config/reloaded.js';
 import { Channel, type Message } from '../gateway/workers/channel.js';
 import { ChildLink } from '../src/engine/child-link.js';

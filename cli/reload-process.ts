@@ -1,4 +1,4 @@
-import { hashedKeys } from '../gateway/access/keys.js';
+import { hashedKeys } from '../gateway/access/access-keys.js';
 import { reloaded } from '../gateway/config/reloaded.js';
 import { checkSecretFiles } from '../gateway/config/secret.js';
 import { Channel, type Message } from '../gateway/workers/channel.js';

@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Logger } from 'pino';
 import { concatMap, debounceTime, ReplaySubject, Subject, throttle } from 'rxjs';
-import type { Config } from '../gateway/config/config.js';
+import type { Config } from '../gateway/config/gateway-config.js';
 import type { Metrics } from '../gateway/metrics/metrics.js';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import type { Changed } from './read-changed.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
-import { UsageError } from '../src/files/errors.js';
 import { fieldHint } from '../src/files/field-hint.js';
+import { UsageError } from '../src/files/file-errors.js';
 import { fieldName } from '../src/files/json.js';
 import { scoreFields } from '../src/stream/wire.js';
 import { Detokenizer } from '../src/tokenizer/detokenizer.js';

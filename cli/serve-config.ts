@@ -1,12 +1,12 @@
 import { basename, resolve } from 'node:path';
-import type { Config } from '../gateway/config/config.js';
 import { ConfigError } from '../gateway/config/config-error.js';
+import type { Config } from '../gateway/config/gateway-config.js';
 import { type ConfigLayer, nest } from '../gateway/config/layer.js';
 import { snapshotName } from '../src/checkpoint/model-path.js';
 import { reasonerPath } from '../src/package-root.js';
 import type { Method } from '../src/uncertainty/method-names.js';
 
-/** Characters of a model's name, as gateway/config/config.ts has it. */
+/** Characters of a model's name, as gateway/config/gateway-config.ts has it. */
 const MAX_NAME = 128;
 
 /** Flags of `flinch serve` that set a field of the configuration; those that were not given are not there. */

@@ -4,8 +4,8 @@ import { measureWriting } from '../src/cost/writing-speed.js';
 import { guardSchema } from '../src/guard/guard-fields.js';
 import { calibrationOf } from '../src/risk/calibration-file.js';
 import { DEFAULT_METHODS, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
-import { priceOf } from './format.js';
 import type { ServeConfig } from './serve-config.js';
+import { priceOf } from './terminal-format.js';
 import { uncalibrated } from './uncalibrated.js';
 
 /**

@@ -1,6 +1,6 @@
 import { chalk } from '../src/files/colours.js';
 import { visibleLine } from '../src/files/visible.js';
-import { heading } from './format.js';
+import { heading } from './terminal-format.js';
 
 interface Start {
   readonly url: string;

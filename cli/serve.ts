@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { finalize } from 'rxjs';
 import type { Workers } from '../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES, PRECISIONS } from '../src/engine/device.js';
-import { UsageError } from '../src/files/errors.js';
+import { UsageError } from '../src/files/file-errors.js';
 import { DEFAULT_METHODS } from '../src/uncertainty/method-names.js';
 import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';

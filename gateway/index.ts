@@ -2,8 +2,8 @@
 
 /** The gateway: serves models over HTTP, Server-Sent Events and WebSocket. */
 export { checkAccess } from './access/access.js';
-export type { Config, ConfigInput } from './config/config.js';
 export { ConfigError } from './config/config-error.js';
+export type { Config, ConfigInput } from './config/gateway-config.js';
 export {
   createGateway,
   type GatewayParts,

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { chalkStderr } from '../src/files/colours.js';
-import type { Config } from './config/config.js';
+import type { Config } from './config/gateway-config.js';
 import { logLine } from './log-line.js';
 import { LogWriter } from './log-writer.js';
 import type { Metrics } from './metrics/metrics.js';

@@ -2,18 +2,18 @@ import type { Logger } from 'pino';
 import { checkModel, openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import type { Conversion } from '../src/checkpoint/conversion.js';
 import { Engine, type EngineOptions } from '../src/engine/engine.js';
+import type { Role } from '../src/engine/engine-messages.js';
 import type { EngineHost } from '../src/engine/host.js';
-import type { Role } from '../src/engine/protocol.js';
 import { readRecordedScores } from '../src/engine/server/score-servers.js';
-import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
+import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/gateway-config.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';
 import type { ServedModel } from './models/served-model.js';
 import { ownSlots, type Slots } from './models/slots.js';
-import type { UpstreamErrorCode } from './upstream/errors.js';
 import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
 import { Scorer } from './upstream/scoring/scorer.js';
+import type { UpstreamErrorCode } from './upstream/upstream-error.js';
 
 export interface OpenOptions {
   readonly logger: Logger;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Access } from './access/access.js';
-import type { Config } from './config/config.js';
+import type { Config } from './config/gateway-config.js';
 import type { ConnectionBounds } from './connection-bounds.js';
 import type { Lifecycle } from './generations/lifecycle.js';
 import type { LiveGenerations } from './generations/live-generations.js';

@@ -1,4 +1,4 @@
-import type { Config } from './config/config.js';
+import type { Config } from './config/gateway-config.js';
 import type { Commons, GatewayParts, Reloading } from './gateway.js';
 import { type OpenOptions, openModels } from './open-models.js';
 import { startGateway } from './start-gateway.js';

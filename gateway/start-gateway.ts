@@ -5,7 +5,7 @@ import { fieldName } from '../src/files/json.js';
 import { checkAccess } from './access/access.js';
 import { isLoopback } from './access/addresses.js';
 import { OwnUsage } from './access/usage.js';
-import type { Config, ConfigInput } from './config/config.js';
+import type { Config, ConfigInput } from './config/gateway-config.js';
 import { mergeConfig } from './config/load-config.js';
 import { CONNECTION_BOUNDS } from './connection-bounds.js';
 import { assembleGateway, type GatewayParts, type MountedGateway, type Reloading } from './gateway.js';

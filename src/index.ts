@@ -3,12 +3,12 @@
 export { type Checkpoint, openCheckpoint } from './checkpoint/checkpoint.js';
 export type { Device, DeviceChoice } from './engine/device.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
-export { EngineError, type EngineErrorCode } from './engine/errors.js';
+export { EngineError, type EngineErrorCode } from './engine/engine-errors.js';
+export type { Rival } from './engine/engine-messages.js';
+export type { ProcessLoss } from './engine/engine-process.js';
 export type { GeneratedToken, GenerateRequest, Generation, GenerationEnd } from './engine/generation.js';
-export type { ProcessLoss } from './engine/process.js';
-export type { Rival } from './engine/protocol.js';
 export type { Sampling, TokenLogprob } from './engine/sampler.js';
-export { ModelError } from './files/errors.js';
+export { ModelError } from './files/file-errors.js';
 export {
   type Branch,
   type BranchJudge,
@@ -64,10 +64,10 @@ export {
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
-export type { Part, PartOf } from './steps/part.js';
 export { StepAligner } from './steps/step-aligner.js';
 export { stepContent } from './steps/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './steps/step-segmenter.js';
+export type { Part, PartOf } from './steps/text-part.js';
 export { type StepSpan, TokenSteps, type TokenStepsOptions } from './steps/token-steps.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
 export type {

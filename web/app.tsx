@@ -6,9 +6,9 @@ import { CalibrationRow } from './calibration-row.js';
 import { ChatList } from './chats/chat-list.js';
 import { HelpDialog } from './help-dialog.js';
 import { PageHeader } from './page-header.js';
+import { problemsOf } from './page-settings.js';
 import { isReady, type Page, type PageState } from './page-state.js';
 import { KeyDialog } from './server/key-dialog.js';
-import { problemsOf } from './settings.js';
 import { Transcript } from './transcript.js';
 
 export function App({ page }: { readonly page: Page }): ReactNode {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Model } from './server/models.js';
+import type { Model } from './server/page-models.js';
 
 export interface CalibrationRowProps {
   readonly model: Model | null;

@@ -2,9 +2,9 @@ import { type ConnectionState, isOver } from 'flinch-client';
 import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session } from './chats/session.js';
-import { Server } from './server/connection.js';
-import type { Model } from './server/models.js';
-import { guardRequest, problemsOf, type Settings } from './settings.js';
+import { guardRequest, problemsOf, type Settings } from './page-settings.js';
+import { Server } from './server/page-connection.js';
+import type { Model } from './server/page-models.js';
 import {
   forgetWriting,
   storeDraft,

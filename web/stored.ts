@@ -1,4 +1,4 @@
-import { NO_SETTINGS, type Settings } from './settings.js';
+import { NO_SETTINGS, type Settings } from './page-settings.js';
 
 /** What the browser remembers beside the chats: settings for all tabs, and what one tab was about. */
 

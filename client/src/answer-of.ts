@@ -1,8 +1,8 @@
 import { catchError, concat, defer, of, scan } from 'rxjs';
 import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from './answer.js';
-import { FlinchError } from './errors.js';
-import type { GenerationEvent } from './events.js';
+import { FlinchError } from './client-errors.js';
 import type { Observable } from './observable.js';
+import type { GenerationEvent } from './protocol-events.js';
 
 /**
  * Emits the answer after each of its events, the empty answer first. It removes retracted text, and keeps text that

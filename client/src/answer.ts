@@ -1,4 +1,4 @@
-import { FlinchError } from './errors.js';
+import { FlinchError } from './client-errors.js';
 import type {
   EventOf,
   FinishReason,
@@ -9,7 +9,7 @@ import type {
   Scores,
   Usage,
   Verdict,
-} from './events.js';
+} from './protocol-events.js';
 
 type TopLogprob = NonNullable<EventOf<'token.delta'>['top_logprobs']>[number];
 

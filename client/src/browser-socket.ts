@@ -1,4 +1,4 @@
-import { SUBPROTOCOL } from './events.js';
+import { SUBPROTOCOL } from './protocol-events.js';
 import type { OpenSocket, Socket } from './socket.js';
 import { errorOf, fetchTicket } from './ticket.js';
 import { streamUrl } from './urls.js';

@@ -1,6 +1,6 @@
 // Written by `npm run schemas` from client/src/schemas.ts; changes are made there.
 
-import type { Method } from './method-names.js';
+import type { Method } from './client-methods.js';
 
 /** One number per method; methods without a value are absent. */
 export type Scores = Partial<Record<Method, number>>;

@@ -1,8 +1,12 @@
 /** Exports that are the same in browsers and in Node. */
 export * from './answer.js';
 export { answerOf } from './answer-of.js';
-export type { ConnectionOptions, ConnectionState } from './connection.js';
-export { type ClientErrorCode, FlinchError } from './errors.js';
+export type { ConnectionOptions, ConnectionState } from './client-connection.js';
+export { type ClientErrorCode, FlinchError } from './client-errors.js';
+export type { GenerationRequest, Message, MessagePart } from './client-request.js';
+export type * from './flinch-metadata.js';
+export type { GuardRequest, ScoringRequest } from './guard-request.js';
+export type { Observable } from './observable.js';
 export type {
   ErrorBody,
   EventOf,
@@ -16,11 +20,7 @@ export type {
   UnknownEvent,
   Usage,
   Verdict,
-} from './events.js';
-export type * from './flinch-metadata.js';
-export type { GenerationRequest, Message, MessagePart } from './generation-request.js';
-export type { GuardRequest, ScoringRequest } from './guard-request.js';
-export type { Observable } from './observable.js';
+} from './protocol-events.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export type { ResumePoint } from './requests.js';
 export * from './risk-scale.js';

@@ -1,4 +1,4 @@
-import type { EventOf, GenerationEvent, GuardInForce, Usage, Verdict } from './events.js';
+import type { EventOf, GenerationEvent, GuardInForce, Usage, Verdict } from './protocol-events.js';
 
 /** Metadata of an answer. Plain types, as in events.ts: an application compiles against them without zod. */
 

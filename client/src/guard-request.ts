@@ -1,6 +1,6 @@
 // Written by `npm run schemas` from src/guard/guard-fields.ts; changes are made there.
 
-import type { Method } from './method-names.js';
+import type { Method } from './client-methods.js';
 
 /** How the scores are computed. */
 export interface ScoringRequest {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { WebSocket } from 'ws';
-import { SUBPROTOCOL } from './events.js';
+import { SUBPROTOCOL } from './protocol-events.js';
 import { readText } from './read-text.js';
 import { SILENT_CONNECTION } from './reconnect-codes.js';
 import type { OpenSocket } from './socket.js';

@@ -1,5 +1,5 @@
+import type { GenerationRequest } from './client-request.js';
 import type { ChunkFlinch, WholeFlinch } from './flinch-metadata.js';
-import type { GenerationRequest } from './generation-request.js';
 
 /**
  * `flinch-client/openai`: what flinch adds to the types of the package `openai` (5 or 6). It has nothing at runtime.

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { ServerEvent, UnknownEvent } from './events.js';
+import type { ServerEvent, UnknownEvent } from './protocol-events.js';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';
 
 /** A message that does not follow the protocol; `evidence` is its beginning. */

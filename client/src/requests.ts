@@ -1,4 +1,4 @@
-import type { GenerationRequest } from './generation-request.js';
+import type { GenerationRequest } from './client-request.js';
 
 /** Requests of a client, as in gateway/PROTOCOL.md. */
 

@@ -1,7 +1,7 @@
 import { type SchedulerLike, type Subscriber, Subscription } from 'rxjs';
-import { FlinchError } from './errors.js';
-import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
-import type { GenerationRequest } from './generation-request.js';
+import { FlinchError } from './client-errors.js';
+import type { GenerationRequest } from './client-request.js';
+import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './protocol-events.js';
 import type { ClientMessage, ResumePoint } from './requests.js';
 
 /** Events that concern one generation. */

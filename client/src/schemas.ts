@@ -1,6 +1,6 @@
 // `zod/mini` as a namespace: a bundler keeps only what is used, a twentieth of zod.
 import * as z from 'zod/mini';
-import { METHODS } from './method-names.js';
+import { METHODS } from './client-methods.js';
 
 /**
  * The server's messages of `flinch.v1` (gateway/PROTOCOL.md) as schemas. The server's tests validate its events with

@@ -1,4 +1,4 @@
-import type { FlinchError } from './errors.js';
+import type { FlinchError } from './client-errors.js';
 
 /** Part of a WebSocket that a {@link Connection} uses. */
 export interface Socket {

@@ -1,9 +1,9 @@
 import { asyncScheduler, Observable as RxObservable, Subject } from 'rxjs';
-import { Connection, type ConnectionOptions, type ConnectionState } from './connection.js';
-import { FlinchError } from './errors.js';
-import type { GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
-import type { GenerationRequest } from './generation-request.js';
+import { Connection, type ConnectionOptions, type ConnectionState } from './client-connection.js';
+import { FlinchError } from './client-errors.js';
+import type { GenerationRequest } from './client-request.js';
 import type { Observable } from './observable.js';
+import type { GenerationEvent, ServerEvent, UnknownEvent } from './protocol-events.js';
 import { DETACHED, NORMAL_CLOSURE } from './reconnect-codes.js';
 import type { ResumePoint } from './requests.js';
 import { type OwnEvent, RunningGeneration } from './running-generation.js';

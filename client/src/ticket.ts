@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { FlinchError } from './errors.js';
+import { FlinchError } from './client-errors.js';
 import { readText } from './read-text.js';
 import { ticketUrl } from './urls.js';
 

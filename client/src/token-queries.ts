@@ -1,5 +1,5 @@
 import type { Answer, Flag, Step, Token } from './answer.js';
-import type { Method } from './events.js';
+import type { Method } from './protocol-events.js';
 import { riskStrength } from './risk-scale.js';
 
 /** Queries on an answer, for front ends that draw it. */

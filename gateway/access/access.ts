@@ -1,10 +1,16 @@
 import type { IncomingMessage } from 'node:http';
-import type { Config } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
+import type { Config } from '../config/gateway-config.js';
 import { ApiError } from '../errors/api-error.js';
+import { Keys, keyHashes } from './access-keys.js';
 import { isLoopback, mayNameUs, mayUseUs, networkOf } from './addresses.js';
-import { Client, type ClientLimits, type ClientRights, type ClientUsage, type Terms } from './client.js';
-import { Keys, keyHashes } from './keys.js';
+import {
+  Client,
+  type ClientLimits,
+  type ClientRights,
+  type ClientUsage,
+  type Terms,
+} from './limited-client.js';
 import { type Ticket, type TicketStore, Tickets } from './tickets.js';
 import { type KeyUsage, OwnUsage, type Usage } from './usage.js';
 

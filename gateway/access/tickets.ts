@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sha256 } from './keys.js';
+import { sha256 } from './access-keys.js';
 
 const TICKET_BYTES = 32;
 

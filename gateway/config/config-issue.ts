@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { fieldHint } from '../../src/files/field-hint.js';
-import { configSchema } from './config.js';
+import { configSchema } from './gateway-config.js';
 
 /** Fields that name an environment variable with a key. */
 export const KEY_FIELDS: ReadonlySet<string> = new Set(['env', 'key_env', 'secret_env']);

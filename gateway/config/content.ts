@@ -1,6 +1,6 @@
 import { alternativesOf, at, type JsonSchema, jsonSchemaOf } from '../../src/files/field-hint.js';
 import { HIDDEN, shownAddress } from '../../src/files/shown-address.js';
-import { configSchema } from './config.js';
+import { configSchema } from './gateway-config.js';
 
 /**
  * What the texts of a field are, as its schema says under `content`, or that of a part around it:

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { Config } from './config.js';
 import { secretsIn } from './content.js';
+import type { Config } from './gateway-config.js';
 import { variableOf } from './variables.js';
 
 export interface ExposedFile {

@@ -1,9 +1,9 @@
-import { reasonOf } from '../../src/files/errors.js';
+import { reasonOf } from '../../src/files/file-errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { readRegularFile } from '../../src/files/regular-file.js';
-import { type Config, configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
 import { describeIssue, KEY_FIELDS, unknownIn } from './config-issue.js';
+import { type Config, configSchema } from './gateway-config.js';
 import type { ConfigLayer } from './layer.js';
 import { checkVariables, readVariables } from './variables.js';
 import { parseYaml } from './yaml-file.js';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fieldName } from '../../src/files/json.js';
 import { contradictionIn } from '../policy/contradiction.js';
-import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
+import type { Config } from './gateway-config.js';
 
 export interface Reloaded {
   /** The running configuration with the changes that take effect at once. */

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../src/files/errors.js';
+import { reasonOf } from '../../src/files/file-errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { readRegularFile, readRegularFileSync } from '../../src/files/regular-file.js';
 import { ConfigError } from './config-error.js';

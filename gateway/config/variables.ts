@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { excessOf } from '../../src/files/json-bounds.js';
 import { nearest } from '../../src/files/nearest.js';
-import { configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
+import { configSchema } from './gateway-config.js';
 import { type ConfigLayer, nest } from './layer.js';
 
 type Path = readonly string[];

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { z } from 'zod';
-import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
-import { ModelError } from '../../src/files/errors.js';
+import { EngineError, type EngineErrorCode } from '../../src/engine/engine-errors.js';
 import { fieldHint } from '../../src/files/field-hint.js';
+import { ModelError } from '../../src/files/file-errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { scoringFields } from '../../src/uncertainty/scoring-fields.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Principal } from '../access/principal.js';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/gateway-config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';

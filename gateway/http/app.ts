@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { basename, join } from 'node:path';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
-import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/middleware.js';
+import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/access-middleware.js';
 import type { Principal } from '../access/principal.js';
 import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
@@ -14,14 +14,14 @@ import { describePolicy } from '../policy/policies.js';
 import type { Serving } from '../serving.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
 import { COMPLETIONS } from './completions.js';
-import { createGeneration, type GenerationApi, resumeGeneration } from './generations.js';
+import { createGeneration, type GenerationApi, resumeGeneration } from './generation-routes.js';
 import { acceptApiKey, guardrail } from './guardrail.js';
 import { checkForm } from './http-server.js';
 import { inTurn } from './in-turn.js';
 import { jsonBody } from './json-body.js';
 import { passthrough } from './passthrough.js';
 import { observe } from './request-log.js';
-import { RESPONSES } from './responses.js';
+import { RESPONSES } from './responses-route.js';
 
 /** `npm run build:page` writes the page's scripts; its other files need no build. */
 const PAGE_SCRIPTS = join(PACKAGE_ROOT, 'dist/web');

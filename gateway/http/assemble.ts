@@ -1,5 +1,5 @@
-import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { isSaid } from '../upstream/wire/text-fields.js';
+import { asObject, type Json, listOf } from '../upstream/wire/wire-json.js';
 import { JoinedFields } from './joined-fields.js';
 import { type WrittenJson, WrittenLists, written } from './written-json.js';
 

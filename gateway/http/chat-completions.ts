@@ -3,10 +3,10 @@ import { jsonText } from '../requests/exact-numbers.js';
 import { chatSchema, parse } from '../requests/generation-request.js';
 import { CHAT_FORM, type ChoiceForm } from './choice-form.js';
 import { Completion } from './completion.js';
-import type { Answer, GenerationApi } from './generations.js';
+import type { Answer, GenerationApi } from './generation-routes.js';
 import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
-import { verbatimChunks, wholeVerbatim } from './verbatim.js';
+import { verbatimChunks, wholeVerbatim } from './verbatim-chunks.js';
 import { WholeCompletion } from './whole-completion.js';
 
 /** `/v1/chat/completions`. */

@@ -1,4 +1,4 @@
-import type { Json } from '../upstream/wire/json.js';
+import type { Json } from '../upstream/wire/wire-json.js';
 import type { AssembledChoice } from './assemble.js';
 
 /** A token with its log-probability, as OpenAI's chats have it. */

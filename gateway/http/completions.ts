@@ -2,7 +2,7 @@ import { completionSchema, generationOf } from '../requests/completion-request.j
 import { parse } from '../requests/generation-request.js';
 import { choicesEncoding } from './chat-completions.js';
 import { TEXT_FORM } from './choice-form.js';
-import type { GenerationApi } from './generations.js';
+import type { GenerationApi } from './generation-routes.js';
 
 /** Names of a chat's fields in a completion. */
 const NAMES = { messages: 'prompt', top_logprobs: 'logprobs' };

@@ -1,4 +1,4 @@
-import { asNumber, asObject, asText, MAX_ENTRIES, parseObject, tooMany } from '../upstream/wire/json.js';
+import { asNumber, asObject, asText, MAX_ENTRIES, parseObject, tooMany } from '../upstream/wire/wire-json.js';
 import type { JoinedObject } from './joined-list.js';
 import { JoinedText } from './joined-text.js';
 

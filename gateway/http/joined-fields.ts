@@ -1,5 +1,5 @@
-import { asObject, type Json } from '../upstream/wire/json.js';
 import { comesInParts, isLabel, isSaid } from '../upstream/wire/text-fields.js';
+import { asObject, type Json } from '../upstream/wire/wire-json.js';
 import { JoinedCalls } from './joined-calls.js';
 import { isContent, JoinedList } from './joined-list.js';
 import { JoinedText } from './joined-text.js';

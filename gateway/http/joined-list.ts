@@ -1,6 +1,6 @@
 import { jsonText } from '../requests/exact-numbers.js';
-import { asNumber, asObject, asText, type Json, MAX_ENTRIES, tooMany } from '../upstream/wire/json.js';
 import { labelsOf, pieceOf } from '../upstream/wire/text-fields.js';
+import { asNumber, asObject, asText, type Json, MAX_ENTRIES, tooMany } from '../upstream/wire/wire-json.js';
 import { JoinedText } from './joined-text.js';
 import { jsonOf, WrittenItems, WrittenJson } from './written-json.js';
 

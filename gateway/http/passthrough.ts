@@ -6,7 +6,7 @@ import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js
 import { parseJsonText } from '../requests/request-text.js';
 import type { Serving } from '../serving.js';
 import { countedTrace, traceHeaders } from '../tracing/trace-context.js';
-import { asObject } from '../upstream/wire/json.js';
+import { asObject } from '../upstream/wire/wire-json.js';
 
 /** Headers that describe the request's body and the expected answer. All others are set by the gateway. */
 const REQUEST_HEADERS = ['content-type', 'accept', 'openai-beta', 'range'];

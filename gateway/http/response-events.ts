@@ -3,8 +3,8 @@ import type { DoneEvent, GuardEvent, UpstreamEvent } from '../../src/stream/even
 import { usageFields } from '../../src/stream/wire.js';
 import type { ApiError } from '../errors/api-error.js';
 import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js';
-import { UpstreamError } from '../upstream/errors.js';
-import { asObject, type Json, listOf, MAX_ENTRIES } from '../upstream/wire/json.js';
+import { UpstreamError } from '../upstream/upstream-error.js';
+import { asObject, type Json, listOf, MAX_ENTRIES } from '../upstream/wire/wire-json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
 import type { Answered } from './said-guard.js';

@@ -1,4 +1,4 @@
-import type { Json } from '../upstream/wire/json.js';
+import type { Json } from '../upstream/wire/wire-json.js';
 
 /**
  * Characters of the fields that each chunk repeats, as JSON. Without the limit a server could make a large

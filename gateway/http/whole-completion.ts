@@ -13,7 +13,7 @@ import {
   verdictFields,
 } from '../../src/stream/wire.js';
 import type { SaidGuard } from '../models/served-model.js';
-import { asObject, type Json, listOf } from '../upstream/wire/json.js';
+import { asObject, type Json, listOf } from '../upstream/wire/wire-json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { GuardWarnings } from './guard-warnings.js';

@@ -1,5 +1,5 @@
 import { jsonText } from '../requests/exact-numbers.js';
-import { asObject, type Json } from '../upstream/wire/json.js';
+import { asObject, type Json } from '../upstream/wire/wire-json.js';
 
 /** A value that is JSON already, in parts: so little is left to be done at the end of a long answer. */
 export class WrittenJson {

@@ -1,6 +1,6 @@
 import { AggregatorRegistry, type PrometheusContentType, type Registry } from 'prom-client';
 import type { Family, Sample } from './exposition.js';
-import { familiesOf, type MetricsSnapshot } from './families.js';
+import { familiesOf, type MetricsSnapshot } from './metric-families.js';
 
 /** The metrics of several processes as those of one: sums, unless a metric says otherwise. */
 export async function combined(snapshots: readonly MetricsSnapshot[]): Promise<Family[]> {

@@ -3,8 +3,8 @@ import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationListener } from '../models/generation-listener.js';
 import type { Exemplar } from './exposition.js';
-import type { GenerationSeries } from './generations.js';
-import type { GuardSeries } from './guard.js';
+import type { GenerationSeries } from './generation-metrics.js';
+import type { GuardSeries } from './guard-metrics.js';
 
 /** The series of one model. */
 export interface ModelSeries {

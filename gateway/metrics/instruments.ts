@@ -1,15 +1,15 @@
-import type { Role } from '../../src/engine/protocol.js';
+import type { Role } from '../../src/engine/engine-messages.js';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
-import { WEBHOOK_EVENTS } from '../config/config.js';
+import { WEBHOOK_EVENTS } from '../config/gateway-config.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { PROVIDERS } from '../models/served-model.js';
 import { COMMAND_FAILURES } from '../state/state.js';
 import { DROP_REASONS } from '../tracing/span-queue.js';
-import { UPSTREAM_ERROR_CODES } from '../upstream/errors.js';
+import { UPSTREAM_ERROR_CODES } from '../upstream/upstream-error.js';
 import { DELIVERIES } from '../webhooks/delivery.js';
 import { ADMISSION_REFUSALS } from './admission.js';
-import type { Families } from './families.js';
+import type { Families } from './metric-families.js';
 
 /** The label that most have. */
 const MODEL = 'a name of `models` in the configuration';

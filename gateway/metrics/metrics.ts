@@ -1,23 +1,23 @@
 import { type Logger, pino } from 'pino';
 import { packageVersion } from '../../src/package-root.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/config.js';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/gateway-config.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
 import { COMMAND_FAILURES, type CommandFailure } from '../state/state.js';
 import { DROP_REASONS, type DropReason } from '../tracing/span-queue.js';
-import { UPSTREAM_ERROR_CODES, type UpstreamErrorCode } from '../upstream/errors.js';
+import { UPSTREAM_ERROR_CODES, type UpstreamErrorCode } from '../upstream/upstream-error.js';
 import { DELIVERIES, type DeliveryOutcome } from '../webhooks/delivery.js';
 import { ADMISSION_REFUSALS } from './admission.js';
 import { combined } from './combine.js';
-import { watchEngine } from './engine.js';
+import { watchEngine } from './engine-metrics.js';
 import { exposition, FORMATS, type Format } from './exposition.js';
-import { Families, familiesOf, type MetricsSnapshot } from './families.js';
+import { GenerationSeries } from './generation-metrics.js';
 import type { ModelSeries } from './generation-observer.js';
-import { GenerationSeries } from './generations.js';
-import { GuardSeries } from './guard.js';
+import { GuardSeries } from './guard-metrics.js';
 import type { HistogramSeries } from './histogram.js';
 import { ACCEPTED, CONNECTIONS, ESCALATIONS, instrumentsOf, RESUMES, ROUTES, VERBS } from './instruments.js';
-import { processMetrics } from './process.js';
+import { Families, familiesOf, type MetricsSnapshot } from './metric-families.js';
+import { processMetrics } from './process-metrics.js';
 
 export interface MetricsSources {
   readonly models: Models;

@@ -1,6 +1,6 @@
 import type { Defined, LabelValues } from './definition.js';
-import { Families } from './families.js';
 import { instrumentsOf } from './instruments.js';
+import { Families } from './metric-families.js';
 
 const SUBJECTS: Readonly<Record<string, string>> = {
   generations: 'Generations',

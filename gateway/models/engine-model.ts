@@ -9,7 +9,7 @@ import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests
 import { checkOwnResponse } from '../requests/response-request.js';
 import { givenAnswer } from './given-answer.js';
 import { aboutCheckpoint } from './model-about.js';
-import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
+import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './request-prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
 import type {

@@ -9,7 +9,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
 import type { GivenText } from './given-text.js';
 import { GivenWriter } from './given-writer.js';
-import { roomAfter } from './prompt.js';
+import { roomAfter } from './request-prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import type { RiskModels } from './risk-models.js';
 import type { Prepared, PrepareOptions } from './served-model.js';

@@ -1,9 +1,9 @@
 import { replacesAnswers } from '../../src/guard/guard.js';
 import { ApiError } from '../errors/api-error.js';
+import { inPlaceOf, type OperatorPolicy, underPolicy } from '../policy/operator-policy.js';
 import { checkFields } from '../policy/passed-fields.js';
 import { isStateless, type Route } from '../policy/passed-routes.js';
 import type { Policies } from '../policy/policies.js';
-import { inPlaceOf, type OperatorPolicy, underPolicy } from '../policy/policy.js';
 import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';

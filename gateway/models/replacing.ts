@@ -2,12 +2,12 @@ import { ApiError } from '../errors/api-error.js';
 import type { Policies } from '../policy/policies.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
+import { voted } from './answer-vote.js';
 import { escalated } from './escalate.js';
 import { type FlaggedOptions, unlessFlagged } from './flagged-answer.js';
 import type { KeptAnswers } from './kept-answers.js';
 import { saidBy } from './said-by.js';
 import type { Asker, Prepared, PrepareOptions, ServedModel } from './served-model.js';
-import { voted } from './vote.js';
 
 /** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
 const VOTE_TEMPERATURE = 0.7;

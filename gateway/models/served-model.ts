@@ -1,7 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
-import type { Role } from '../../src/engine/protocol.js';
+import type { Role } from '../../src/engine/engine-messages.js';
 import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';

@@ -6,6 +6,13 @@ import { checkScoring } from '../../src/uncertainty/settings.js';
 import { toApiError } from '../errors/api-error.js';
 import { type AskedGuard, completeGuard, guardSchema } from '../requests/guard-limits.js';
 import {
+  boundExceeded,
+  inPlaceOf,
+  type Level,
+  mergedPolicy,
+  type OperatorPolicy,
+} from './operator-policy.js';
+import {
   type Escalation,
   gatewayLevel,
   type KeyWithPolicy,
@@ -14,7 +21,6 @@ import {
   modelLevel,
   type PolicySources,
 } from './policies.js';
-import { boundExceeded, inPlaceOf, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
 
 export interface Contradiction {
   /** Path of the field at fault, in the configuration. */

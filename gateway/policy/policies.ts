@@ -1,4 +1,4 @@
-import { type Level, limitsOf, mergedPolicy, type OperatorPolicy } from './policy.js';
+import { type Level, limitsOf, mergedPolicy, type OperatorPolicy } from './operator-policy.js';
 import type { PolicyConfig } from './policy-schema.js';
 import type { VoteConfig } from './vote-schema.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reasonOf } from '../../src/files/errors.js';
+import { reasonOf } from '../../src/files/file-errors.js';
 import { linearRegex } from '../../src/guard/linear-regex.js';
 
 export const voteSchema = z

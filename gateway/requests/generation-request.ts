@@ -3,7 +3,7 @@ import { upTo } from '../../src/files/limited-list.js';
 import { fromZod } from '../errors/api-error.js';
 import { carryExact } from './exact-numbers.js';
 import { askedGuardSchema } from './guard-limits.js';
-import { messages, textMessages } from './messages.js';
+import { messages, textMessages } from './message-fields.js';
 import { unsupported } from './unsupported.js';
 
 export const LIMITS = { metadata: 16, topLogprobs: 20 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { upTo } from '../../src/files/limited-list.js';
-import { messages } from './messages.js';
+import { messages } from './message-fields.js';
 
 /** Choices and parts of one answer, or texts of one conversation. */
 const MAX_TEXTS = 1000;

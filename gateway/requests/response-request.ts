@@ -13,7 +13,7 @@ import {
   topLogprobs,
   transport,
 } from './generation-request.js';
-import type { Message } from './messages.js';
+import type { Message } from './message-fields.js';
 import { unsupported } from './unsupported.js';
 
 /** OpenAI's name for log-probabilities in the field `include`. */

@@ -1,5 +1,5 @@
 import { optionalPackage } from '../../src/files/optional-package.js';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/gateway-config.js';
 import type { OpenState } from './state.js';
 
 /** Exports of the package `flinch-redis`. */

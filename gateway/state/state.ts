@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { SharedState } from '../access/access.js';
 import type { KeyUsage } from '../access/usage.js';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/gateway-config.js';
 import type { Elsewhere } from '../generations/elsewhere.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 

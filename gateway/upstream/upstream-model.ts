@@ -12,7 +12,7 @@ import type {
 import type { Slots } from '../models/slots.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { usualJudge } from '../requests/guard-limits.js';
-import { prepareUpstream } from './prepare.js';
+import { prepareUpstream } from './prepare-upstream.js';
 import { methodsOf } from './scoring/logprob-scores.js';
 import type { Scorer } from './scoring/scorer.js';
 import type { Failover } from './servers/failover.js';

@@ -1,9 +1,9 @@
 import type { Context } from '@opentelemetry/api';
-import type { PartOf } from '../../src/steps/part.js';
+import type { PartOf } from '../../src/steps/text-part.js';
 import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { Prompt } from '../requests/completion-request.js';
-import type { Message } from '../requests/messages.js';
-import type { UpstreamError } from './errors.js';
+import type { Message } from '../requests/message-fields.js';
+import type { UpstreamError } from './upstream-error.js';
 
 /** Capabilities of an upstream, which are probed and never guessed from a name. */
 export interface Capabilities {

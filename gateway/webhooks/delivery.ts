@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { WebhookEvent } from '../config/config.js';
+import type { WebhookEvent } from '../config/gateway-config.js';
 import type { WebhookMessage } from './message.js';
 import type { Poster, PostOutcome } from './post.js';
-import { signatureHeaders } from './signature.js';
+import { signatureHeaders } from './webhook-signature.js';
 
 /** Messages that may wait, those under way among them. */
 const MAX_MESSAGES = 1000;

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import type { WebhookConfig, WebhookEvent } from '../config/config.js';
+import type { WebhookConfig, WebhookEvent } from '../config/gateway-config.js';
 import type { Listen } from '../models/generation-listener.js';
 import { Delivery, type DeliveryOutcome } from './delivery.js';
 import { messageOf } from './message.js';
 import { poster } from './post.js';
-import { keyOf } from './signature.js';
+import { keyOf } from './webhook-signature.js';
 
 export interface WebhooksOptions {
   readonly env: NodeJS.ProcessEnv;

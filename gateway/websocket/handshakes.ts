@@ -3,14 +3,14 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { SUBPROTOCOL } from 'flinch-client/protocol';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Client } from '../access/client.js';
+import type { Client } from '../access/limited-client.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { checkForm, refuse } from '../http/http-server.js';
 import { requestIdOf } from '../http/request-id.js';
 import type { Serving } from '../serving.js';
 import { countedTrace } from '../tracing/trace-context.js';
 import { CLOSE_CODES } from './close-codes.js';
-import { StreamConnection } from './connection.js';
+import { StreamConnection } from './socket-connection.js';
 import { UnfinishedMessages } from './unfinished.js';
 import { takeUpgrades } from './upgrades.js';
 

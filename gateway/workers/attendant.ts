@@ -1,11 +1,11 @@
 import type { Engine } from '../../src/engine/engine.js';
+import type { ToDecode, ToScore } from '../../src/engine/engine-messages.js';
+import type { StreamHandle } from '../../src/engine/engine-process.js';
 import type { EngineHost } from '../../src/engine/host.js';
-import type { StreamHandle } from '../../src/engine/process.js';
-import type { ToDecode, ToScore } from '../../src/engine/protocol.js';
 import type { Tickets } from '../access/tickets.js';
 import type { OwnUsage, Release } from '../access/usage.js';
 import type { Channel } from './channel.js';
-import type { PrimarySide, ProcessName, WorkerSide } from './protocol.js';
+import type { PrimarySide, ProcessName, WorkerSide } from './worker-messages.js';
 
 /** Resources that all workers share. */
 export interface Shared {

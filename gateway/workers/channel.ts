@@ -1,4 +1,4 @@
-import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
+import { EngineError, type EngineErrorCode } from '../../src/engine/engine-errors.js';
 
 /** A method that the other process calls. Like all methods, its parameters are checked bivariantly. */
 type Method = { of(...args: unknown[]): unknown }['of'];

@@ -1,7 +1,7 @@
 import type { SharedAccess } from '../access/access.js';
 import type { Usage } from '../access/usage.js';
 import type { Channel } from './channel.js';
-import type { PrimarySide } from './protocol.js';
+import type { PrimarySide } from './worker-messages.js';
 
 /** Limits and tickets that the primary process keeps for all workers. */
 export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {

@@ -1,11 +1,11 @@
 import type { Backend } from '../../src/engine/device.js';
-import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
+import { EngineError, type EngineErrorCode } from '../../src/engine/engine-errors.js';
+import type { FromDecode, FromScore, ToDecode, ToScore } from '../../src/engine/engine-messages.js';
+import type { ProcessLink, StreamHandle, StreamListener } from '../../src/engine/engine-process.js';
 import type { EngineHost } from '../../src/engine/host.js';
-import type { ProcessLink, StreamHandle, StreamListener } from '../../src/engine/process.js';
-import type { FromDecode, FromScore, ToDecode, ToScore } from '../../src/engine/protocol.js';
 import type { ServerStatus } from '../../src/engine/server/score-servers.js';
 import type { Channel } from './channel.js';
-import type { EngineState, PrimarySide, ProcessName } from './protocol.js';
+import type { EngineState, PrimarySide, ProcessName } from './worker-messages.js';
 
 type Primary = Channel<PrimarySide>;
 type From = FromDecode | FromScore;

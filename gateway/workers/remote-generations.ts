@@ -5,7 +5,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { lostError } from '../generations/lost.js';
 import { RemoteGeneration, type RemoteOptions } from '../generations/remote-generation.js';
 import type { Channel } from './channel.js';
-import type { PrimarySide, ReaderAction, ReaderEvent, ReaderName } from './protocol.js';
+import type { PrimarySide, ReaderAction, ReaderEvent, ReaderName } from './worker-messages.js';
 
 type Primary = Channel<PrimarySide>;
 

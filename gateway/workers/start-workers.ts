@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
 import { Tickets } from '../access/tickets.js';
 import { OwnUsage } from '../access/usage.js';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/gateway-config.js';
 import type { Reloading } from '../gateway.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { IdleCalibrations } from '../models/idle-calibrations.js';

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
 import { checkAccess } from '../access/access.js';
-import { hashedKeys } from '../access/keys.js';
-import type { Config } from '../config/config.js';
+import { hashedKeys } from '../access/access-keys.js';
+import type { Config } from '../config/gateway-config.js';
 import type { Reloading } from '../gateway.js';
 import type { WorkersHealth } from '../http/app.js';
 import { retired } from '../metrics/combine.js';
-import type { MetricsSnapshot } from '../metrics/families.js';
+import type { MetricsSnapshot } from '../metrics/metric-families.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Shared } from './attendant.js';
-import type { EngineState, OpenedWorker } from './protocol.js';
+import type { EngineState, OpenedWorker } from './worker-messages.js';
 import { type AmongSide, setUpCluster, WorkerProcess } from './worker-process.js';
 
 const FIRST_WAIT_MS = 100;

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { MetricsSnapshot } from '../metrics/families.js';
+import type { MetricsSnapshot } from '../metrics/metric-families.js';
 import { Attendant, type AttendantSide, type Shared } from './attendant.js';
 import { Channel, type Message } from './channel.js';
-import type { OpenedWorker, OpenWorker, PrimarySide, WorkerSide } from './protocol.js';
+import type { OpenedWorker, OpenWorker, PrimarySide, WorkerSide } from './worker-messages.js';
 
 const ENTRY = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
 

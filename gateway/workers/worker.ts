@@ -3,10 +3,10 @@ import { Metrics } from '../metrics/metrics.js';
 import { openLog } from '../open-log.js';
 import { startProcess } from '../start-alone.js';
 import { Channel, type Message } from './channel.js';
-import type { OpenWorker, PrimarySide, WorkerSide } from './protocol.js';
 import { remoteAccess } from './remote-access.js';
 import { RemoteEngines } from './remote-engines.js';
 import { RelayedGenerations, RemoteGenerations } from './remote-generations.js';
+import type { OpenWorker, PrimarySide, WorkerSide } from './worker-messages.js';
 
 /**
  * Entry of a worker: a whole gateway, but for what all workers have together, which is in the primary process. Ctrl-C

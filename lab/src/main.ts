@@ -1,4 +1,4 @@
-import { reportError } from '#cli/errors.js';
+import { reportError } from '#cli/exit-errors.js';
 import { labProgram } from './lab-program.js';
 
 const words = process.argv.slice(2);

@@ -4,7 +4,7 @@
  *     node models/training/evaluate.js MODEL [PROBLEMS_OF_EACH_FAMILY]
  */
 import { readFileSync } from 'node:fs';
-import { generateProblems } from '#bench/tasks/generate.js';
+import { generateProblems } from '#bench/tasks/generate-problems.js';
 import { TASKS, UNSEEN_TASKS } from '#bench/tasks/problem.js';
 import { IN_WORDS } from '#bench/tasks/solution.js';
 import { verify } from '#bench/tasks/verify.js';

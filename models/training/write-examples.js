@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import { generateProblems } from '#bench/tasks/generate.js';
+import { generateProblems } from '#bench/tasks/generate-problems.js';
 import { TASKS } from '#bench/tasks/problem.js';
 import { IN_WORDS, plainSolution, wordedSolution } from '#bench/tasks/solution.js';
 import { otherQuestion, REFUSAL } from './other-questions.js';

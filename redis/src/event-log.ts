@@ -1,6 +1,6 @@
 import type { Publication, Published } from 'flinch/state';
-import { keys } from './keys.js';
 import type { Redis } from './redis.js';
+import { keys } from './redis-keys.js';
 
 /** Maximum frames of one command. */
 const MOST_FRAMES = 256;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { HISTORY_BYTES, type OpenState } from 'flinch/state';
-import { RENEWAL_MS } from './keys.js';
 import { Redis } from './redis.js';
 import { RedisGenerations } from './redis-generations.js';
+import { RENEWAL_MS } from './redis-keys.js';
 import { redisTickets } from './redis-tickets.js';
 import { RedisUsage } from './redis-usage.js';
 

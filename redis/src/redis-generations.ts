@@ -12,10 +12,10 @@ import type {
   Sink,
 } from 'flinch/state';
 import { EventLog } from './event-log.js';
-import { keys, LEASE_MS, RENEWAL_MS } from './keys.js';
+import { type Message, messageSchema, type ReaderName } from './gateway-messages.js';
 import { LogReader } from './log-reader.js';
-import { type Message, messageSchema, type ReaderName } from './messages.js';
 import type { Redis } from './redis.js';
+import { keys, LEASE_MS, RENEWAL_MS } from './redis-keys.js';
 import { RemoteReaders } from './remote-readers.js';
 import type { Look } from './scripts.js';
 import { type Entry, StreamFeed } from './stream-feed.js';

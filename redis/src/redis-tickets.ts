@@ -1,6 +1,6 @@
 import { newTicket, TICKET_MS, type TicketStore, ticketHash } from 'flinch/state';
-import { keys } from './keys.js';
 import type { Redis } from './redis.js';
+import { keys } from './redis-keys.js';
 
 /**
  * Tickets that any gateway takes, once. They are refused while Redis is away, whatever becomes of limits: a gateway

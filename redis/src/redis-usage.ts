@@ -1,6 +1,6 @@
 import { consume, type KeyUsage, RateLimiterRedis, type Release } from 'flinch/state';
-import { keys, LEASE_MS } from './keys.js';
 import type { Redis } from './redis.js';
+import { keys, LEASE_MS } from './redis-keys.js';
 
 const MINUTE_S = 60;
 

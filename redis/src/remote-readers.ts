@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LiveGenerations, Reader } from 'flinch/state';
-import type { Message, MessageOf, ReaderName } from './messages.js';
+import type { Message, MessageOf, ReaderName } from './gateway-messages.js';
 
 export interface RemoteReadersOptions {
   readonly live: LiveGenerations;

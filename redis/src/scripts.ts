@@ -1,5 +1,5 @@
 import { type CommandParser, defineScript } from '@redis/client';
-import { keys } from './keys.js';
+import { keys } from './redis-keys.js';
 
 /** Frames to be written. */
 export interface Batch {

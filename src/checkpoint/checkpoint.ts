@@ -1,5 +1,5 @@
 import { basename, join, resolve } from 'node:path';
-import { ModelError } from '../files/errors.js';
+import { ModelError } from '../files/file-errors.js';
 import { readJson, readOptionalJson } from '../files/json.js';
 import { type ChatTemplate, openChatTemplate } from '../tokenizer/chat-template.js';
 import type { PromptModel } from '../tokenizer/prompt.js';
@@ -8,9 +8,9 @@ import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
 import { type ModelConfig, parseConfig } from './config.js';
 import type { Conversion } from './conversion.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
-import { type GgufFacts, openGguf, readGguf } from './gguf/open.js';
+import { type GgufFacts, openGguf, readGguf } from './gguf/open-gguf.js';
 import { ggufFilesIn, isGgufFile, snapshotName } from './model-path.js';
-import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open.js';
+import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open-quantized.js';
 import { type FileTensor, readSafetensors } from './safetensors.js';
 import { embeddingRms } from './weight-values.js';
 import {

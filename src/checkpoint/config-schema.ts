@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { show } from '../files/errors.js';
+import { show } from '../files/file-errors.js';
 import { isRecord, oneOf, parseJson } from '../files/json.js';
-import { FAMILIES, type Family } from './families.js';
 import { tokenIds } from './generation-config.js';
+import { FAMILIES, type Family } from './model-families.js';
 import { type Refuse, ropeKeys } from './rope-config.js';
 
 /** A size: far above any model, far below what would overflow or exhaust memory before an error is seen. */

@@ -1,7 +1,7 @@
-import { ModelError, show } from '../files/errors.js';
+import { ModelError, show } from '../files/file-errors.js';
 import { type RawConfig, readConfig } from './config-schema.js';
-import { type DecoderTraits, FAMILIES, type Family, type FamilyTraits } from './families.js';
-import { parseQuantization, type Quantization } from './quantized/settings.js';
+import { type DecoderTraits, FAMILIES, type Family, type FamilyTraits } from './model-families.js';
+import { parseQuantization, type Quantization } from './quantized/quantization-settings.js';
 import { type Refuse, type Rope, ropesOf } from './rope-config.js';
 
 /** config.json, with every default filled in. Sizes count elements, positions count tokens. */

@@ -1,6 +1,6 @@
 import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelError, reasonOf } from '../files/errors.js';
+import { ModelError, reasonOf } from '../files/file-errors.js';
 import { sizeOf } from '../files/json.js';
 import type { StoredType } from './elements.js';
 import {

@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelError, unreadable } from '../files/errors.js';
+import { ModelError, unreadable } from '../files/file-errors.js';
 import { isMissing } from '../files/json.js';
-import { isGguf } from './gguf/open.js';
+import { isGguf } from './gguf/open-gguf.js';
 
 /**
  * Whether a model is a GGUF file, and no folder.

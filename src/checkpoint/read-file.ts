@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { ModelError, unreadable } from '../files/errors.js';
+import { ModelError, unreadable } from '../files/file-errors.js';
 
 /** @throws ModelError for a file that cannot be opened */
 export const openFile = (file: string): Promise<FileHandle> =>

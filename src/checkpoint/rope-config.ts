@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord, oneOf } from '../files/json.js';
-import type { FamilyTraits } from './families.js';
+import type { FamilyTraits } from './model-families.js';
 
 /** Rotary position embedding: how fast which part of a head turns. */
 export interface Rope {

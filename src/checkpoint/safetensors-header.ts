@@ -1,4 +1,4 @@
-import { ModelError, show } from '../files/errors.js';
+import { ModelError, show } from '../files/file-errors.js';
 import { decodeJson, isRecord } from '../files/json.js';
 import type { StoredType } from './elements.js';
 

@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelError, show, unreadable } from '../files/errors.js';
+import { ModelError, show, unreadable } from '../files/file-errors.js';
 import { isMissing, readOptionalJson } from '../files/json.js';
 import { parseWeightMap } from '../files/weight-map.js';
 import type { StoredType } from './elements.js';

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { ModelError } from '../files/errors.js';
+import { ModelError } from '../files/file-errors.js';
 import { decodeElements, ELEMENT_BYTES } from './elements.js';
 import { type FilePlace, type PackedRows, packedRowBytes, unpackRows } from './packed.js';
 import { openFile, readTensor } from './read-file.js';

@@ -1,6 +1,6 @@
-import { ModelError, show } from '../files/errors.js';
+import { ModelError, show } from '../files/file-errors.js';
 import type { ModelConfig } from './config.js';
-import type { NormPlacement } from './families.js';
+import type { NormPlacement } from './model-families.js';
 import { type PackedTensor, packedRows } from './packed.js';
 import type { FileTensor, StoredTensor } from './safetensors.js';
 

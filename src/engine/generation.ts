@@ -1,10 +1,10 @@
 import type { TokenStatistics } from '../numerics/token-statistics.js';
 import { Detokenizer } from '../tokenizer/detokenizer.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
-import { EngineError } from './errors.js';
+import { EngineError } from './engine-errors.js';
+import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './engine-messages.js';
+import type { ProcessLink, StreamHandle } from './engine-process.js';
 import { Inbox } from './inbox.js';
-import type { ProcessLink, StreamHandle } from './process.js';
-import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './protocol.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { Share } from './shared-hold.js';
 import { TextAssembler } from './text-assembler.js';

@@ -1,8 +1,8 @@
-import { EngineError } from './errors.js';
+import { EngineError } from './engine-errors.js';
+import type { FromDecode, FromScore, Role, ToDecode, ToScore } from './engine-messages.js';
+import type { ProcessLink } from './engine-process.js';
 import type { MemoryNeed } from './memory.js';
 import type { MemoryBudget } from './memory-budget.js';
-import type { ProcessLink } from './process.js';
-import type { FromDecode, FromScore, Role, ToDecode, ToScore } from './protocol.js';
 import { Share } from './shared-hold.js';
 
 /** Processes of an engine, and their memory. Engines in several processes may share them. */

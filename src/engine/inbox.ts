@@ -1,4 +1,4 @@
-import type { EngineError } from './errors.js';
+import type { EngineError } from './engine-errors.js';
 
 /**
  * Queue of messages for one reader, or an error that ends it. The sender limits its length: by credit, or by

@@ -3,7 +3,7 @@ import { type ConvertedWeight, convert, planConversion } from '../checkpoint/con
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
 import { EMBEDDING, expectedTensors, inFloat8, type Weight } from '../checkpoint/weights.js';
-import { ModelError } from '../files/errors.js';
+import { ModelError } from '../files/file-errors.js';
 import type { ModelSource } from '../graphs/decoder.js';
 
 /** Version of the file's layout: a file of another version is made again. */

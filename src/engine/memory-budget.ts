@@ -1,6 +1,6 @@
-import { EngineError } from './errors.js';
+import { EngineError } from './engine-errors.js';
+import type { Role } from './engine-messages.js';
 import type { MemoryNeed } from './memory.js';
-import type { Role } from './protocol.js';
 
 interface Admitted extends MemoryNeed {
   readonly role: Role;

@@ -1,6 +1,4 @@
-import { EngineError } from './errors.js';
-import { Inbox } from './inbox.js';
-import type { ProcessLink, StreamHandle } from './process.js';
+import { EngineError } from './engine-errors.js';
 import type {
   ForkMessage,
   FromScore,
@@ -9,7 +7,9 @@ import type {
   ReplicaOptions,
   SampleMessage,
   ToScore,
-} from './protocol.js';
+} from './engine-messages.js';
+import type { ProcessLink, StreamHandle } from './engine-process.js';
+import { Inbox } from './inbox.js';
 import type { Share } from './shared-hold.js';
 
 type Request<Message> = Omit<Message, 'type' | 'stream' | 'client'>;

@@ -4,8 +4,8 @@ import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pRetry, { AbortError } from 'p-retry';
 import type { Response } from 'undici';
-import { UsageError } from './errors.js';
 import { fetchFrom } from './fetch.js';
+import { UsageError } from './file-errors.js';
 import { sizeOf } from './json.js';
 
 export interface DownloadOptions {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import lockfile from 'proper-lockfile';
 import { z } from 'zod';
-import { UsageError } from './errors.js';
+import { UsageError } from './file-errors.js';
 import { readJsonFile } from './json-text.js';
 import { startOf } from './process-start.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
-import { placeOf, UsageError } from './errors.js';
+import { placeOf, UsageError } from './file-errors.js';
 import { excessOf } from './json-bounds.js';
 import { visibleLine } from './visible.js';
 

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ModelError, placeOf, show, unreadable } from './errors.js';
+import { ModelError, placeOf, show, unreadable } from './file-errors.js';
 import { excessOf } from './json-bounds.js';
 
 interface FileLimits {

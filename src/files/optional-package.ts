@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { UsageError } from './errors.js';
+import { UsageError } from './file-errors.js';
 
 /**
  * Loads a package that few users need, and that is not installed with flinch.

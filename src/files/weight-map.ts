@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { show } from './errors.js';
+import { show } from './file-errors.js';
 import { isRecord, parseJson } from './json.js';
 
 /** A plain file name: a path could leave the folder. */

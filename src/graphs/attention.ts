@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../checkpoint/config.js';
 import { softCap, softCapSlope } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 import type { Attention } from './decoder.js';
 import {
   concatRows,

@@ -3,7 +3,7 @@ import type { PackedTensor } from '../checkpoint/packed.js';
 import { EMBEDDING, LAYER_NORMS, type Weight, type Weights } from '../checkpoint/weights.js';
 import { gelu, overflow, silu, softCap } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 import { externalTensor, Products, type ProductsOptions } from './products.js';
 
 /** Weights and configuration that the graphs of a model are built from. */

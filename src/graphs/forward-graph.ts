@@ -3,7 +3,7 @@ import { Graph } from '../onnx/graph.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
-import { outputPerturbed, outputStatistics } from './token-statistics.js';
+import { outputPerturbed, outputStatistics } from './statistics-graph.js';
 
 export interface ForwardGraphOptions {
   /** How many sequences go through in one run. */

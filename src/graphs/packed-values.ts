@@ -1,6 +1,6 @@
 import { type PackedPart, type PackedTensor, packedRowBytes } from '../checkpoint/packed.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
-import type { ElementType, Shape, Value } from '../onnx/types.js';
+import type { ElementType, Shape, Value } from '../onnx/onnx-types.js';
 
 /** How graphs read the parts of a matrix in integers, and make values of them. */
 

@@ -6,7 +6,7 @@ import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import type { ProductsOptions } from './products.js';
 import { declareSequences } from './sequence-batch.js';
-import { outputPerturbed, outputStatistics } from './token-statistics.js';
+import { outputPerturbed, outputStatistics } from './statistics-graph.js';
 
 /**
  * The score window of docs/design/engine.md, section 3 in parts: one graph runs the model forward, for the clean rows and

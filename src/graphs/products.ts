@@ -3,7 +3,7 @@ import type { StoredTensor } from '../checkpoint/safetensors.js';
 import { weightValues } from '../checkpoint/weight-values.js';
 import { rowsOf, type Weight } from '../checkpoint/weights.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 import {
   blockOffsets,
   blockScales,

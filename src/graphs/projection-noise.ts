@@ -1,5 +1,5 @@
 import type { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 import type { ProjectionHook } from './decoder.js';
 
 /** A basis of the output space of each projection, as rows `[rank, out]`: left singular vectors of its weight. */

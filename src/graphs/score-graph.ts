@@ -1,12 +1,12 @@
 import { logSoftmax, pick, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 import { gradients } from '../onnx/vjp.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
-import { outputFirstOrderRival, outputPerturbed, outputStatistics } from './token-statistics.js';
+import { outputFirstOrderRival, outputPerturbed, outputStatistics } from './statistics-graph.js';
 
 export interface ScoreGraphOptions {
   /** How many sequences go through in one run. */

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../checkpoint/config.js';
 import type { Graph } from '../onnx/graph.js';
-import type { Dim, Value } from '../onnx/types.js';
+import type { Dim, Value } from '../onnx/onnx-types.js';
 
 /** Keys (rotated) and values of one layer, `[positions, kvHeads, headDim]`. */
 export interface KeyValue {

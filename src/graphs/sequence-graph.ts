@@ -1,6 +1,6 @@
 import { logSoftmax, pick, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 import { gradients } from '../onnx/vjp.js';
 import { causalMasks, joinPositions, NOWHERE, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
@@ -11,7 +11,7 @@ import {
   type KeyValue,
   type SequenceBatch,
 } from './sequence-batch.js';
-import { outputPerturbed, outputStatistics } from './token-statistics.js';
+import { outputPerturbed, outputStatistics } from './statistics-graph.js';
 
 /**
  * A score pass over a sequence whose keys and values stay where the graph runs: an inference server hands `present_*` of

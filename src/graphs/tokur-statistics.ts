@@ -1,5 +1,5 @@
 import type { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Value } from '../onnx/onnx-types.js';
 
 /**
  * Token-level uncertainty of TokUR (docs/design/evaluation.md, section 3), each `[scored]`, natural log, full vocabulary, with

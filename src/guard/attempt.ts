@@ -1,5 +1,5 @@
 import { sum } from 'simple-statistics';
-import { EngineError } from '../engine/errors.js';
+import { EngineError } from '../engine/engine-errors.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { Branch } from './branch.js';

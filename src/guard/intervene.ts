@@ -1,5 +1,5 @@
 import { Observable, type OperatorFunction, switchMap } from 'rxjs';
-import { EngineError } from '../engine/errors.js';
+import { EngineError } from '../engine/engine-errors.js';
 import { hash32 } from '../numerics/noise.js';
 import type { ActionName, GuardEvent, ScoreEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';

@@ -1,8 +1,8 @@
 import { readText } from 'flinch-client/protocol';
 import type { Response } from 'undici';
 import { z } from 'zod';
-import { UsageError } from '../files/errors.js';
 import { fetchFrom } from '../files/fetch.js';
+import { UsageError } from '../files/file-errors.js';
 import { listUpTo } from '../files/limited-list.js';
 import type { HubModel } from './hub-model.js';
 import type { HubSettings } from './hub-settings.js';

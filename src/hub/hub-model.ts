@@ -1,4 +1,4 @@
-import { UsageError } from '../files/errors.js';
+import { UsageError } from '../files/file-errors.js';
 
 /** A model on the Hugging Face hub, at a branch, a tag or a commit. */
 export interface HubModel {

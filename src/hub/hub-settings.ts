@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { UsageError } from '../files/errors.js';
+import { UsageError } from '../files/file-errors.js';
 
 /** Settings in the environment variables of the hub's own tools (huggingface_hub). */
 export interface HubSettings {

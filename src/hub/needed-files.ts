@@ -1,4 +1,4 @@
-import { UsageError } from '../files/errors.js';
+import { UsageError } from '../files/file-errors.js';
 import type { HubFile } from './hub-files.js';
 
 /** Files of a checkpoint's folder that are read, beside its weights. */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { from, lastValueFrom, mergeMap } from 'rxjs';
 import { z } from 'zod';
 import { type DownloadOptions, download, sha256 } from '../files/download.js';
-import { UsageError } from '../files/errors.js';
+import { UsageError } from '../files/file-errors.js';
 import { lockDownloads } from '../files/folder-lock.js';
 import { sizeOf } from '../files/json.js';
 import { parseJsonText } from '../files/json-text.js';

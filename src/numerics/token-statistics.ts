@@ -1,6 +1,6 @@
 /**
  * Statistics of the distribution that a token was drawn from: natural log, temperature 1. Each is an uncertainty method
- * of its name. `src/graphs/token-statistics.ts` computes them in passes.
+ * of its name. `src/graphs/statistics-graph.ts` computes them in passes.
  *
  * - `entropy`: −Σ p log p over the vocabulary
  * - `margin`: 1 − (p(x) − the largest p(v), v ≠ x), between 0 and 2

@@ -1,5 +1,5 @@
 import type { Graph } from './graph.js';
-import type { Value } from './types.js';
+import type { Value } from './onnx-types.js';
 import { detach } from './vjp.js';
 
 /** Functions made of operators that every execution provider has and that have differentiation rules. */

@@ -1,5 +1,3 @@
-import type { Node } from './operators.js';
-import { type AttributesOf, type OperatorName, operatorSpec } from './operators.js';
 import {
   type Attributes,
   axisFrom,
@@ -11,7 +9,9 @@ import {
   sameShape,
   type TensorType,
   type Value,
-} from './types.js';
+} from './onnx-types.js';
+import type { Node } from './operators.js';
+import { type AttributesOf, type OperatorName, operatorSpec } from './operators.js';
 
 /** A tensor that stays in a file: ONNX external data. Offsets and lengths are bytes. */
 export interface ExternalTensor {

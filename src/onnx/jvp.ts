@@ -1,6 +1,6 @@
 import type { Graph } from './graph.js';
+import { GraphError, sameShape, type Value } from './onnx-types.js';
 import type { Node, OperatorName } from './operators.js';
-import { GraphError, sameShape, type Value } from './types.js';
 import { inverseRms, VJP_RULES } from './vjp.js';
 
 interface JvpContext {

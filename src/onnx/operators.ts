@@ -7,7 +7,7 @@ import {
   type Shape,
   type TensorType,
   type Value,
-} from './types.js';
+} from './onnx-types.js';
 
 type AttributeKind = 'int' | 'float' | 'ints' | 'string';
 

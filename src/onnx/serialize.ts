@@ -1,9 +1,9 @@
 import { relative } from 'node:path';
 import type { Initializer } from './graph.js';
+import { type Attribute, ELEMENT_TYPE_CODE, GraphError, type Value } from './onnx-types.js';
 import type { Node } from './operators.js';
 import { operatorSpec } from './operators.js';
 import { encodeModel } from './proto.js';
-import { type Attribute, ELEMENT_TYPE_CODE, GraphError, type Value } from './types.js';
 import type { FinishedGraph } from './weights-as-inputs.js';
 
 const ATTRIBUTE_TYPE_CODE = { float: 1, int: 2, string: 3, ints: 7 } as const;

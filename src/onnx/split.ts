@@ -1,5 +1,5 @@
 import type { Graph } from './graph.js';
-import type { Value } from './types.js';
+import type { Value } from './onnx-types.js';
 import type { FinishedGraph } from './weights-as-inputs.js';
 
 export interface SplitGraph {

@@ -1,6 +1,6 @@
 import type { Graph } from './graph.js';
+import { type Attributes, axisFrom, GraphError, type Shape, sameShape, type Value } from './onnx-types.js';
 import type { Node, OperatorName } from './operators.js';
-import { type Attributes, axisFrom, GraphError, type Shape, sameShape, type Value } from './types.js';
 
 interface VjpContext {
   readonly g: Graph;

@@ -1,6 +1,6 @@
 import type { ExternalTensor, Graph } from './graph.js';
+import type { ElementType, Value } from './onnx-types.js';
 import type { Node } from './operators.js';
-import type { ElementType, Value } from './types.js';
 
 /** The parts of a finished graph. */
 export type FinishedGraph = Pick<Graph, 'inputs' | 'outputs' | 'nodes' | 'initializers'>;

@@ -2,7 +2,7 @@ import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
-import { ModelError } from '../files/errors.js';
+import { ModelError } from '../files/file-errors.js';
 import { readOptionalJson } from '../files/json.js';
 import { calibrationsPath } from '../package-root.js';
 import type { Method } from '../uncertainty/method-names.js';

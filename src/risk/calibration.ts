@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { show } from '../files/errors.js';
+import { show } from '../files/file-errors.js';
 import { isRecord, oneOf, parseJson } from '../files/json.js';
 import { type Distribution, rankAt } from '../numerics/distribution.js';
 import { STEP_RULE_VERSION } from '../steps/step-rule.js';

@@ -1,5 +1,5 @@
-import { type PartOf, samePart } from './part.js';
 import { isCloser, isFullStop, isSpace, isStarter, isTerminator } from './sentence-breaks.js';
+import { type PartOf, samePart } from './text-part.js';
 
 /**
  * Tells which tokens may begin a step, from the text so far: all that {@link TokenSteps} lets one begin with,

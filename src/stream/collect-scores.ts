@@ -12,7 +12,7 @@ import {
   timer,
 } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
-import { EngineError } from '../engine/errors.js';
+import { EngineError } from '../engine/engine-errors.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { ScoredAnswer } from '../risk/score-collector.js';
 import { StepAligner } from '../steps/step-aligner.js';

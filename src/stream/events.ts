@@ -1,6 +1,6 @@
-import type { Rival } from '../engine/protocol.js';
+import type { Rival } from '../engine/engine-messages.js';
 import type { TokenStatistics } from '../numerics/token-statistics.js';
-import type { Part, PartOf } from '../steps/part.js';
+import type { Part, PartOf } from '../steps/text-part.js';
 import type { StepSpan } from '../steps/token-steps.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 

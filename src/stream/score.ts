@@ -1,5 +1,5 @@
 import { Observable, type OperatorFunction } from 'rxjs';
-import type { Part } from '../steps/part.js';
+import type { Part } from '../steps/text-part.js';
 import type { NewToken } from '../uncertainty/sequence-scorer.js';
 import type {
   DoneEvent,

@@ -1,5 +1,5 @@
 import type { OperatorFunction } from 'rxjs';
-import { type PartOf, samePart } from '../steps/part.js';
+import { type PartOf, samePart } from '../steps/text-part.js';
 import { type StepSpan, TokenSteps, type TokenStepsOptions } from '../steps/token-steps.js';
 import type { GuardEvent, StepClosedEvent, TokenEvent } from './events.js';
 import { staged } from './stage.js';

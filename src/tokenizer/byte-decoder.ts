@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ModelError, show } from '../files/errors.js';
+import { ModelError, show } from '../files/file-errors.js';
 
 /** How the tokens of a vocabulary spell text. */
 export interface ByteDecoder {

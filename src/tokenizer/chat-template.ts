@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { ModelError, reasonOf, TemplateError, TextLimitError } from '../files/errors.js';
+import { ModelError, reasonOf, TemplateError, TextLimitError } from '../files/file-errors.js';
 import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
 import { parseTemplate, runTemplate } from './jinja/render.js';
-import { tested } from './self-test.js';
 import { strftime } from './strftime.js';
 import {
   chatTemplateSchema,
@@ -10,6 +9,7 @@ import {
   readTokenizerConfig,
   type TemplateSources,
 } from './tokenizer-config.js';
+import { tested } from './tokenizer-self-test.js';
 
 /** A message as templates read it: beside the text they may read `tool_calls`, `tool_call_id`, `reasoning_content`. */
 export interface ChatMessage {

@@ -1,4 +1,4 @@
-import { TemplateError, TextLimitError, UsageError } from '../files/errors.js';
+import { TemplateError, TextLimitError, UsageError } from '../files/file-errors.js';
 import type { ChatMessage, ChatTemplate, TemplateVariables } from './chat-template.js';
 import type { Tokenizer } from './tokenizer.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ModelError, show } from '../files/errors.js';
+import { ModelError, show } from '../files/file-errors.js';
 import { fieldName, isRecord, parseJson } from '../files/json.js';
 
 /** Patterns of models have 500 characters. A class such as `\\w`, or `\\p{L}` under `u`, takes some kilobytes. */

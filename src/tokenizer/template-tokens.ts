@@ -1,4 +1,4 @@
-import { ModelError, TemplateError, TextLimitError } from '../files/errors.js';
+import { ModelError, TemplateError, TextLimitError } from '../files/file-errors.js';
 import type { ChatMessage, ChatTemplate } from './chat-template.js';
 
 /** Milliseconds that one conversation may take. */

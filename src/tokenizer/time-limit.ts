@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { createContext, Script } from 'node:vm';
-import { TextLimitError } from '../files/errors.js';
+import { TextLimitError } from '../files/file-errors.js';
 
 const script = new Script('work()');
 

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Tokenizer as Library } from '@huggingface/tokenizers';
-import { ModelError, reasonOf } from '../files/errors.js';
+import { ModelError, reasonOf } from '../files/file-errors.js';
 import { isRecord, readJson } from '../files/json.js';
 import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import { faithfulLibrary } from './faithful-library.js';
-import { testTextSteps } from './self-test.js';
 import { stableUnits } from './stable-units.js';
 import { checkTextSteps, splitsAtNothing } from './supported-pipeline.js';
 import { textPrefix } from './text-prefix.js';
 import { type AddedToken, readTokenizerConfig } from './tokenizer-config.js';
+import { testTextSteps } from './tokenizer-self-test.js';
 import { UnitEncoder } from './unit-encoder.js';
 import { parseVocabulary } from './vocabulary.js';
 

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { ModelError, show } from '../files/errors.js';
+import { ModelError, show } from '../files/file-errors.js';
 import { isRecord, oneOf, parseJson, valuesIn } from '../files/json.js';
 import { listUpTo } from '../files/limited-list.js';
 import { type AddedToken, addedTokenSchema, MAX_IDS, parseTokenizerConfig } from './tokenizer-config.js';

@@ -1,6 +1,6 @@
 import { variance } from 'simple-statistics';
-import { EngineError } from '../engine/errors.js';
-import type { PassToken, Rival } from '../engine/protocol.js';
+import { EngineError } from '../engine/engine-errors.js';
+import type { PassToken, Rival } from '../engine/engine-messages.js';
 import { byTokenStatistic } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
 

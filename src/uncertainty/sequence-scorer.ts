@@ -1,13 +1,13 @@
 import type { Engine } from '../engine/engine.js';
-import { EngineError } from '../engine/errors.js';
+import { EngineError } from '../engine/engine-errors.js';
+import type { PassToken, Rival } from '../engine/engine-messages.js';
 import type { GenerateRequest } from '../engine/generation.js';
-import type { PassToken, Rival } from '../engine/protocol.js';
 import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
 import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
 import { checkFinite, type Measured, rivalOf, SCORE_OF } from './methods.js';
-import { needsReplicas, replicaOptions, sizeOf } from './replicas.js';
+import { needsReplicas, replicaOptions, sizeOf } from './replica-options.js';
 import { blockOf, isDoubtful, passStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { DATA_SETS } from '#bench/data/catalogue.js';
-import { pull } from '#bench/data/pull.js';
+import { DATA_SETS } from '#bench/data/data-catalogue.js';
+import { pull } from '#bench/data/data-pull.js';
 import { Endpoint } from '#bench/judge/endpoint.js';
 import { findSource } from '#lab/peers/source.js';
 import { useFolder } from '../support/cli.js';

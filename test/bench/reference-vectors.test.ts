@@ -3,7 +3,7 @@ import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { chanceToHoldTop, holdsTops, onePercent } from '#bench/steps/token-hits.js';
 import { floats, longs, openSession } from '#src/engine/ort-session.js';
-import { statistics } from '#src/graphs/token-statistics.js';
+import { statistics } from '#src/graphs/statistics-graph.js';
 import { tokurStatistics } from '#src/graphs/tokur-statistics.js';
 import { logSoftmax, pick } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, symlinkSync, writeFil
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Ledger, readResults } from '#bench/result-log.js';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 import { useFolder } from '../support/cli.js';
 
 const folder = useFolder();

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { expectedTensors } from '#src/checkpoint/weights.js';
-import { TemplateError } from '#src/files/errors.js';
+import { TemplateError } from '#src/files/file-errors.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
 import { checkConfig } from '../support/check-config.js';
 import { filesOf, fixture, folder } from '../support/graphs.js';

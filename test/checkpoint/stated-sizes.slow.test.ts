@@ -2,7 +2,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { ggufTokenizer } from '#src/checkpoint/gguf/tokenizer.js';
+import { ggufTokenizer } from '#src/checkpoint/gguf/gguf-tokenizer.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { openTokenizer } from '#src/tokenizer/tokenizer.js';
 import { encodeGguf, ggufFile, ggufParts, readHeader } from '../support/gguf.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { optionFile, writableFolder } from '#cli/option-file.js';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 
 describe('a file that an option names', () => {
   it('is named with its option if it cannot be opened', async () => {

@@ -1,9 +1,9 @@
 import chalk from 'chalk';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answerPainter, scoreScale } from '#cli/chat-painter.js';
-import { heading } from '#cli/format.js';
 import { complain, note, remark, say } from '#cli/terminal.js';
-import { ModelError, show, TemplateError } from '#src/files/errors.js';
+import { heading } from '#cli/terminal-format.js';
+import { ModelError, show, TemplateError } from '#src/files/file-errors.js';
 import { visible, visibleLine } from '#src/files/visible.js';
 import { DEFAULT_GUARD } from '#src/guard/guard.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';

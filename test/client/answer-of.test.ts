@@ -2,7 +2,7 @@ import { concat, from, lastValueFrom, of, throwError, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import { answerOf } from '#client/answer-of.js';
-import { FlinchError } from '#client/errors.js';
+import { FlinchError } from '#client/client-errors.js';
 import { created, numbered, rolledBack, token } from './fake-server.js';
 
 describe('answerOf', () => {

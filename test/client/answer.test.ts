@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerText, EMPTY_ANSWER, failAnswer, foldAnswer } from '#client/answer.js';
-import { FlinchError } from '#client/errors.js';
+import { FlinchError } from '#client/client-errors.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import {
   created,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FlinchError } from '#client/errors.js';
+import type { FlinchError } from '#client/client-errors.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import { StreamClient } from '#client/stream-client.js';
 import { created, done, FakeServer, numbered, token } from './fake-server.js';

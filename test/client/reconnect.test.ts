@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ConnectionState } from '#client/connection.js';
-import type { FlinchError } from '#client/errors.js';
+import type { ConnectionState } from '#client/client-connection.js';
+import type { FlinchError } from '#client/client-errors.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import { StreamClient } from '#client/stream-client.js';
 import { created, FakeServer, numbered, rolledBack } from './fake-server.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_METHODS } from '#client/method-names.js';
+import { DEFAULT_METHODS } from '#client/client-methods.js';
 import { fullScore, heatOf, scoreState, stepsOfTokens } from '#client/token-queries.js';
 import { numbered, play, rolledBack, score, SCORED as scored, settled } from './fake-server.js';
 

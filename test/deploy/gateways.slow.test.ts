@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { type AnyObject, anyObject, apiVersionOf, misfits } from '../support/kubernetes-types.js';
 
 const FOLDER = fileURLToPath(new URL('../../deploy/gateways/', import.meta.url));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { Metrics } from '#gateway/index.js';
 import { flinch } from '../support/cli.js';
 import { anyObject, apiVersionOf, misfits, temporary } from '../support/kubernetes-types.js';

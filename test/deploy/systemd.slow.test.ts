@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 
 const UNIT = fileURLToPath(new URL('../../deploy/systemd/flinch.service', import.meta.url));
 const unit = readFileSync(UNIT, 'utf8');

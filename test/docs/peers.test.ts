@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { formatBytes } from '#cli/format.js';
-import { PEER_NAMES, PEERS } from '#lab/peers/catalogue.js';
+import { formatBytes } from '#cli/terminal-format.js';
+import { PEER_NAMES, PEERS } from '#lab/peers/peer-catalogue.js';
 
 const page = readFileSync('docs/how-to/peers.md', 'utf8');
 const rowOf = (name: string): string[] =>

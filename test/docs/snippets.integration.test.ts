@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { flinch } from '../support/cli.js';
 import { type Block, placeOf, programsOf, readDocuments } from '../support/documents.js';
 import { REASONER } from '../support/golden.js';

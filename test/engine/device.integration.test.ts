@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { candidates, environmentOf } from '#src/engine/device.js';
-import { EngineProcess } from '#src/engine/process.js';
+import { EngineProcess } from '#src/engine/engine-process.js';
 import { Engine, openCheckpoint } from '#src/index.js';
 import { checkpointFolder } from '../support/golden.js';
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { mean, sampleRankCorrelation } from 'simple-statistics';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { generateProblems } from '#bench/tasks/generate.js';
+import { generateProblems } from '#bench/tasks/generate-problems.js';
 import { TASKS } from '#bench/tasks/problem.js';
 import type { Precision } from '#src/engine/device.js';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TextProcess } from '#src/engine/text/text-process.js';
 import { TextWork } from '#src/engine/text/text-work.js';
-import { TextLimitError } from '#src/files/errors.js';
+import { TextLimitError } from '#src/files/file-errors.js';
 import { openChatTemplate } from '#src/tokenizer/chat-template.js';
 import type { EncodedPrompt } from '#src/tokenizer/prompt.js';
 import { openTokenizer } from '#src/tokenizer/tokenizer.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
-import { probeDecode, probeScore } from '#src/engine/child/probe.js';
+import { probeDecode, probeScore } from '#src/engine/child/probe-passes.js';
 import type { OpenedGraph } from '#src/engine/ort-session.js';
 import {
   DEFAULT_METHODS,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { constants, gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DownloadOptions, download, sha256 } from '#src/files/download.js';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 import { SOURCES, startScript } from '../support/cli.js';
 import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { checkModels, Metrics, openModels, startGateway } from '#gateway/index.js';
 import { post } from '../support/gateway.js';
 import { REASONER } from '../support/golden.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { defer } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { type ConfigInput, configSchema } from '#gateway/config/config.js';
+import { type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
 import { ConfigError, EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, TestSocket } from '../support/gateway.js';

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { floats, openSession } from '#src/engine/ort-session.js';
 import { pick, sign } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
+import type { Value } from '#src/onnx/onnx-types.js';
 import { serialize } from '#src/onnx/serialize.js';
-import type { Value } from '#src/onnx/types.js';
 import { detach, gradients } from '#src/onnx/vjp.js';
 
 /** Runs a graph of one input. */

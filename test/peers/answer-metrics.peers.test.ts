@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { keptRight, predictionRejectionRatio } from '#bench/statistics/rejection.js';
-import { pythonOf } from '#lab/peers/folder.js';
+import { pythonOf } from '#lab/peers/peers-folder.js';
 import { needs } from '../support/peers.js';
 
 // Its environment has scikit-learn, too.

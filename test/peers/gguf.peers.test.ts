@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { ggufOf, llamaServer } from '#lab/peers/folder.js';
+import { ggufOf, llamaServer } from '#lab/peers/peers-folder.js';
 import { Engine, encodePrompt, encodeText, scoreResponse } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { largestDifference } from '../support/golden.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '#lab/free-port.js';
-import { pythonOf } from '#lab/peers/folder.js';
+import { pythonOf } from '#lab/peers/peers-folder.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { SERVED_GRAPH_NAMES, STATELESS_GRAPHS, servedName } from '#src/engine/server/served-graphs.js';
 import { writeTritonRepository } from '#src/engine/server/write-repository.js';

@@ -1,12 +1,12 @@
 import { mean, sampleRankCorrelation } from 'simple-statistics';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { promptOf, stopOf } from '#bench/run/prompt.js';
+import { promptOf, stopOf } from '#bench/run/problem-prompt.js';
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { questionsSuite } from '#bench/suites/questions.js';
 import type { BenchProblem, Suite } from '#bench/suites/suite.js';
 import { tasksSuite } from '#bench/suites/tasks.js';
-import { checkpointOf, ggufOf } from '#lab/peers/folder.js';
+import { checkpointOf, ggufOf } from '#lab/peers/peers-folder.js';
 import { Engine, reasonerPath, type Scoring, scoreResponse } from '#src/index.js';
 import { modelWithOutliers } from '../support/changed-model.js';
 import { useFolder } from '../support/cli.js';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { freePort } from '#lab/free-port.js';
-import { peersFolder } from '#lab/peers/folder.js';
+import { peersFolder } from '#lab/peers/peers-folder.js';
 import { startProcess } from '#lab/peers/server.js';
 import { useGateway } from '../support/gateway.js';
 import { litellmCommand } from '../support/litellm.js';

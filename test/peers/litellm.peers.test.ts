@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '#lab/free-port.js';
-import { peersFolder } from '#lab/peers/folder.js';
+import { peersFolder } from '#lab/peers/peers-folder.js';
 import { startProcess } from '#lab/peers/server.js';
 import { litellmCommand } from '../support/litellm.js';
 import { CITY, comparable, openAiDouble } from '../support/openai-double.js';

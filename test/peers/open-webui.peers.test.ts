@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { pino } from 'pino';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { type Gateway, Metrics, type OpenModels, openModels, startGateway } from '#gateway/index.js';
 import { findChromium, launchChromium } from '../support/chromium.js';
 import { REASONER } from '../support/golden.js';

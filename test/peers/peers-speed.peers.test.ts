@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import { ggufOf, nodeLlamaFolder } from '#lab/peers/folder.js';
-import { script } from '#lab/peers/part.js';
+import { script } from '#lab/peers/peer-part.js';
+import { ggufOf, nodeLlamaFolder } from '#lab/peers/peers-folder.js';
 import { Engine, reasonerPath } from '#src/index.js';
 import { lab } from '../support/cli.js';
 import { greedyIds } from '../support/golden-tests.js';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { EngineModel, exportTraces, Models, startGateway } from '#gateway/index.js';
 import { freePort } from '#lab/free-port.js';
-import { peersFolder } from '#lab/peers/folder.js';
+import { peersFolder } from '#lab/peers/peers-folder.js';
 import { startProcess } from '#lab/peers/server.js';
 import { Engine } from '#src/index.js';
 import { chatBody, post } from '../support/gateway.js';

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkpointOf } from '#lab/peers/folder.js';
+import { checkpointOf } from '#lab/peers/peers-folder.js';
 import { Engine, encodePrompt, type Scoring, scoreResponse } from '#src/index.js';
 import { type GoldenCase, readRealGolden, scoreErrors } from '../support/golden.js';
 import { goldenTests, greedyIds } from '../support/golden-tests.js';

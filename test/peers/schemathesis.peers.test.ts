@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { peersFolder } from '#lab/peers/folder.js';
+import { peersFolder } from '#lab/peers/peers-folder.js';
 import { useFolder } from '../support/cli.js';
 import { useGateway } from '../support/gateway.js';
 import { needs } from '../support/peers.js';

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { openEncoders } from '#bench/encoder/encoders.js';
 import { openPairTokenizer } from '#bench/encoder/pair-tokenizer.js';
-import { peersFolder, pythonOf } from '#lab/peers/folder.js';
+import { peersFolder, pythonOf } from '#lab/peers/peers-folder.js';
 import { needs } from '../support/peers.js';
 
 const MINILM = join(peersFolder(), 'models', 'minilm');

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkpointOf, pythonOf } from '#lab/peers/folder.js';
+import { checkpointOf, pythonOf } from '#lab/peers/peers-folder.js';
 import { encodePrompt, openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { anyIds, conversations, nastyTexts } from '../support/nasty-texts.js';

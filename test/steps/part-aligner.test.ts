@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { PartOf } from '#src/steps/part.js';
 import { PartAligner, StepAligner } from '#src/steps/step-aligner.js';
+import type { PartOf } from '#src/steps/text-part.js';
 
 it('lets a step begin where a part does, and none within a tool call', () => {
   const tokens: [text: string, token: PartOf, begins: boolean][] = [

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
 import { CLI_ENTRY } from '#cli/entry.js';
-import { LAB_ENTRY } from '#lab/entry.js';
+import { LAB_ENTRY } from '#lab/lab-entry.js';
 
 /** Variables of a process whose script imports the sources. */
 export const SOURCES = { NODE_OPTIONS: '--import tsx --conditions=flinch-source' };

@@ -3,7 +3,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { floats, openSession } from '#src/engine/ort-session.js';
 import { gelu, logSoftmax, silu, softCap } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
-import type { Value } from '#src/onnx/types.js';
+import type { Value } from '#src/onnx/onnx-types.js';
 
 /** A function of float inputs that goes through one operator (or one composite of `functions.ts`). */
 export interface Case {

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeWhole } from '#bench/result-log.js';
-import { PEERS, type PeerName } from '#lab/peers/catalogue.js';
-import { type Part, stampFile } from '#lab/peers/part.js';
+import { PEERS, type PeerName } from '#lab/peers/peer-catalogue.js';
+import { type Part, stampFile } from '#lab/peers/peer-part.js';
 
 /**
  * Stands in for uv: makes environments whose Python writes what it is told to convert. For a package that matches

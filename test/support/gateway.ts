@@ -7,7 +7,7 @@ import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { type Config, type ConfigInput, configSchema } from '#gateway/config/config.js';
+import { type Config, type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
 import { CONNECTION_BOUNDS, type ConnectionBounds } from '#gateway/connection-bounds.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import type { Engine } from '#src/index.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { ggufType } from '#src/checkpoint/gguf/gguf-types.js';
 import { type GgufHeader, parseGguf } from '#src/checkpoint/gguf/header.js';
-import { ggufContents } from '#src/checkpoint/gguf/open.js';
-import { ggufType } from '#src/checkpoint/gguf/types.js';
+import { ggufContents } from '#src/checkpoint/gguf/open-gguf.js';
 import { expectedTensors } from '#src/checkpoint/weights.js';
 import { orRefuse } from './mutations.js';
 

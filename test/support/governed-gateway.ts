@@ -1,5 +1,5 @@
-import { sha256 } from '#gateway/access/keys.js';
-import { configSchema } from '#gateway/config/config.js';
+import { sha256 } from '#gateway/access/access-keys.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { type ObligingUpstream, obligingUpstream } from './obliging-upstream.js';

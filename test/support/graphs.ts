@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { ModelError } from '#src/files/errors.js';
+import { ModelError } from '#src/files/file-errors.js';
 import type { ChatMessage } from '#src/tokenizer/chat-template.js';
 
 export const FIXTURES = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;

@@ -2,7 +2,7 @@ import { Readable, Writable } from 'node:stream';
 import chalk, { type ColorSupportLevel, chalkStderr } from 'chalk';
 import { type Command, CommanderError } from 'commander';
 import { CLI_ENTRY } from '#cli/entry.js';
-import { reportError } from '#cli/errors.js';
+import { reportError } from '#cli/exit-errors.js';
 import { flinchProgram } from '#cli/program.js';
 import { labProgram } from '#lab/lab-program.js';
 import { Engine } from '#src/engine/engine.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { ModelError } from '#src/files/errors.js';
+import { ModelError } from '#src/files/file-errors.js';
 import { visibleLine } from '#src/files/visible.js';
 
 /** Share of the fastest properties; slow ones are tried less often in proportion. */

@@ -1,4 +1,4 @@
-import { asObject, type Json, listOf } from '#gateway/upstream/wire/json.js';
+import { asObject, type Json, listOf } from '#gateway/upstream/wire/wire-json.js';
 import { type StrictRequest, type StrictUpstream, strictUpstream } from './strict-upstream.js';
 
 /** Doubtful words of the models of this server: a key with a guard that stops at doubtful steps must not see them. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { freePort } from '#lab/free-port.js';
-import { peersFolder } from '#lab/peers/folder.js';
+import { peersFolder } from '#lab/peers/peers-folder.js';
 import { startProcess } from '#lab/peers/server.js';
 
 export const OPEN_WEBUI = join(peersFolder(), 'environments/open-webui/bin/open-webui');

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '#lab/free-port.js';
-import type { GgufModel, PeerModel } from '#lab/peers/folder.js';
-import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#lab/peers/folder.js';
+import type { GgufModel, PeerModel } from '#lab/peers/peers-folder.js';
+import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#lab/peers/peers-folder.js';
 import { type PeerServer, type PeerServerName, startPeer } from '#lab/peers/server.js';
 
 /** Checks files of the peers that a test needs; `reason` lists missing ones, for its name. */

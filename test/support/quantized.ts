@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { ELEMENT_BYTES } from '#src/checkpoint/elements.js';
 import type { PackedFormat, PackedRows } from '#src/checkpoint/packed.js';
 import { findQuantized } from '#src/checkpoint/quantized/find.js';
-import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
-import { convertedQuantized } from '#src/checkpoint/quantized/unpack.js';
+import { parseQuantization } from '#src/checkpoint/quantized/quantization-settings.js';
+import { convertedQuantized } from '#src/checkpoint/quantized/quantized-unpack.js';
 import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
-import { ModelError } from '#src/files/errors.js';
+import { ModelError } from '#src/files/file-errors.js';
 import { filesOf, fixture } from './graphs.js';
 
 /** Made by `make.py`: what the formats' own tools dequantise, and float64 values of `transformers` with it. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineProcess, type ProcessLoss } from '#src/engine/process.js';
+import { EngineProcess, type ProcessLoss } from '#src/engine/engine-process.js';
 
 /** Behaviour of the process at its opening: be ready, hang in a loop, or exit. */
 export type Mode = 'ready' | 'hang' | 'fail';

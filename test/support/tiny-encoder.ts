@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Graph } from '#src/onnx/graph.js';
+import type { Value } from '#src/onnx/onnx-types.js';
 import { serialize } from '#src/onnx/serialize.js';
-import type { Value } from '#src/onnx/types.js';
 
 /** WordPiece: lower case, split at white space and punctuation, special tokens as BERT has them. */
 export const WORDS = [

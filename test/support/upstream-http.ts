@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Exchange } from '#gateway/upstream/wire/exchange.js';
-import { UpstreamHttp, type UpstreamHttpOptions } from '#gateway/upstream/wire/http.js';
+import { UpstreamHttp, type UpstreamHttpOptions } from '#gateway/upstream/wire/wire-http.js';
 import { upstreamConfig } from './upstream-server.js';
 
 /** Requests to one server, until the test has ended. */

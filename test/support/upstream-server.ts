@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { configSchema, type UpstreamModelConfig } from '#gateway/config/config.js';
+import { configSchema, type UpstreamModelConfig } from '#gateway/config/gateway-config.js';
 import { UpstreamServer } from '#gateway/upstream/servers/upstream-server.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from '#gateway/upstream/upstream.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Capabilities } from '#gateway/upstream/upstream.js';
-import type { PeerModel } from '#lab/peers/folder.js';
-import { checkpointOf } from '#lab/peers/folder.js';
+import type { PeerModel } from '#lab/peers/peers-folder.js';
+import { checkpointOf } from '#lab/peers/peers-folder.js';
 import type { PeerServerName } from '#lab/peers/server.js';
 import { Engine } from '#src/index.js';
 import { EngineUpstream } from './engine-upstream.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TemplateError } from '#src/files/errors.js';
+import { TemplateError } from '#src/files/file-errors.js';
 import { reasonerPath } from '#src/package-root.js';
 import { type ChatMessage, ChatTemplate, openChatTemplate } from '#src/tokenizer/chat-template.js';
 import { FIXTURES, fixture, folder, modelError } from '../support/graphs.js';

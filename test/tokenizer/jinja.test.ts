@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { TextLimitError } from '#src/files/errors.js';
+import { TextLimitError } from '#src/files/file-errors.js';
 import { Refused } from '#src/tokenizer/jinja/faults.js';
 import { parseTemplate, runTemplate } from '#src/tokenizer/jinja/render.js';
 import { strftime } from '#src/tokenizer/strftime.js';

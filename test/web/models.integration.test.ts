@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listModels } from '#web/server/models.js';
+import { listModels } from '#web/server/page-models.js';
 import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
-import { FlinchError } from '#client/errors.js';
+import { FlinchError } from '#client/client-errors.js';
 import { answerIn, fromLines, toLines } from '#web/chats/recording.js';
 import { rolledBack } from '../client/fake-server.js';
 

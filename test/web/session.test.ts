@@ -1,7 +1,7 @@
 import { EMPTY, from, NEVER, type Observable, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { FlinchError } from '#client/errors.js';
-import type { GenerationRequest } from '#client/generation-request.js';
+import { FlinchError } from '#client/client-errors.js';
+import type { GenerationRequest } from '#client/client-request.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import type { ResumePoint } from '#client/requests.js';
 import { recordingOf, Session, tokensPerSecond } from '#web/chats/session.js';

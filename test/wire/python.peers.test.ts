@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { pythonOf } from '#lab/peers/folder.js';
+import { pythonOf } from '#lab/peers/peers-folder.js';
 import { jsonLines } from '../support/cli.js';
 import { needs } from '../support/peers.js';
 import { scriptedUpstream } from '../support/scripted-upstream.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { freePort } from '#lab/free-port.js';
-import { checkpointOf, peersFolder } from '#lab/peers/folder.js';
+import { checkpointOf, peersFolder } from '#lab/peers/peers-folder.js';
 import { startProcess } from '#lab/peers/server.js';
 import { litellmCommand } from '../support/litellm.js';
 import { needs, needsServer, startServer } from '../support/peers.js';

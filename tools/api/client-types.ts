@@ -2,9 +2,9 @@ import { CONNECTION_EVENTS, GENERATION_EVENTS, NAMED_SCHEMAS } from 'flinch-clie
 import { z } from 'zod';
 import { createSchema, HTTP_FIELDS, textSchema } from '../../gateway/requests/generation-request.js';
 import { guardSchema } from '../../gateway/requests/guard-limits.js';
-import { message, messagePart } from '../../gateway/requests/messages.js';
-import { type JsonSchema, jsonSchema, requestSchema, responseSchema } from './json-schema.js';
+import { message, messagePart } from '../../gateway/requests/message-fields.js';
 import { head } from './method-list.js';
+import { type JsonSchema, jsonSchema, requestSchema, responseSchema } from './schema-document.js';
 
 /** The client's types without zod, which its users compile against, with a comment on each field. */
 
@@ -16,13 +16,13 @@ export function guardRequestType(): string {
   const guard = asked(guardSchema);
   const { scoring = jsonSchema.parse({}) } = guard.properties ?? {};
   return `${head('src/guard/guard-fields.ts')}
-import type { Method } from './method-names.js';
+import type { Method } from './client-methods.js';
 
 ${request('ScoringRequest', scoring, scoring.description)}
 ${request('GuardRequest', guard, "How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults.")}`;
 }
 
-/** client/src/generation-request.ts */
+/** client/src/client-request.ts */
 export function generationRequestType(): string {
   const created = asked(createSchema);
   const { type: _, request_id: __, ...fields } = created.properties ?? {};
@@ -72,7 +72,7 @@ export function eventTypes(): string {
   const { Method, ...named } = NAMED_SCHEMAS;
   return [
     head('client/src/schemas.ts'),
-    `import type { Method } from './method-names.js';\n`,
+    `import type { Method } from './client-methods.js';\n`,
     ...Object.entries(named).map(([name, schema]) => declaration(name, schema, 'export ')),
     ...union('GenerationEvent', 'Events of a generation, which have a position in it.', GENERATION_EVENTS),
     ...union('ConnectionEvent', 'Messages about a request or the connection.', CONNECTION_EVENTS),

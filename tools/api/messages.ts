@@ -7,7 +7,7 @@ import {
   resumeSchema,
   scoreSchema,
 } from '../../gateway/requests/generation-request.js';
-import { type Json, requestSchema, responseSchema } from './json-schema.js';
+import { type Json, requestSchema, responseSchema } from './schema-document.js';
 
 type Schemas = Readonly<Record<string, z.core.$ZodType>>;
 

@@ -4,7 +4,7 @@ import { DEFAULT_METHODS, METHODS, PROBABILITY_METHODS } from '../../src/uncerta
 export const head = (source: string): string =>
   `// Written by \`npm run schemas\` from ${source}; changes are made there.\n`;
 
-/** client/src/method-names.ts, which the client's schemas read: it is written before they are loaded. */
+/** client/src/client-methods.ts, which the client's schemas read: it is written before they are loaded. */
 export const methodList = (): string => `${head('src/uncertainty/method-names.ts')}
 /** The uncertainty methods of tokens. */
 export const METHODS = [

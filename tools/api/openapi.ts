@@ -3,7 +3,6 @@ import { EVENT_ID } from '../../gateway/requests/event-id.js';
 import { chatSchema } from '../../gateway/requests/generation-request.js';
 import { guardrailSchema } from '../../gateway/requests/guardrail-request.js';
 import { responseSchema as responseApiSchema } from '../../gateway/requests/response-request.js';
-import { type Json, requestSchema, responseSchema } from './json-schema.js';
 import {
   calibration,
   chunk,
@@ -22,7 +21,8 @@ import {
   textCompletion,
   ticket,
   verdictMessage,
-} from './responses.js';
+} from './openapi-responses.js';
+import { type Json, requestSchema, responseSchema } from './schema-document.js';
 
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const contentOf = (name: string): Json => ({ 'application/json': { schema: ref(name) } });

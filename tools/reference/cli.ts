@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
-import { defaultWords, withoutDefault } from './json-schema.js';
-import { code, fence, page, table } from './markdown.js';
+import { code, fence, page, table } from './reference-markdown.js';
+import { defaultWords, withoutDefault } from './schema-pages.js';
 
 /** Columns of the help texts, whatever the terminal that the page is made in. */
 const WIDTH = 100;

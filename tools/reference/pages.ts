@@ -2,9 +2,9 @@ import { flinchProgram } from '../../cli/program.js';
 import { metricsReference } from '../../gateway/metrics/reference.js';
 import { cliReference } from './cli.js';
 import { configurationReference } from './configuration.js';
-import { errorsReference } from './errors.js';
-import { eventsReference } from './events.js';
-import { httpReference } from './http.js';
+import { errorsReference } from './error-pages.js';
+import { eventsReference } from './event-pages.js';
+import { httpReference } from './http-pages.js';
 
 /** The files of docs/reference, by name. */
 export async function referencePages(version: string): Promise<Readonly<Record<string, string>>> {

@@ -1,4 +1,4 @@
-import type { Model } from '../server/models.js';
+import type { Model } from '../server/page-models.js';
 
 export interface Example {
   readonly name: string;

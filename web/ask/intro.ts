@@ -1,4 +1,4 @@
-import type { Model } from '../server/models.js';
+import type { Model } from '../server/page-models.js';
 import { METHOD_WORDS } from '../words.js';
 
 /** Meaning of the colours of a model's answers. */

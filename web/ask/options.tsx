@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import type { Model } from '../server/models.js';
 import {
   actionsOf,
   GUARD_FIELDS,
@@ -9,7 +8,8 @@ import {
   policyValue,
   problemsOf,
   type Settings,
-} from '../settings.js';
+} from '../page-settings.js';
+import type { Model } from '../server/page-models.js';
 import { isMethod, METHOD_WORDS, METHODS } from '../words.js';
 
 export interface OptionsProps {

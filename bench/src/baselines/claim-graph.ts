@@ -1,4 +1,4 @@
-import { claimCloseness } from './graph.js';
+import { claimCloseness } from './response-graph.js';
 
 /**
  * Responses, and the claims that a judge took from them (arXiv 2410.20783; docs/design/evaluation.md, section 6.1).

@@ -24,7 +24,7 @@ import {
   withCalibration,
   writeCalibration,
 } from 'flinch/internals';
-import type { RunSettings } from '../records/settings.js';
+import type { RunSettings } from '../records/run-settings.js';
 import { peekRecords, readRun, readScores } from '../run/run-folder.js';
 import type { BenchProblem } from '../suites/suite.js';
 

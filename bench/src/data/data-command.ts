@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type ByteBar, byteBar, heading, reportError, say, showsBars, UsageError } from 'flinch/internals';
-import { DATA_SETS, type DataFile, type DataSet } from './catalogue.js';
-import { defaultDataFolder } from './folder.js';
-import { filesPresent, pull } from './pull.js';
+import { DATA_SETS, type DataFile, type DataSet } from './data-catalogue.js';
+import { defaultDataFolder } from './data-folder.js';
+import { filesPresent, pull } from './data-pull.js';
 
 interface DataOptions {
   readonly data: string;

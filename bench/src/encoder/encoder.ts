@@ -2,8 +2,8 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EngineError } from 'flinch';
 import { candidates, EngineProcess, Inbox } from 'flinch/internals';
-import { type EncoderFolder, type EncoderUse, readEncoderFolder } from './folder.js';
-import type { EncoderInput, FromEncoder, OpenEncoder, ToEncoder } from './protocol.js';
+import { type EncoderFolder, type EncoderUse, readEncoderFolder } from './encoder-folder.js';
+import type { EncoderInput, FromEncoder, OpenEncoder, ToEncoder } from './encoder-messages.js';
 
 const ENTRY = fileURLToPath(new URL(`./child/main${extname(import.meta.url)}`, import.meta.url));
 

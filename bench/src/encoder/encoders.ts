@@ -1,6 +1,6 @@
 import type { Relation } from '../baselines/ccp.js';
 import { Encoder, type EncoderOptions } from './encoder.js';
-import type { EncoderUse } from './folder.js';
+import type { EncoderUse } from './encoder-folder.js';
 
 const USES = ['nli', 'similarity', 'sentence'] as const satisfies EncoderUse[];
 

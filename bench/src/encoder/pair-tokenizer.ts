@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Tokenizer as Library } from '@huggingface/tokenizers';
 import { ModelError } from 'flinch';
 import { checkTextSteps, isRecord, readJson, readOptionalJson, reasonOf } from 'flinch/internals';
-import type { EncoderInput } from './protocol.js';
+import type { EncoderInput } from './encoder-messages.js';
 
 export interface EncodedInput {
   readonly ids: readonly number[];

@@ -9,7 +9,7 @@ import {
 import type { Estimate } from '../statistics/estimate.js';
 import { rank } from '../statistics/ranking.js';
 import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
-import { type Row, type Scopes, scoped } from './table.js';
+import { type Row, type Scopes, scoped } from './measure-table.js';
 
 /** Detection of positive examples among negative ones by a measure. */
 export interface Detector {

@@ -12,13 +12,13 @@ import {
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
-import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './answers.js';
+import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './answer-measures.js';
 import { digest, type Known, LONGEST, POSITION, type ScoredCase } from './case.js';
-import { type Counted, countTable } from './counts.js';
+import { type Counted, countTable } from './count-measures.js';
 import { pooledTable, responseDetectors, responseTable, stepDetectors } from './detection.js';
-import { efficiencyTable } from './efficiency.js';
+import { efficiencyTable } from './efficiency-measures.js';
 import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
-import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
+import { mainMeasure, pairedAreas, pairedHits } from './paired-measures.js';
 
 type LookedAt = NonNullable<Evaluation['answers']>['misses'][number];
 

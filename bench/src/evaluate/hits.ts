@@ -4,7 +4,7 @@ import type { Evaluation } from '../records/evaluation.js';
 import { wilson } from '../statistics/wilson.js';
 import { chanceAmongTop } from '../steps/step-rank.js';
 import { type Aggregated, CHANCE, FIRST, type ScoredCase } from './case.js';
-import { type Row, type Scopes, scoped } from './table.js';
+import { type Row, type Scopes, scoped } from './measure-table.js';
 import { HIT_KS } from './token-rankings.js';
 
 /** Numbers for a paired test: one for each case, in their order. */

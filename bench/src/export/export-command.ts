@@ -18,7 +18,7 @@ import {
   STEP_COLUMNS,
   stepRows,
   tokenLines,
-} from './rows.js';
+} from './export-rows.js';
 
 const FILES = ['answers.csv', 'steps.csv', 'tokens.jsonl'] as const;
 

@@ -4,7 +4,7 @@ import { readText } from 'flinch-client/protocol';
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { readJsonIn } from './json-in.js';
-import { PROMPTS_VERSION } from './prompts.js';
+import { PROMPTS_VERSION } from './judge-prompts.js';
 
 /** The judge cannot be asked at all: you have to fix this to go on. */
 export class JudgeError extends UsageError {}

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { LocatedRecord } from '../records/records.js';
-import { wholeQuestion } from '../suites/own/problems.js';
+import { wholeQuestion } from '../suites/own/own-problems.js';
 import type { BenchProblem } from '../suites/suite.js';
-import { buildClaimGraph } from './claim-graph.js';
-import { judgeClaims } from './claims.js';
 import type { Endpoint } from './endpoint.js';
 import { longestQuoted } from './json-in.js';
+import { analysePrompt, checkPrompt, extractPrompt, type Judged } from './judge-prompts.js';
+import { judgeClaims } from './judged-claims.js';
+import { buildClaimGraph } from './judged-graph.js';
 import { matchStep } from './match-step.js';
-import { analysePrompt, checkPrompt, extractPrompt, type Judged } from './prompts.js';
 
 /** Tells what no rule can. */
 export type Judge = ReturnType<typeof endpointJudge>;

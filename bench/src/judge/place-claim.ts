@@ -1,7 +1,7 @@
 import { segmentText } from 'flinch';
 import type { Span } from '../steps/first-wrong-step.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
-import { alignWords } from './claims.js';
+import { alignWords } from './judged-claims.js';
 import { ACCEPTED_SIMILARITY, matchStep } from './match-step.js';
 
 /**

@@ -2,7 +2,7 @@ import { SettingsError } from 'flinch';
 import { z } from 'zod';
 import type { Encoders } from '../encoder/encoders.js';
 import type { Measure } from './measure.js';
-import { type Definition, METHODS } from './methods.js';
+import { type Definition, METHODS } from './measure-methods.js';
 
 /** Names of all methods. */
 export const MEASURE_METHODS: readonly string[] = [...METHODS.keys()];

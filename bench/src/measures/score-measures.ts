@@ -13,8 +13,8 @@ import {
 import pRetry from 'p-retry';
 import { ccpUncertainty } from '../baselines/ccp.js';
 import { type ClaimGraph, claimUncertainty } from '../baselines/claim-graph.js';
-import { graphUncertainty } from '../baselines/graph.js';
 import { lexicalEmbeddings } from '../baselines/lexical.js';
+import { graphUncertainty } from '../baselines/response-graph.js';
 import { selfConsistency } from '../baselines/self-consistency.js';
 import type { Encoders } from '../encoder/encoders.js';
 import { alternatives, ccpByModel, ccpByRules } from './ccp-tokens.js';

@@ -1,6 +1,6 @@
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from './records.js';
-import type { RunSettings } from './settings.js';
+import type { RunSettings } from './run-settings.js';
 
 /** Responses that are scored: wrong ones with a first wrong step, or all. */
 export type WhichScored = RunSettings['score'];

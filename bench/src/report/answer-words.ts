@@ -1,4 +1,4 @@
-import { bestRows } from '../evaluate/answers.js';
+import { bestRows } from '../evaluate/answer-measures.js';
 import type { Evaluation } from '../records/evaluation.js';
 import { comesLabelled } from '../suites/suite.js';
 import { fixed, formatNumber } from './cell-text.js';

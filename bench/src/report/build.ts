@@ -3,14 +3,14 @@ import type { Block, ReportDocument, Section } from './document.js';
 import { relatedTables } from './paper/match.js';
 import type { Paper, PaperTable } from './paper/paper-tables.js';
 import { type Run, runTitle } from './runs.js';
-import { answersSection } from './sections/answers.js';
-import { countsSection } from './sections/counts.js';
-import { efficiencySection } from './sections/efficiency.js';
-import { pairedSection } from './sections/paired.js';
+import { answersSection } from './sections/answers-section.js';
+import { countsSection } from './sections/counts-section.js';
+import { efficiencySection } from './sections/efficiency-section.js';
+import { pairedSection } from './sections/paired-section.js';
 import { pooledSection } from './sections/pooled.js';
 import { PAPER_SOURCE, provenanceSection } from './sections/provenance.js';
 import { resultSections } from './sections/result-tables.js';
-import { settingsSection } from './sections/settings.js';
+import { settingsSection } from './sections/settings-section.js';
 
 /** All that there is to say about some runs, in the order that it is read. */
 export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument {

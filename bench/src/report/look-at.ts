@@ -3,7 +3,7 @@ import { formatScore } from './cell-text.js';
 import type { Block, CaseToken, ReportDocument, Section, TokenHeat } from './document.js';
 import { measureLabel } from './measure-label.js';
 import { perRun, type Run, runTitle } from './runs.js';
-import { scoreLabel } from './sections/answers.js';
+import { scoreLabel } from './sections/answers-section.js';
 
 type Answers = NonNullable<Evaluation['answers']>;
 type LookedAt = Answers['misses'][number];

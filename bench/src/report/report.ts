@@ -4,7 +4,7 @@ import { buildAnswers } from './look-at.js';
 import { renderPage } from './page.js';
 import { readPaper } from './paper/paper-tables.js';
 import { readRuns } from './runs.js';
-import { ANSWERS_PAGE } from './sections/answers.js';
+import { ANSWERS_PAGE } from './sections/answers-section.js';
 
 /** Report of the runs in these folders; without any, the paper's tables. */
 export function filesOf(folders: readonly string[]): ReadonlyMap<string, string> {

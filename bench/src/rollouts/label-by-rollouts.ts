@@ -1,6 +1,6 @@
 import { hash32 } from 'flinch/internals';
 import type { LocatedRecord, RolloutRecord } from '../records/records.js';
-import type { RolloutSettings } from '../records/settings.js';
+import type { RolloutSettings } from '../records/run-settings.js';
 import type { Ledger } from '../result-log.js';
 import type { BenchProblem } from '../suites/suite.js';
 import type { Beginning, Completer } from './completer.js';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseJsonLines, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { needsClaimGraph } from '../measures/measure.js';
-import type { RunSettings } from '../records/settings.js';
+import type { RunSettings } from '../records/run-settings.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { RunOptions } from './run-options.js';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ScoredCase } from '../evaluate/case.js';
-import { evaluateClaims } from '../evaluate/claims.js';
+import { evaluateClaims } from '../evaluate/claim-measures.js';
 import { type EvaluationRule, evaluate, scoredCases } from '../evaluate/evaluate.js';
 import { type Evaluation, evaluationSchema } from '../records/evaluation.js';
 import { writeWhole } from '../result-log.js';

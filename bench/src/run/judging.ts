@@ -1,9 +1,9 @@
 import { UsageError } from 'flinch/internals';
 import { Endpoint } from '../judge/endpoint.js';
 import { endpointJudge, type Judge } from '../judge/judge.js';
-import { PROMPTS_VERSION } from '../judge/prompts.js';
+import { PROMPTS_VERSION } from '../judge/judge-prompts.js';
 import { needsClaimGraph } from '../measures/measure.js';
-import type { RunSettings } from '../records/settings.js';
+import type { RunSettings } from '../records/run-settings.js';
 import { comesLabelled } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import { labelledBy, labelSettings } from './labels.js';
@@ -11,7 +11,7 @@ import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
 import type { RunOptions } from './run-options.js';
 import type { StageName } from './stage-names.js';
-import { needsJudge as needsJudgeOfGraph } from './stages/graph.js';
+import { needsJudge as needsJudgeOfGraph } from './stages/graph-stage.js';
 import { needsJudge } from './stages/locate.js';
 
 /**

@@ -1,6 +1,6 @@
 import { UsageError } from 'flinch/internals';
 import type { LocatedRecord } from '../records/records.js';
-import type { RolloutSettings, RunSettings } from '../records/settings.js';
+import type { RolloutSettings, RunSettings } from '../records/run-settings.js';
 import { comesLabelled, type Suite } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import type { RolloutOptions, RunOptions } from './run-options.js';

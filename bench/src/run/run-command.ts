@@ -2,17 +2,15 @@ import { Command } from 'commander';
 import type { Engine } from 'flinch';
 import { elements, note, say } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
-import type { About } from '../records/settings.js';
+import type { About } from '../records/run-settings.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
-import { lockFolder } from './folder-lock.js';
 import { openJudge } from './judging.js';
 import { formatPlan, planRun } from './plan/plan.js';
-
-import { runOf, type Scope, withPrepared } from './prepare.js';
+import { runOf, type Scope, withPrepared } from './prepare-run.js';
 import type { PreparedRun } from './run-context.js';
-
 import { checkRun, claimRun, makeFolder, openRecords, peekRecords } from './run-folder.js';
+import { lockFolder } from './run-lock.js';
 import {
   addRunOptions,
   DEFAULT_MEASURES,

@@ -16,7 +16,7 @@ import {
   scoreSchema,
   timeSchema,
 } from '../records/records.js';
-import { type About, aboutSchema, type RunSettings, settingsSchema } from '../records/settings.js';
+import { type About, aboutSchema, type RunSettings, settingsSchema } from '../records/run-settings.js';
 import { Ledger, readResults, toLine, writeWhole } from '../result-log.js';
 import { rolloutKey } from '../rollouts/label-by-rollouts.js';
 import { type BenchProblem, problemSchema } from '../suites/suite.js';

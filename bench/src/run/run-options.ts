@@ -4,8 +4,8 @@ import { deviceOption, integer, modelOption, real, UsageError } from 'flinch/int
 import { CONCURRENCY } from '../concurrent-map.js';
 import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
+import type { RunSettings } from '../records/run-settings.js';
 import type { WhichScored } from '../records/selection.js';
-import type { RunSettings } from '../records/settings.js';
 import { HOW_CHECKED, openTask, type Task } from '../suites/own/task.js';
 import { NAMED_SUITES, type SuiteName } from '../suites/suite.js';
 import { STAGES, type StageName } from './stage-names.js';

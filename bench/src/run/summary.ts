@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import type { Evaluation } from '../records/evaluation.js';
-import { rolloutsNamed } from '../records/settings.js';
+import { rolloutsNamed } from '../records/run-settings.js';
 import { choiceSentence, readingSentence, rowsByRank, shortages } from '../report/answer-words.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';

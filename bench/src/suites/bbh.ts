@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { bbhKind, bbhOptions, extractBbhAnswer } from '../answers/bbh-answer.js';
 import { chosenSubsets, neededFolder, readJson } from './data-files.js';
-import { bbhPrompt } from './prompts.js';
 import type { BenchProblem, Suite } from './suite.js';
+import { bbhPrompt } from './suite-prompts.js';
 
 /** Subsets that the paper names; its captions count ten, and it is unknown which one it left out. */
 export const BBH_SUBSETS = [

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from 'flinch/internals';
 import { chosenSubsets, neededFolder, readDataFile } from './data-files.js';
-import { biographyPrompt } from './prompts.js';
 import { pythonShuffle } from './python-shuffle.js';
 import type { Suite } from './suite.js';
+import { biographyPrompt } from './suite-prompts.js';
 
 /** Names of the list: one entity a line. */
 const FILES = ['prompt_entities.txt', 'entities_500_from_graph_uncertainty.txt'] as const;

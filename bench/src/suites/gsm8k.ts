@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { extractGsm8kAnswer, gsm8kReference, sameGsm8kAnswer } from '../answers/gsm8k-answer.js';
 import { chosenSubsets, neededFolder, readRows } from './data-files.js';
-import { gsm8kPrompt } from './prompts.js';
 import type { Suite } from './suite.js';
+import { gsm8kPrompt } from './suite-prompts.js';
 
 const rowSchema = z.object({
   question: z.string().min(1),

@@ -6,8 +6,8 @@ import { lastBoxed } from '../answers/boxed.js';
 import { sameAnswer } from '../answers/equivalence.js';
 import { extractMathAnswer } from '../answers/math-answer.js';
 import { chosenSubsets, neededFolder, readJson, readRows, refuseRepeated } from './data-files.js';
-import { mathPrompt } from './prompts.js';
 import type { BenchProblem, Suite, SuiteSource } from './suite.js';
+import { mathPrompt } from './suite-prompts.js';
 
 /** Subsets of the paper. It leaves geometry out, whose problems need their drawings. */
 export const MATH_SUBSETS = [

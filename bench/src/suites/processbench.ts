@@ -4,9 +4,9 @@ import { extractMathAnswer } from '../answers/math-answer.js';
 import type { Span } from '../steps/first-wrong-step.js';
 import { GIVEN_SEPARATOR } from '../steps/response-steps.js';
 import { chosenSubsets, neededFolder, readJson, refuseRepeated } from './data-files.js';
-import { mathPrompt } from './prompts.js';
 import { pythonShuffle } from './python-shuffle.js';
 import type { GivenResponse, Suite } from './suite.js';
+import { mathPrompt } from './suite-prompts.js';
 
 export const PROCESSBENCH_SUBSETS = ['gsm8k', 'math', 'olympiadbench', 'omnimath'] as const;
 

@@ -1,6 +1,6 @@
 import { hash32 } from 'flinch/internals';
 import { extractFacts } from '../tasks/facts.js';
-import { generateProblems } from '../tasks/generate.js';
+import { generateProblems } from '../tasks/generate-problems.js';
 import { ALL_TASKS, type Problem, TASKS } from '../tasks/problem.js';
 import { verify } from '../tasks/verify.js';
 import { chosenSubsets } from './data-files.js';

@@ -12,7 +12,7 @@ import { textOf } from '../run/run-context.js';
 import { peekRecords, readRun, readScores, sampleKey } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { suiteOf } from '../suites/suites.js';
-import { type VoteCase, type VoteTable, type VotingAnswer, votes } from './vote.js';
+import { type VoteCase, type VoteTable, type VotingAnswer, votes } from './vote-study.js';
 
 interface VoteOptions {
   readonly shares: readonly number[];

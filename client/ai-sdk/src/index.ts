@@ -8,4 +8,8 @@ export type {
 } from 'flinch-client';
 export type { FlinchAnswerVerdict, FlinchDataPart, FlinchDataParts, FlinchStep } from './data-parts.js';
 export { flinchMetadata } from './metadata.js';
-export { type FlinchMiddleware, type FlinchMiddlewareOptions, flinchMiddleware } from './middleware.js';
+export {
+  type FlinchMiddleware,
+  type FlinchMiddlewareOptions,
+  flinchMiddleware,
+} from './scoring-middleware.js';

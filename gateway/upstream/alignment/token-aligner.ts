@@ -1,4 +1,4 @@
-import type { PartOf } from '../../../src/steps/part.js';
+import type { PartOf } from '../../../src/steps/text-part.js';
 import type { UpstreamPiece, UpstreamToken } from '../upstream.js';
 import type { WrittenPart } from '../wire/beside-text.js';
 import type { Chunk } from '../wire/chunks.js';

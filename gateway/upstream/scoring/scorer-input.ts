@@ -1,5 +1,5 @@
 import type { Engine } from '../../../src/engine/engine.js';
-import { promptOf, rawPromptOf } from '../../models/prompt.js';
+import { promptOf, rawPromptOf } from '../../models/request-prompt.js';
 import type { Prompt } from '../../requests/completion-request.js';
 import type { GenerationFields } from '../../requests/generation-request.js';
 import { isPlain, type ResponseRequest } from '../../requests/response-request.js';

@@ -10,7 +10,7 @@ import type { Vocabulary } from '../../../src/stream/wire.js';
 import { givenAnswer } from '../../models/given-answer.js';
 import type { GivenText } from '../../models/given-text.js';
 import { aboutCheckpoint } from '../../models/model-about.js';
-import { lengthWarnings, maxTokensOf, roomAfter } from '../../models/prompt.js';
+import { lengthWarnings, maxTokensOf, roomAfter } from '../../models/request-prompt.js';
 import { guardInForce } from '../../models/resolve-guard.js';
 import { RiskModels } from '../../models/risk-models.js';
 import type { GuardInForce, ModelAbout, Prepared, PrepareOptions } from '../../models/served-model.js';

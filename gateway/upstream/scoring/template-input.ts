@@ -1,7 +1,7 @@
 import type { ChatMessage, TemplateVariables } from '../../../src/tokenizer/chat-template.js';
 import type { GenerationFields } from '../../requests/generation-request.js';
-import { type Message, textOf } from '../../requests/messages.js';
-import { asList, asObject, asText, parseObject } from '../wire/json.js';
+import { type Message, textOf } from '../../requests/message-fields.js';
+import { asList, asObject, asText, parseObject } from '../wire/wire-json.js';
 
 export interface TemplateInput {
   readonly messages: readonly ChatMessage[];

@@ -1,7 +1,7 @@
 import { LOGPROBS } from '../../requests/response-request.js';
-import { UpstreamError } from '../errors.js';
 import type { Capabilities, ResumeWay, UpstreamRequest } from '../upstream.js';
-import { asObject, listOf } from '../wire/json.js';
+import { UpstreamError } from '../upstream-error.js';
+import { asObject, listOf } from '../wire/wire-json.js';
 
 /** How one server is asked, as the probe found out. */
 export interface Dialect {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
 import type { Capabilities, UpstreamRequest, UpstreamResponse } from '../upstream.js';
+import { UpstreamError, type UpstreamErrorCode } from '../upstream-error.js';
 import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 

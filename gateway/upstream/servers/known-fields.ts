@@ -1,5 +1,5 @@
 import type { UpstreamEvent } from '../../../src/stream/events.js';
-import { asObject, type Json, listOf } from '../wire/json.js';
+import { asObject, type Json, listOf } from '../wire/wire-json.js';
 
 /** Fields of a chunk that are not part of its text. */
 const OF_CHUNK: ReadonlySet<string> = new Set([

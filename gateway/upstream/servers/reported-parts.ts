@@ -1,6 +1,6 @@
 import type { TokenEvent, Unscored } from '../../../src/stream/events.js';
-import { asList, asObject, asText, type Json, listOf } from '../wire/json.js';
 import { kindOf } from '../wire/text-fields.js';
+import { asList, asObject, asText, type Json, listOf } from '../wire/wire-json.js';
 
 /** A part is looked for in so many characters before it: parsers hold back no more. */
 const WINDOW = 65_536;

@@ -1,11 +1,11 @@
 import { Seam } from '../alignment/repeated-space.js';
 import { TokenAligner } from '../alignment/token-aligner.js';
-import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamResponse } from '../upstream.js';
+import { UpstreamError } from '../upstream-error.js';
 import type { ChunkReader } from '../wire/chunk-reader.js';
 import type { Chunk } from '../wire/chunks.js';
 import type { Exchange } from '../wire/exchange.js';
-import { asList, asObject } from '../wire/json.js';
+import { asList, asObject } from '../wire/wire-json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 

@@ -2,9 +2,9 @@ import { catchError, defer, finalize, identity, map, type Observable, tap, throw
 import type { GuardEvent } from '../../../src/stream/events.js';
 import type { GuardInForce } from '../../models/served-model.js';
 import { inSlot, type Slots } from '../../models/slots.js';
-import { UpstreamError } from '../errors.js';
 import type { Writing } from '../scoring/scorer.js';
 import type { UpstreamRequest } from '../upstream.js';
+import { UpstreamError } from '../upstream-error.js';
 import type { Failover } from './failover.js';
 import { knownFields } from './known-fields.js';
 import { invalid, withTop } from './upstream-request.js';

@@ -5,7 +5,7 @@ import type { Prompt } from '../../requests/completion-request.js';
 import { exactOf } from '../../requests/exact-numbers.js';
 import { askedLength, type GenerationFields, stopsOf } from '../../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from '../upstream.js';
-import { asList, asObject, type Json, listOf } from '../wire/json.js';
+import { asList, asObject, type Json, listOf } from '../wire/wire-json.js';
 import type { UpstreamServer } from './upstream-server.js';
 
 /**

@@ -1,16 +1,16 @@
-import type { UpstreamModelConfig } from '../../config/config.js';
+import type { UpstreamModelConfig } from '../../config/gateway-config.js';
 import type { ForwardedRequest } from '../../models/served-model.js';
 import { exactOf, jsonText, withExactFields } from '../../requests/exact-numbers.js';
 import { traceHeaders } from '../../tracing/trace-context.js';
-import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
 import type { Capabilities, UpstreamRequest, UpstreamResponse } from '../upstream.js';
+import { UpstreamError, type UpstreamErrorCode } from '../upstream-error.js';
 import { ChunkReader } from '../wire/chunk-reader.js';
 import type { Chunk } from '../wire/chunks.js';
 import type { Exchange } from '../wire/exchange.js';
-import { UpstreamHttp } from '../wire/http.js';
 import { refusalOf, refusalWithin } from '../wire/refusal.js';
+import { UpstreamHttp } from '../wire/wire-http.js';
 import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
-import { probe } from './probe.js';
+import { probe } from './server-probe.js';
 import { StreamedResponse } from './streamed-response.js';
 
 export interface UpstreamServerOptions {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
 import type { BranchWriter, Continuation } from '../../../src/guard/branch.js';
-import type { Part } from '../../../src/steps/part.js';
+import type { Part } from '../../../src/steps/text-part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../../src/stream/events.js';
 import type { FlowGate } from '../../../src/stream/flow-gate.js';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';

@@ -1,7 +1,7 @@
 import type { Unscored } from '../../../src/stream/events.js';
 import type { UpstreamPiece } from '../upstream.js';
-import { asCount, asList, asObject, asText, type Json, limited, listOf, textOfParts } from './json.js';
 import { isLabel, isMute, isSaid, kindOf } from './text-fields.js';
+import { asCount, asList, asObject, asText, type Json, limited, listOf, textOfParts } from './wire-json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 

@@ -1,10 +1,10 @@
 import { TURNS } from '../../../src/stream/turns.js';
-import { UpstreamError } from '../errors.js';
 import type { AnswerForm } from '../servers/dialect.js';
+import { UpstreamError } from '../upstream-error.js';
+import { Messages } from './answer-messages.js';
 import { type Chunk, readChunks, readVerbatim, readWhole, readWholeVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { JoinedParts } from './joined-parts.js';
-import { Messages } from './messages.js';
 import { readResponseVerbatim, readWholeResponse, responseReader } from './response-chunks.js';
 
 const DONE = '[DONE]';

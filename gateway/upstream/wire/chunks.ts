@@ -1,8 +1,9 @@
 import type { FinishReason } from '../../../src/stream/events.js';
 import { excessOf } from '../../requests/request-bounds.js';
-import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
+import { UpstreamError } from '../upstream-error.js';
 import { besideText, hasContents, isHeartbeat, type WrittenPart } from './beside-text.js';
+import { tokensOf, withText } from './logprobs.js';
 import {
   asCount,
   asCounts,
@@ -15,8 +16,7 @@ import {
   listOf,
   parseObject,
   textOfParts,
-} from './json.js';
-import { tokensOf, withText } from './logprobs.js';
+} from './wire-json.js';
 
 /** One message of a server, whatever its dialect. */
 export interface Chunk {

@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { UpstreamError, type UpstreamErrorCode } from '../errors.js';
+import { UpstreamError, type UpstreamErrorCode } from '../upstream-error.js';
 
 export interface ExchangeOptions {
   /** Time from the request to the first byte of the body. */

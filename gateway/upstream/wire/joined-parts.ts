@@ -1,5 +1,5 @@
 import { MAX_FIELDS } from '../../requests/request-bounds.js';
-import { asObject, type Json, listOf, MAX_ENTRIES, tooMany } from './json.js';
+import { asObject, type Json, listOf, MAX_ENTRIES, tooMany } from './wire-json.js';
 
 /**
  * Counts the keys by which the parts of an answer are joined: names of fields, and the `index` of choices and

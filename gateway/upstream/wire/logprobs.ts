@@ -1,8 +1,18 @@
 import type { TopToken } from '../../../src/stream/events.js';
-import { UpstreamError } from '../errors.js';
 import type { UpstreamToken } from '../upstream.js';
+import { UpstreamError } from '../upstream-error.js';
 import type { WrittenPart } from './beside-text.js';
-import { asCount, asCounts, asList, asNumber, asObject, asText, type Json, limited, listOf } from './json.js';
+import {
+  asCount,
+  asCounts,
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type Json,
+  limited,
+  listOf,
+} from './wire-json.js';
 
 /** Reading the log-probabilities of a server's message, in the forms that servers have for them. */
 

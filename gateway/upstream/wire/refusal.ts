@@ -3,9 +3,9 @@ import {
   UpstreamError,
   type UpstreamErrorCode,
   type UpstreamErrorOptions,
-} from '../errors.js';
+} from '../upstream-error.js';
 import type { Exchange } from './exchange.js';
-import { asCount, asList, asObject, asText, parseObject } from './json.js';
+import { asCount, asList, asObject, asText, parseObject } from './wire-json.js';
 
 const MAX_BODY_BYTES = 64 << 10;
 const MAX_TEXT = 300;

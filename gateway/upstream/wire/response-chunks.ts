@@ -1,9 +1,9 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
-import { UpstreamError } from '../errors.js';
+import { UpstreamError } from '../upstream-error.js';
 import { type Chunk, MAX_LISTS, NOTHING, usageOf } from './chunks.js';
-import { asObject, asText, exactly, type Json, listOf, parseObject } from './json.js';
 import { entriesOf, withText } from './logprobs.js';
 import { isMute } from './text-fields.js';
+import { asObject, asText, exactly, type Json, listOf, parseObject } from './wire-json.js';
 
 /**
  * Reads the events of one `/responses` (OpenAI's API reference, "Responses", "Streaming events"). The text is that of

@@ -1,5 +1,5 @@
 import type { Unscored } from '../../../src/stream/events.js';
-import { asList, asNumber, asObject, asText, type Json, listOf } from './json.js';
+import { asList, asNumber, asObject, asText, type Json, listOf } from './wire-json.js';
 
 /** What a string of a delta is: a label, or text. Servers invent names, so that no list has all of them. */
 

@@ -5,7 +5,7 @@ import { LONGEST, POSITION } from '#bench/evaluate/case.js';
 import { casesOfRun } from '#bench/run/evaluate-run.js';
 import { readRun } from '#bench/run/run-folder.js';
 import { AGGREGATIONS, type Aggregation, byAggregation } from '#bench/steps/aggregation.js';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 
 /** −∞, of a step whose tokens the schedule skipped, is `null`. */
 const score = z.number().nullable();

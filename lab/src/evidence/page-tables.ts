@@ -1,4 +1,4 @@
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 import type { Tables } from './tables.js';
 
 /** A comment that names a table, and the table after it. */

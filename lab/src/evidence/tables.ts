@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { table } from '#bench/markdown-table.js';
 import { bootstrapDifference, percentileInterval, type Resampled } from '#bench/statistics/bootstrap.js';
 import { formatEstimate } from '#bench/statistics/estimate.js';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 import { type AnswerSet, casesOf, labelledSteps } from './answer-set.js';
-import { type Choice, choose, type Evaluated, evaluate, meanOver, RATE } from './evaluate.js';
+import { type Choice, choose, type Evaluated, evaluate, meanOver, RATE } from './evaluate-evidence.js';
 import { hitTable } from './hit-table.js';
 
 export interface Evidence {

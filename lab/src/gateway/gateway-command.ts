@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { median } from 'simple-statistics';
 import { table, thisMachine } from '#bench/markdown-table.js';
-import { heading } from '#cli/format.js';
 import { integer } from '#cli/options.js';
 import { Progress } from '#cli/progress.js';
 import { say } from '#cli/terminal.js';
+import { heading } from '#cli/terminal-format.js';
 import { type RunningServer, startFlinch, startPortkey, startScript } from './servers.js';
 import { percentile, runStreams, type Target } from './stream-load.js';
 

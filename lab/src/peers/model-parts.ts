@@ -4,10 +4,10 @@ import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { digestLarge } from '#src/checkpoint/fingerprint.js';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 import { reasonerPath } from '#src/package-root.js';
-import { GGUF, SMOLLM2 } from './folder.js';
-import { digestOfScripts, type Part, script, type Workshop } from './part.js';
+import { digestOfScripts, type Part, script, type Workshop } from './peer-part.js';
+import { GGUF, SMOLLM2 } from './peers-folder.js';
 import { environment, python, runUv, unpack } from './python.js';
 import { JOINED_MODELS, type JoinedModel, MODEL_PACKAGES } from './versions.js';
 

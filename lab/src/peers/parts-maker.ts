@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { writeWhole } from '#bench/result-log.js';
 import { note } from '#cli/terminal.js';
-import { type Part, stampFile, versionOf, type Workshop } from './part.js';
+import { type Part, stampFile, versionOf, type Workshop } from './peer-part.js';
 import { type ProgramOptions, runProgram } from './run-program.js';
 
 /** Begins the name of a folder in which a part is made; what is left of an interrupted run is removed. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Part, Workshop } from './part.js';
+import type { Part, Workshop } from './peer-part.js';
 import { ENVIRONMENTS, type EnvironmentName, NEWEST, OVERRIDES, PYTHON } from './versions.js';
 
 /**

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { appendFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { UsageError } from '#src/files/errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 
 export interface ProgramOptions {
   readonly cwd: string;

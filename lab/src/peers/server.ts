@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError } from '#src/files/errors.js';
-import { checkpointOf, type GgufModel, ggufOf, isPeerModel, llamaServer, pythonOf } from './folder.js';
+import { UsageError } from '#src/files/file-errors.js';
+import { checkpointOf, type GgufModel, ggufOf, isPeerModel, llamaServer, pythonOf } from './peers-folder.js';
 
 export const SERVERS = ['vllm', 'llama-cpp'] as const;
 export type PeerServerName = (typeof SERVERS)[number];

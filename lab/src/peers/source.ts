@@ -1,7 +1,7 @@
 import { readText } from 'flinch-client/protocol';
 import { z } from 'zod';
-import { reasonOf, UsageError } from '#src/files/errors.js';
 import { fetchFrom } from '#src/files/fetch.js';
+import { reasonOf, UsageError } from '#src/files/file-errors.js';
 
 /** Of a project's page: projects with very many files have some megabytes. */
 const MOST_BYTES = 32 << 20;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { nodeLlamaFolder } from '../peers/folder.js';
-import { script } from '../peers/part.js';
+import { script } from '../peers/peer-part.js';
+import { nodeLlamaFolder } from '../peers/peers-folder.js';
 import { type AnswerSpeed, type AnswerTimes, answerSpeed } from './answer-times.js';
 
 /** Work that is measured: a prompt of token ids, and the length of its answer. */

@@ -5,7 +5,7 @@ import type { GenerateRequest } from '#src/engine/generation.js';
 import { scoredGeneration } from '#src/stream/scored-generation.js';
 import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { DEFAULT_EPSILON, DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
-import { LAB_ENTRY } from '../entry.js';
+import { LAB_ENTRY } from '../lab-entry.js';
 import type { AnswerTimes } from './answer-times.js';
 import { type Contestant, openProgram, type Work } from './contestant.js';
 

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { table, thisMachine } from '#bench/markdown-table.js';
-import { heading } from '#cli/format.js';
 import { integer, modelOption, precisionOption } from '#cli/options.js';
 import { say } from '#cli/terminal.js';
+import { heading } from '#cli/terminal-format.js';
 import { fastest, timed } from '#src/cost/timing.js';
 import type { Precision } from '#src/engine/device.js';
 import { Engine } from '#src/engine/engine.js';

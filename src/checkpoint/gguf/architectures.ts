@@ -1,4 +1,4 @@
-import type { Family } from '../families.js';
+import type { Family } from '../model-families.js';
 
 /**
  * Supported architectures by `general.architecture`. Mistral's models are `llama`. If they are interleaved, the halves of

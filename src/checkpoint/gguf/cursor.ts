@@ -1,4 +1,4 @@
-import { ModelError } from '../../files/errors.js';
+import { ModelError } from '../../files/file-errors.js';
 
 /** The bytes that are there do not reach far enough. */
 export class OutOfBytes extends Error {}

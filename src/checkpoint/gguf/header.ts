@@ -1,6 +1,6 @@
-import { ModelError, show } from '../../files/errors.js';
+import { ModelError, show } from '../../files/file-errors.js';
 import { GgufCursor, type GgufValue, OutOfBytes } from './cursor.js';
-import { type GgufType, ggufType } from './types.js';
+import { type GgufType, ggufType } from './gguf-types.js';
 
 export interface GgufTensor {
   readonly name: string;

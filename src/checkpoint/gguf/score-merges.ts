@@ -1,4 +1,4 @@
-import { ModelError } from '../../files/errors.js';
+import { ModelError } from '../../files/file-errors.js';
 
 /** Pieces of SentencePiece have 16 characters by default; a long one has as many ways to be cut as characters. */
 const MAX_LENGTH = 512;

@@ -1,4 +1,4 @@
-import { show } from '../../files/errors.js';
+import { show } from '../../files/file-errors.js';
 import { closingToken } from '../../tokenizer/template-tokens.js';
 
 /** Values of `token_type`. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { ModelError, show } from '../../files/errors.js';
+import { ModelError, show } from '../../files/file-errors.js';
 import type { FileTensor, TensorIndex } from '../safetensors.js';
 import { type Layout, layoutOf, type StoredPart } from './layouts.js';
-import { type Size, storedSize } from './rows.js';
-import type { Quantization } from './settings.js';
+import { type Size, storedSize } from './matrix-rows.js';
+import type { Quantization } from './quantization-settings.js';
 
 /** A matrix that is stored quantised. */
 export interface QuantizedWeight {

@@ -1,4 +1,4 @@
-import type { Quantization } from './settings.js';
+import type { Quantization } from './quantization-settings.js';
 
 /** One of the tensors that a quantised matrix is stored in. */
 export interface StoredPart {

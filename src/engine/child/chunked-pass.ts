@@ -1,6 +1,6 @@
 import type * as ort from 'onnxruntime-node';
+import type { PassToken } from '../engine-messages.js';
 import { type Feeds, floats } from '../ort-session.js';
-import type { PassToken } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import type { GraphRunners } from './graph-sessions.js';
 import {

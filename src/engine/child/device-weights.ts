@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import * as ort from 'onnxruntime-node';
 import { decodeElements, encodeElements } from '../../checkpoint/elements.js';
 import { type ExternalTensor, Graph } from '../../onnx/graph.js';
-import type { ElementType } from '../../onnx/types.js';
+import type { ElementType } from '../../onnx/onnx-types.js';
 import { type FinishedGraph, weightsAsInputs } from '../../onnx/weights-as-inputs.js';
 import {
   type Feeds,

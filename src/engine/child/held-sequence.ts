@@ -1,4 +1,4 @@
-import type { PassMessage, PassToken } from '../protocol.js';
+import type { PassMessage, PassToken } from '../engine-messages.js';
 
 /** Steps of a job, run by run. If a run fails, its error is thrown into the generator. */
 export type Runs<Result> = Generator<() => Promise<void>, Result>;

@@ -1,10 +1,10 @@
 import { shownAddress } from '../../files/shown-address.js';
+import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../engine-messages.js';
 import { openIntegerWeights, packedWeights } from '../integer-weights.js';
-import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import type { ServerStatus } from '../server/score-servers.js';
 import { DecodeWorker, decodeGraph } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
-import { probeDecode, probeScore } from './probe.js';
+import { probeDecode, probeScore } from './probe-passes.js';
 import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
 import { runtimeOf } from './sequence-run.js';
 

@@ -1,7 +1,7 @@
 import { standardNormals } from '../../numerics/noise.js';
+import type { NoiseOptions } from '../engine-messages.js';
 import type { KvCache } from '../kv-cache.js';
 import { floats } from '../ort-session.js';
-import type { NoiseOptions } from '../protocol.js';
 import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
 import { scoredFeeds, type Window } from './score-pass.js';
 import { count, runSequences } from './sequence-run.js';

@@ -1,6 +1,6 @@
 import { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
+import type { Adversary, PassMessage, PassToken } from '../engine-messages.js';
 import { type Feeds, floats, type GraphRunner, longs } from '../ort-session.js';
-import type { Adversary, PassMessage, PassToken } from '../protocol.js';
 import { count, type RunResult, type Runtime, runSequences, type SequenceRows } from './sequence-run.js';
 
 /** A sequence's share of a pass. */

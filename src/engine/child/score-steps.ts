@@ -1,5 +1,4 @@
-import { TOP_TOKENS } from '../../graphs/token-statistics.js';
-import type { KvCache } from '../kv-cache.js';
+import { TOP_TOKENS } from '../../graphs/statistics-graph.js';
 import type {
   Adversary,
   FromScore,
@@ -8,7 +7,8 @@ import type {
   ReadMessage,
   ReplicaOptions,
   SampleMessage,
-} from '../protocol.js';
+} from '../engine-messages.js';
+import type { KvCache } from '../kv-cache.js';
 import { fitsOneRun, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import type { GraphRunners } from './graph-sessions.js';

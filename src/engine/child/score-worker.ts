@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../graphs/decoder.js';
 import type { Backend } from '../device.js';
-import { KvCache } from '../kv-cache.js';
 import type {
   ForkMessage,
   FromScore,
@@ -10,7 +9,8 @@ import type {
   ReadMessage,
   ReplicaOptions,
   SampleMessage,
-} from '../protocol.js';
+} from '../engine-messages.js';
+import { KvCache } from '../kv-cache.js';
 import { fitsOneRun, type RunSize } from '../run-limits.js';
 import { FairTurns } from './fair-turns.js';
 import type { GraphRunners } from './graph-sessions.js';

@@ -1,4 +1,4 @@
-import type { Value } from '../../onnx/types.js';
+import type { Value } from '../../onnx/onnx-types.js';
 import type { ModelMetadata, ServerConnection } from './connection.js';
 import type { Signature } from './served-graphs.js';
 import { ServerFault } from './server-fault.js';

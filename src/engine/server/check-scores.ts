@@ -1,6 +1,6 @@
 import { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
 import { ScoreWorker, type ScoreWorkerOptions } from '../child/score-worker.js';
-import type { FromScore } from '../protocol.js';
+import type { FromScore } from '../engine-messages.js';
 import type { RecordedScores } from './score-servers.js';
 import { ServerFault } from './server-fault.js';
 

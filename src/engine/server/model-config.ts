@@ -1,4 +1,4 @@
-import type { ElementType, Value } from '../../onnx/types.js';
+import type { ElementType, Value } from '../../onnx/onnx-types.js';
 import type { Signature } from './served-graphs.js';
 
 export const VERSION = 1;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { fingerprint } from '../../checkpoint/fingerprint.js';
-import { ModelError } from '../../files/errors.js';
+import { ModelError } from '../../files/file-errors.js';
 import { parseJson, readOptionalJson } from '../../files/json.js';
 import { byTokenStatistic } from '../../numerics/token-statistics.js';
 

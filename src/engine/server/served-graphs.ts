@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ModelSource } from '../../graphs/decoder.js';
 import type { Graph } from '../../onnx/graph.js';
-import type { Value } from '../../onnx/types.js';
+import type { Value } from '../../onnx/onnx-types.js';
 import { buildGraph, type GraphSpec, type PlainSpec } from '../child/graph-sessions.js';
 
 /** The graphs that an inference server runs. Each is a model there, of the name that {@link servedName} gives it. */

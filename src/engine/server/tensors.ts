@@ -1,5 +1,5 @@
 import * as ort from 'onnxruntime-node';
-import type { TensorType, Value } from '../../onnx/types.js';
+import type { TensorType, Value } from '../../onnx/onnx-types.js';
 import type { Feeds } from '../ort-session.js';
 import type { Signature } from './served-graphs.js';
 import { ServerFault } from './server-fault.js';

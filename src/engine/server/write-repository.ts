@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { fingerprint } from '../../checkpoint/fingerprint.js';
-import { UsageError } from '../../files/errors.js';
+import { UsageError } from '../../files/file-errors.js';
 import { serialize } from '../../onnx/serialize.js';
 import type { FinishedGraph } from '../../onnx/weights-as-inputs.js';
 import { Sessions } from '../child/graph-sessions.js';

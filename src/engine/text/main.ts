@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { openChatTemplate } from '../../tokenizer/chat-template.js';
 import type { PromptModel } from '../../tokenizer/prompt.js';
 import { openTokenizer } from '../../tokenizer/tokenizer.js';
-import { encodeTask, type FromText, type TextModel, type TextTask, toFailure } from './protocol.js';
+import { encodeTask, type FromText, type TextModel, type TextTask, toFailure } from './text-messages.js';
 
 // The largest tokenizers take some hundred MB.
 setFlagsFromString('--max-old-space-size=2048');

@@ -1,12 +1,12 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { TextLimitError } from '../../files/errors.js';
+import { TextLimitError } from '../../files/file-errors.js';
 import type { EncodedPrompt } from '../../tokenizer/prompt.js';
 import { childEnvironment } from '../child-environment.js';
 import { type ChildEnd, ChildLink } from '../child-link.js';
-import { EngineError } from '../errors.js';
-import type { TextTask } from './protocol.js';
-import { type FromText, fromFailure, type TextModel } from './protocol.js';
+import { EngineError } from '../engine-errors.js';
+import type { TextTask } from './text-messages.js';
+import { type FromText, fromFailure, type TextModel } from './text-messages.js';
 
 const ENTRY = fileURLToPath(new URL(`./main${extname(import.meta.url)}`, import.meta.url));
 

@@ -1,8 +1,8 @@
-import { TextLimitError } from '../../files/errors.js';
+import { TextLimitError } from '../../files/file-errors.js';
 import type { EncodedPrompt, PromptLimits, PromptModel } from '../../tokenizer/prompt.js';
-import { EngineError } from '../errors.js';
-import type { TextModel } from './protocol.js';
-import { encodeTask, type TextTask } from './protocol.js';
+import { EngineError } from '../engine-errors.js';
+import type { TextModel } from './text-messages.js';
+import { encodeTask, type TextTask } from './text-messages.js';
 import { TextProcess } from './text-process.js';
 
 /** Texts up to this many characters are encoded in the calling process: they take a fraction of 100 ms. */

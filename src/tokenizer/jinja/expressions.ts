@@ -1,8 +1,8 @@
 import { ACCESS, sliced } from './attributes.js';
 import { Refused, TypeFault } from './faults.js';
+import { binary, unary } from './jinja-numbers.js';
 import { unescaped } from './lexer.js';
 import { joinTexts } from './limits.js';
-import { binary, unary } from './numbers.js';
 import { pythonText } from './repr.js';
 import type { Expression, Scope } from './runtime.js';
 import { COMPARISONS } from './tests.js';

@@ -1,5 +1,6 @@
 import { textOf } from './compare.js';
 import { Refused, TypeFault } from './faults.js';
+import { toFloat, toInt } from './jinja-numbers.js';
 import { joinTexts, repeatText } from './limits.js';
 import {
   first,
@@ -14,7 +15,6 @@ import {
   sortedItems,
   unique,
 } from './list-filters.js';
-import { toFloat, toInt } from './numbers.js';
 import { jsonText, pythonText } from './repr.js';
 import { type Bound, Signature } from './signature.js';
 import * as texts from './text.js';

@@ -1,4 +1,4 @@
-import { TextLimitError } from '../../files/errors.js';
+import { TextLimitError } from '../../files/file-errors.js';
 
 /** Characters that one step may make; what the whole template may make is less, and checked after each step. */
 const MOST_AT_ONCE = 2 ** 26;

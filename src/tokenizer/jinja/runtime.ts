@@ -1,4 +1,4 @@
-import { TextLimitError } from '../../files/errors.js';
+import { TextLimitError } from '../../files/file-errors.js';
 import { TypeFault } from './faults.js';
 import { applyFilter } from './filters.js';
 import type { Runtime } from './list-filters.js';

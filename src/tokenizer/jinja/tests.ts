@@ -1,6 +1,6 @@
 import { compare, contains, equals, numberOf, textOf } from './compare.js';
 import { Refused } from './faults.js';
-import { binary } from './numbers.js';
+import { binary } from './jinja-numbers.js';
 import { Signature } from './signature.js';
 import { type Arguments, Dict, itemsOf, Lazy, Struct, Undefined, type Value, View } from './values.js';
 

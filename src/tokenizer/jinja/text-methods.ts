@@ -1,6 +1,6 @@
 import { textOf } from './compare.js';
 import { Refused, TypeFault } from './faults.js';
-import { formatFields } from './format.js';
+import { formatFields } from './jinja-format.js';
 import { joinTexts } from './limits.js';
 import { type Bound, Signature } from './signature.js';
 import * as texts from './text.js';

@@ -2,8 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Encoder } from '#bench/encoder/encoder.js';
+import { type EncoderUse, readEncoderFolder } from '#bench/encoder/encoder-folder.js';
 import { type OpenEncoders, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
-import { type EncoderUse, readEncoderFolder } from '#bench/encoder/folder.js';
 import {
   applyHead,
   idsOf,

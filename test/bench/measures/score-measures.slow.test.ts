@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { sum } from 'simple-statistics';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { graphUncertainty } from '#bench/baselines/graph.js';
+import { graphUncertainty } from '#bench/baselines/response-graph.js';
 import { type Encoders, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
 import { parseMeasure, parseMeasures } from '#bench/measures/parse-measure.js';
 import { type Scorable, scoreMeasures, timeMeasure } from '#bench/measures/score-measures.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { engineCompleter } from '#bench/run/writer/engine-writer.js';
+import { engineCompleter } from '#bench/run/writer/engine-responses.js';
 import { suites } from '#bench/suites/suites.js';
 import { sharedReasoner } from '../../support/shared-engines.js';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { claimCloseness } from '#bench/baselines/graph.js';
+import { claimCloseness } from '#bench/baselines/response-graph.js';
 import {
   claimGraphSchema,
   claimsSchema,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { graphUncertainty } from '#bench/baselines/graph.js';
 import { lexicalEmbeddings } from '#bench/baselines/lexical.js';
+import { graphUncertainty } from '#bench/baselines/response-graph.js';
 import { responseSchema, sampleSchema, scoreSchema } from '#bench/records/records.js';
 import { stepMode } from '#bench/run/run-context.js';
 import { segmentText } from '#src/index.js';

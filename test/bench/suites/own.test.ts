@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { RULES } from '#bench/suites/own/answer-checks.js';
 import { ownSuite } from '#bench/suites/own/own.js';
-import { type Questions, questionsOf } from '#bench/suites/own/problems.js';
-import { readRows } from '#bench/suites/own/rows.js';
+import { type Questions, questionsOf } from '#bench/suites/own/own-problems.js';
+import { readRows } from '#bench/suites/own/question-rows.js';
 import { openTask, type Task } from '#bench/suites/own/task.js';
 import { useFolder } from '../../support/cli.js';
 

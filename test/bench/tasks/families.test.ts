@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { describe, expect, it } from 'vitest';
 import { extractFacts } from '#bench/tasks/facts.js';
-import { generateProblems } from '#bench/tasks/generate.js';
+import { generateProblems } from '#bench/tasks/generate-problems.js';
 import { TASKS, UNSEEN_TASKS } from '#bench/tasks/problem.js';
 import { plainSolution, wordedSolution } from '#bench/tasks/solution.js';
 import { verify } from '#bench/tasks/verify.js';

@@ -4,8 +4,8 @@ import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runScorePass, type Step, type Top } from '#src/engine/child/score-pass.js';
 import { type Runtime, runtimeOf } from '#src/engine/child/sequence-run.js';
+import type { PassToken } from '#src/engine/engine-messages.js';
 import { KvCache } from '#src/engine/kv-cache.js';
-import type { PassToken } from '#src/engine/protocol.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../../support/golden.js';
 import { keysAndValues } from '../../support/kv-cache.js';
 

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker, decodeGraph } from '#src/engine/child/decode-worker.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
-import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
+import type { FromDecode, GenerateMessage } from '#src/engine/engine-messages.js';
 import { checkpointFolder } from '../../support/golden.js';
 
 let checkpoint: Checkpoint;

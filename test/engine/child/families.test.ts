@@ -4,9 +4,9 @@ import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runScorePass } from '#src/engine/child/score-pass.js';
 import { type Runtime, runSequences, runtimeOf } from '#src/engine/child/sequence-run.js';
+import type { Adversary, PassToken } from '#src/engine/engine-messages.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { longs } from '#src/engine/ort-session.js';
-import type { Adversary, PassToken } from '#src/engine/protocol.js';
 import {
   checkpointFolder,
   FAMILY_CHECKPOINTS,

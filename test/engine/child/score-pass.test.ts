@@ -3,8 +3,8 @@ import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child/score-pass.js';
 import { type Runtime, runtimeOf } from '#src/engine/child/sequence-run.js';
+import type { Adversary } from '#src/engine/engine-messages.js';
 import { KvCache } from '#src/engine/kv-cache.js';
-import type { Adversary } from '#src/engine/protocol.js';
 import {
   CHECKPOINTS,
   checkpointFolder,

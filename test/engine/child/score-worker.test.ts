@@ -3,8 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstan
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { ScoreWorker } from '#src/engine/child/score-worker.js';
+import type { FromScore, PassMessage, ReadMessage } from '#src/engine/engine-messages.js';
 import type { OpenedGraph } from '#src/engine/ort-session.js';
-import type { FromScore, PassMessage, ReadMessage } from '#src/engine/protocol.js';
 import { checkpointFolder } from '../../support/golden.js';
 
 let checkpoint: Checkpoint;

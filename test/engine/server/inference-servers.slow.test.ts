@@ -7,7 +7,7 @@ import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { ScoreWorker, type ScoreWorkerOptions } from '#src/engine/child/score-worker.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';
 import { Engine } from '#src/engine/engine.js';
-import type { FromScore, PassToken, ToScore } from '#src/engine/protocol.js';
+import type { FromScore, PassToken, ToScore } from '#src/engine/engine-messages.js';
 import { openServers } from '#src/engine/server/open-servers.js';
 import { type RecordedScores, readRecordedScores } from '#src/engine/server/score-servers.js';
 import { STATELESS_GRAPHS } from '#src/engine/server/served-graphs.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '#src/checkpoint/config.js';
 import { MAX_HEADER } from '#src/checkpoint/gguf/cursor.js';
-import { TemplateError, TextLimitError } from '#src/files/errors.js';
+import { TemplateError, TextLimitError } from '#src/files/file-errors.js';
 import { decodeJson } from '#src/files/json.js';
 import { ChatTemplate } from '#src/tokenizer/chat-template.js';
 import { checkConfig } from '../../support/check-config.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ConfigInput, configSchema } from '#gateway/config/config.js';
 import { secretsIn, shownConfig } from '#gateway/config/content.js';
+import { type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
 import { mergeConfig } from '#gateway/config/load-config.js';
 
 /** Every text of the configuration; those that are not to be shown have `sekret` in them, whatever else they need. */

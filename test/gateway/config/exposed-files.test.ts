@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type ConfigInput, configSchema } from '#gateway/config/config.js';
 import { exposedFiles } from '#gateway/config/exposed-files.js';
+import { type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flinch-exposed-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigInput, configSchema } from '#gateway/config/config.js';
 import { ConfigError } from '#gateway/config/config-error.js';
+import { type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
 import { reloaded } from '#gateway/config/reloaded.js';
 
 const reload = (before: ConfigInput, after: ConfigInput) =>

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { hashedKeys, keyHash, sha256 } from '#gateway/access/keys.js';
-import { type ConfigInput, configSchema, upstreamModelSchema } from '#gateway/config/config.js';
+import { hashedKeys, keyHash, sha256 } from '#gateway/access/access-keys.js';
 import { ConfigError } from '#gateway/config/config-error.js';
+import { type ConfigInput, configSchema, upstreamModelSchema } from '#gateway/config/gateway-config.js';
 import { credentialsOf } from '#gateway/upstream/open-upstream-model.js';
 import { checkWebhooks } from '#gateway/webhooks/webhooks.js';
 

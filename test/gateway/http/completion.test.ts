@@ -3,7 +3,7 @@ import { CHAT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
 import { WholeCompletion, type WholeOptions } from '#gateway/http/whole-completion.js';
 import type { GuardEvent } from '#src/index.js';
-import { completion } from '#tools/api/responses.js';
+import { completion } from '#tools/api/openapi-responses.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
 

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { combined, retired } from '#gateway/metrics/combine.js';
 import { exposition } from '#gateway/metrics/exposition.js';
-import { Families, type MetricsSnapshot } from '#gateway/metrics/families.js';
+import { Families, type MetricsSnapshot } from '#gateway/metrics/metric-families.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 
 const requests = { name: 'requests_total', help: 'a', type: 'counter', labels: { model: 'any' } } as const;

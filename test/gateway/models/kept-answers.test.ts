@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { from, lastValueFrom, type Observable, tap } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
-import { RESPONSES } from '#gateway/http/responses.js';
+import { RESPONSES } from '#gateway/http/responses-route.js';
 import { KeptAnswers } from '#gateway/models/kept-answers.js';
 import { servedWithin } from '#gateway/models/limited-models.js';
 import { Models } from '#gateway/models/models.js';

@@ -1,6 +1,6 @@
 import { lastValueFrom, of, toArray } from 'rxjs';
 import { expect, it } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { Models, type ServedModel } from '#gateway/index.js';
 import { GovernedModels } from '#gateway/models/governed-models.js';
 import { KeptAnswers } from '#gateway/models/kept-answers.js';

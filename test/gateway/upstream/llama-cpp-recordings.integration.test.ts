@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Alignment } from '#gateway/upstream/alignment/alignment.js';
-import { UpstreamError } from '#gateway/upstream/errors.js';
+import { UpstreamError } from '#gateway/upstream/upstream-error.js';
 import { openCheckpoint } from '#src/index.js';
 import { checkpointFolder } from '../../support/golden.js';
 import { LLAMA_CPP, type Recording, recordings } from '../../support/recordings.js';

@@ -4,7 +4,7 @@ import type { GenerationNews } from '#gateway/models/generation-listener.js';
 import { messageOf } from '#gateway/webhooks/message.js';
 import { checkWebhooks } from '#gateway/webhooks/webhooks.js';
 import type { StepEvent, Verdict } from '#src/index.js';
-import { flagMessage, verdictMessage } from '#tools/api/responses.js';
+import { flagMessage, verdictMessage } from '#tools/api/openapi-responses.js';
 import { doneEvent } from '../../support/events.js';
 
 const STEP: StepEvent = {

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Metrics, Models, startGateway } from '#gateway/index.js';
-import { verdictMessage } from '#tools/api/responses.js';
+import { verdictMessage } from '#tools/api/openapi-responses.js';
 import { chatBody, post } from '../../support/gateway.js';
 import { httpReceiver } from '../../support/http-receiver.js';
 import { Scrape } from '../../support/metrics.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { CLIENT_MESSAGES, SERVER_MESSAGES } from '#tools/api/messages.js';
 import { checkEvent } from '../../support/strict-event.js';
 

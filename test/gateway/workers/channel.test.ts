@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Channel } from '#gateway/workers/channel.js';
-import { EngineError } from '#src/engine/errors.js';
-import { UsageError } from '#src/files/errors.js';
+import { EngineError } from '#src/engine/engine-errors.js';
+import { UsageError } from '#src/files/file-errors.js';
 
 interface Side {
   add(a: number, b: number): Promise<number>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { byAggregation } from '#bench/steps/aggregation.js';
 import type { LabelledStep, StepSet } from '#lab/evidence/answer-set.js';
 import { conformalRanks, detectorsOf } from '#lab/evidence/detectors.js';
-import { choose, evaluate } from '#lab/evidence/evaluate.js';
+import { choose, evaluate } from '#lab/evidence/evaluate-evidence.js';
 
 /** Answers of a right step, a wrong one, and what follows it; `doubt` is of the wrong step, and the right one has i. */
 function answers(count: number, doubt: (i: number) => number, entropy = doubt): StepSet {

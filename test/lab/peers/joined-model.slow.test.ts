@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { joinedModel, joinFiles } from '#lab/peers/model-parts.js';
-import type { Workshop } from '#lab/peers/part.js';
+import type { Workshop } from '#lab/peers/peer-part.js';
 import type { JoinedModel } from '#lab/peers/versions.js';
 import { useFolder } from '../../support/cli.js';
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { type Part, versionOf } from '#lab/peers/part.js';
 import { PartsMaker, UNFINISHED } from '#lab/peers/parts-maker.js';
+import { type Part, versionOf } from '#lab/peers/peer-part.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

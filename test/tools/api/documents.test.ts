@@ -20,9 +20,9 @@ describe('gateway/openapi.json', () => {
   });
 });
 
-describe('client/src/method-names.ts', () => {
+describe('client/src/client-methods.ts', () => {
   it('is the list of the library (npm run schemas)', async () => {
-    expect(await readFile('client/src/method-names.ts', 'utf8')).toBe(methodList());
+    expect(await readFile('client/src/client-methods.ts', 'utf8')).toBe(methodList());
   });
 });
 
@@ -32,9 +32,9 @@ describe('client/src/guard-request.ts', () => {
   });
 });
 
-describe('client/src/generation-request.ts', () => {
+describe('client/src/client-request.ts', () => {
   it('is what the schemas of requests say (npm run schemas)', async () => {
-    expect(await readFile('client/src/generation-request.ts', 'utf8')).toBe(generationRequestType());
+    expect(await readFile('client/src/client-request.ts', 'utf8')).toBe(generationRequestType());
   });
 
   it('has every field that the gateway knows, but for those of HTTP and of the message itself', () => {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CLOSE_CODE_MEANINGS, CLOSE_CODES, isFinal } from '#gateway/websocket/close-codes.js';
-import { jsonSchema } from '#tools/api/json-schema.js';
-import { fieldsOf, typeOf } from '#tools/reference/json-schema.js';
+import { jsonSchema } from '#tools/api/schema-document.js';
 import { referencePages } from '#tools/reference/pages.js';
+import { fieldsOf, typeOf } from '#tools/reference/schema-pages.js';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const pages = await referencePages(String(version));

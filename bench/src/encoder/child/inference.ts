@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { ModelError } from 'flinch';
 import { executionProviders, longs, reasonOf } from 'flinch/internals';
 import * as ort from 'onnxruntime-node';
+import type { EncoderInput, OpenEncoder } from '../encoder-messages.js';
 import { type EncodedInput, openPairTokenizer, type PairTokenizer } from '../pair-tokenizer.js';
-import type { EncoderInput, OpenEncoder } from '../protocol.js';
 
 /**
  * Tokens of a run, padding included, and rows: a run cannot be interrupted, and takes about a second a core for a model

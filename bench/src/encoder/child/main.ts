@@ -1,4 +1,4 @@
-import type { FromEncoder, OpenEncoder, ToEncoder } from '../protocol.js';
+import type { FromEncoder, OpenEncoder, ToEncoder } from '../encoder-messages.js';
 import { Inference } from './inference.js';
 
 /**

@@ -1,5 +1,5 @@
 import { SUBSTITUTES } from '../../measures/parse-measure.js';
-import { rolloutsNamed } from '../../records/settings.js';
+import { rolloutsNamed } from '../../records/run-settings.js';
 import type { Inline, Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { LEVELS, type Level, rowsOf } from '../levels.js';

@@ -2,7 +2,7 @@ import { formatDevices, formatDuration } from 'flinch/internals';
 import { mean } from 'simple-statistics';
 import { samplesNeeded } from '../../measures/measure.js';
 import { asksJudge } from '../judging.js';
-import { encodeGiven } from '../prompt.js';
+import { encodeGiven } from '../problem-prompt.js';
 import type { Run } from '../run-context.js';
 import type { StageName } from '../stage-names.js';
 import { judgedSizes, requestsEach } from './judge-requests.js';

@@ -1,9 +1,9 @@
 import { samplesNeeded } from '../../measures/measure.js';
 import { scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import { promptOf } from '../prompt.js';
+import { promptOf } from '../problem-prompt.js';
 import type { Run } from '../run-context.js';
-import { write } from '../stages/generate.js';
+import { write } from '../stages/generate-stage.js';
 
 /** Tokens of a response that is written to measure the speed, and to see whether responses are short. */
 const WRITTEN = 128;

@@ -3,7 +3,7 @@ import { samplesNeeded } from '../../measures/measure.js';
 import { scoredIn } from '../../records/selection.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
-import { write } from './generate.js';
+import { write } from './generate-stage.js';
 
 /** Draws further responses to the problems whose responses are scored, as many as the measures ask for. */
 export async function sampleResponses(run: Run): Promise<void> {

@@ -2,12 +2,12 @@ import type { Suite } from '../../suites/suite.js';
 import type { Run } from '../run-context.js';
 import { STAGES, type StageName } from '../stage-names.js';
 import { checkResponses } from './check.js';
-import { judgeClaims } from './claims.js';
-import { generateResponses } from './generate.js';
-import { buildGraphs } from './graph.js';
+import { judgeClaims } from './claims-stage.js';
+import { generateResponses } from './generate-stage.js';
+import { buildGraphs } from './graph-stage.js';
 import { locateSteps } from './locate.js';
 import { sampleResponses } from './sample.js';
-import { scoreResponses } from './score.js';
+import { scoreResponses } from './score-stage.js';
 import { timeMeasures } from './time.js';
 
 /** Each goes on where it was, and does nothing where all is done. */

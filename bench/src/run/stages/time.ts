@@ -6,10 +6,10 @@ import type { TimeRecord } from '../../records/records.js';
 import { scoredIn } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { Run } from '../run-context.js';
-import { writeByEngine } from '../writer/engine-writer.js';
+import { writeByEngine } from '../writer/engine-responses.js';
 import type { DrawnSample } from './further-responses.js';
-import { questionOf, type Writing } from './generate.js';
-import { scorable } from './score.js';
+import { questionOf, type Writing } from './generate-stage.js';
+import { scorable } from './score-stage.js';
 
 /**
  * Measures the time of each measure alone, and of writing as many tokens, for the first scored responses in

@@ -1,7 +1,7 @@
 import { type UpstreamServer, UsageError } from 'flinch/internals';
 import type { Completed, Completer, CompletionRequest } from '../../rollouts/completer.js';
 import type { Suite } from '../../suites/suite.js';
-import { messagesOf } from '../prompt.js';
+import { messagesOf } from '../problem-prompt.js';
 import { plainSampling, UpstreamClient, type UpstreamOptions } from './upstream-client.js';
 
 /**

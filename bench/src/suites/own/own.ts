@@ -4,7 +4,7 @@ import { pythonShuffle } from '../python-shuffle.js';
 import type { BenchProblem, Suite } from '../suite.js';
 import { RULES } from './answer-checks.js';
 import { checkByCommand } from './check-command.js';
-import { messagesOf } from './problems.js';
+import { messagesOf } from './own-problems.js';
 import { COMMAND, type TaskSettings } from './task.js';
 
 /**

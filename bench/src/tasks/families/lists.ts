@@ -1,6 +1,6 @@
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { chance, choice, integer, sample } from '../draw.js';
-import { COLORS } from './words.js';
+import { COLORS } from './word-problems.js';
 import type { Draft } from './working.js';
 
 const upTo = (largest: number): number[] => Array.from({ length: largest }, (_, i) => i + 1);

@@ -1,6 +1,6 @@
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { chance, choice, integer } from '../draw.js';
-import { PEOPLE } from './words.js';
+import { PEOPLE } from './word-problems.js';
 import { type Draft, Working } from './working.js';
 
 /** A larger unit, how many of a smaller one it has, and that one. */

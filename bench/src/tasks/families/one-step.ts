@@ -1,6 +1,6 @@
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { chance, choice, integer, sample } from '../draw.js';
-import { BOXES, ITEMS, PEOPLE } from './words.js';
+import { BOXES, ITEMS, PEOPLE } from './word-problems.js';
 import { type Draft, type Operator, Working } from './working.js';
 
 /** An ordinary question of one operation, as a sum, in words, or as a story. */

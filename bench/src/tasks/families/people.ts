@@ -1,6 +1,6 @@
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { chance, choice, integer, sample } from '../draw.js';
-import { COLORS, PEOPLE } from './words.js';
+import { COLORS, PEOPLE } from './word-problems.js';
 import { type Draft, list, Working } from './working.js';
 
 /** 3 to 5 people, each compared with one before. */

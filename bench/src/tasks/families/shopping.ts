@@ -1,6 +1,6 @@
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { chance, choice, integer, sample } from '../draw.js';
-import { BOXES, ITEMS, PEOPLE } from './words.js';
+import { BOXES, ITEMS, PEOPLE } from './word-problems.js';
 import { type Draft, list, Working } from './working.js';
 
 /** 2 to 4 events that each change how many things a person has. */

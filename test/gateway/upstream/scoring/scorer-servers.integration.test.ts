@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { lastValueFrom, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { Metrics, type OpenModels, openModels } from '#gateway/index.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { writeTritonRepository } from '#src/engine/server/write-repository.js';

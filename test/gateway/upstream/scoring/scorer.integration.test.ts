@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema } from '#gateway/config/config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
 import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import { openModels } from '#gateway/open-models.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UpstreamError } from '#gateway/upstream/errors.js';
+import { UpstreamError } from '#gateway/upstream/upstream-error.js';
 import { ChunkReader } from '#gateway/upstream/wire/chunk-reader.js';
 
 /** A body that never pauses: the next of these is there whenever it is asked for. */

@@ -1,0 +1,26 @@
+import type { OpenCheckpointOptions } from '../src/checkpoint/checkpoint.js';
+import type { Conversion } from '../src/checkpoint/conversion.js';
+import { byteBar } from './progress.js';
+import { remark, showsBars } from './terminal.js';
+import { formatBytes } from './terminal-format.js';
+
+/** Says on standard error what there is to say about a model that is opened. */
+export const reportOpening = (): Pick<OpenCheckpointOptions, 'onConversion' | 'onWarning'> => ({
+  onConversion: reportConversion(),
+  onWarning: remark,
+});
+
+/** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
+function reportConversion(): (progress: Conversion) => void {
+  const bar = byteBar('{bar} {percentage} %, {eta_formatted} left');
+  let started = false;
+  return ({ file, folder, written, total }) => {
+    if (!started) {
+      remark(`converting ${file} into ${folder} (${formatBytes(total)}), this once`);
+      if (showsBars()) bar.start(total, 0);
+    }
+    started = true;
+    bar.update(written);
+    if (written === total) bar.stop();
+  };
+}

@@ -1,0 +1,107 @@
+import type { TokenStatistic } from '../numerics/token-statistics.js';
+import { pick } from '../onnx/functions.js';
+import type { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/onnx-types.js';
+
+/** How many of the most probable tokens a pass reports, unless it is asked for another number. */
+export const TOP_TOKENS = 5;
+
+export interface Distribution {
+  /** `[scored, vocab]` */
+  readonly logprobs: Value;
+  /** Their exponentials, `[scored, vocab]`. */
+  readonly probabilities: Value;
+  /** Log-probability of the token that is there, `[scored]`. */
+  readonly logprob: Value;
+}
+
+/**
+ * Entropy −Σ p log p, margin 1 − (p(x) − max over v ≠ x of p(v)) (docs/design/evaluation.md, section 1), each `[scored]`, and the
+ * most probable tokens, `[scored, top]`.
+ * @param targets the token x that is there, `[scored]`
+ * @param top at least 2: the margin needs them
+ */
+export function statistics(
+  g: Graph,
+  { logprobs, probabilities, logprob }: Distribution,
+  targets: Value,
+  top = TOP_TOKENS,
+): Record<TokenStatistic | 'top_logprobs' | 'top_ids', Value> {
+  const products = g.op('Mul', [probabilities, logprobs]);
+  const entropy = g.op('Neg', [g.reduce('ReduceSum', products, [-1], { keepDims: false })]);
+
+  const shape = ['scored', top];
+  const [topLogprobs, topIds] = g.node(
+    'TopK',
+    [logprobs, g.ints([top])],
+    { axis: -1, largest: 1, sorted: 1 },
+    [
+      { type: 'float32', shape },
+      { type: 'int64', shape },
+    ],
+  );
+  const place = (table: Value, k: number): Value => g.reshape(g.slice(table, 1, [k], 1), ['scored']);
+  const isFirst = g.op('Equal', [place(topIds!, 0), targets]);
+  const other = g.op('Where', [isFirst, place(topLogprobs!, 1), place(topLogprobs!, 0)]);
+  const lead = g.op('Sub', [g.op('Exp', [logprob]), g.op('Exp', [other])]);
+  const margin = g.op('Sub', [g.scalar(1), lead]);
+  return { entropy, margin, top_logprobs: topLogprobs!, top_ids: topIds! };
+}
+
+/**
+ * The rival of each scored token x: the v ≠ x whose probability grew most, argmax of p̂(v) − p(v), with both
+ * probabilities, each `[scored]`. If all fell it is the one that fell least, which `rivalOf` then drops.
+ * @param before p, `[scored, vocab]`
+ * @param growth p̂ − p, `[scored, vocab]`
+ */
+export function findRival(g: Graph, before: Value, growth: Value, targets: Value) {
+  const column = g.unsqueeze(targets, [1]);
+  const impossible = g.expand(g.scalar(-1e30), ['scored', 1]);
+  const others = g.op('ScatterElements', [growth, column, impossible], { axis: 1 });
+  const [id] = g.node('ArgMax', [others], { axis: 1, keepdims: 0 }, [{ type: 'int64', shape: ['scored'] }]);
+  const chosen = pick(g, before, id!);
+  return { rival: id!, rival_before: chosen, rival_after: g.op('Add', [chosen, pick(g, growth, id!)]) };
+}
+
+/**
+ * Makes the clean log-probability of the token that is there and its {@link statistics} outputs of the graph.
+ * @param logprobs `[scored, vocab]`
+ * @returns the probabilities, `[scored, vocab]`
+ */
+export function outputStatistics(
+  g: Graph,
+  logprobs: Value,
+  logprob: Value,
+  targets: Value,
+  top?: number,
+): Value {
+  const probabilities = g.op('Exp', [logprobs]);
+  g.output('logprob', logprob);
+  g.outputAll(statistics(g, { logprobs, probabilities, logprob }, targets, top));
+  return probabilities;
+}
+
+/**
+ * Makes the perturbed log-probability of the token that is there and its rival outputs of the graph.
+ * @param before p, `[scored, vocab]`
+ * @param perturbed log p̂, `[scored, vocab]`
+ */
+export function outputPerturbed(g: Graph, before: Value, perturbed: Value, targets: Value): void {
+  g.output('perturbed_logprob', pick(g, perturbed, targets));
+  const growth = g.op('Sub', [g.op('Exp', [perturbed]), before]);
+  g.outputAll(findRival(g, before, growth, targets));
+}
+
+/**
+ * The rival to first order: p̂ − p ≈ −α p · d log p.
+ * @param step of −α along which d log p is `slope`, `[scored, vocab]`
+ */
+export function outputFirstOrderRival(
+  g: Graph,
+  before: Value,
+  { slope, alpha }: { readonly slope: Value; readonly alpha: Value },
+  targets: Value,
+): void {
+  const growth = g.op('Neg', [g.op('Mul', [g.op('Mul', [before, slope]), alpha])]);
+  g.outputAll(findRival(g, before, growth, targets));
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import {
+  GUARD_FIELDS,
+  guardRequest,
+  lockOf,
+  NO_SETTINGS,
+  policyValue,
+  problemsOf,
+} from '#web/page-settings.js';
+import type { PolicyView } from '#web/server/page-models.js';
+
+const field = (name: string) => GUARD_FIELDS.find((each) => each.name === name)!;
+const policy: PolicyView = {
+  name: 'house',
+  defaults: { action: 'rollback', rate: 0.07, schedule: 'lazy' },
+  locked: { action: 'house', scoring: 'all' },
+};
+const free = { policy: null, methods: null, escalatesTo: null };
+
+describe('the settings of the page', () => {
+  it('ask for nothing that nobody has set', () => {
+    expect(guardRequest(NO_SETTINGS, free)).toEqual({});
+  });
+
+  it('ask for what is set, in the words of the API', () => {
+    const guard = {
+      action: 'rollback',
+      rate: '5',
+      per: 'answer',
+      candidates: '3',
+      schedule: 'lazy',
+      method: 'adversarial',
+    };
+    expect(guardRequest({ ...NO_SETTINGS, guard }, free)).toEqual({
+      action: 'rollback',
+      rate: 0.05,
+      per: 'answer',
+      candidates: 3,
+      scoring: { schedule: 'lazy' },
+      method: 'adversarial',
+      methods: ['adversarial', 'nll', 'entropy', 'margin'],
+    });
+  });
+
+  it('ask for the scores that the page shows, and none that an action has no use for', () => {
+    const settings = { ...NO_SETTINGS, colours: 'random', guard: { action: 'stop', candidates: '3' } };
+    expect(guardRequest(settings, free)).toEqual({
+      action: 'stop',
+      methods: ['adversarial', 'nll', 'entropy', 'margin', 'random'],
+    });
+  });
+
+  it('show what the operator has set and locked, and do not ask for it', () => {
+    expect(policyValue(field('rate'), policy)).toBe('7');
+    expect(policyValue(field('schedule'), policy)).toBe('lazy');
+    expect(lockOf(field('action'), policy)).toBe('house');
+    expect(lockOf(field('schedule'), policy)).toBe('all');
+    expect(lockOf(field('rate'), policy)).toBeNull();
+    const guard = { action: 'annotate', schedule: 'lazy', rate: '1', candidates: '2' };
+    expect(guardRequest({ ...NO_SETTINGS, guard }, { ...free, policy })).toEqual({
+      rate: 0.01,
+      candidates: 2,
+    });
+  });
+
+  it('ask for no score that the model does not have', () => {
+    const settings = { ...NO_SETTINGS, colours: 'random', guard: { method: 'tokur_eu' } };
+    expect(guardRequest(settings, { policy: null, methods: ['nll'], escalatesTo: null })).toEqual({});
+  });
+
+  it('say what is wrong beside the field, unless it is not asked for', () => {
+    const guard = { rate: '0', candidates: 'two' };
+    const problems = { temperature: '0 to 2', rate: '0.01 to 99.9' };
+    expect(problemsOf({ ...NO_SETTINGS, temperature: '9', guard }, null)).toEqual(problems);
+    const rollback = { ...NO_SETTINGS, guard: { ...guard, action: 'rollback' } };
+    expect(problemsOf(rollback, null)).toEqual({ rate: '0.01 to 99.9', candidates: '1 to 16' });
+    expect(problemsOf(rollback, { ...policy, locked: { rate: 'house', candidates: 'house' } })).toEqual({});
+    expect(problemsOf(NO_SETTINGS, null)).toEqual({});
+  });
+});

@@ -11,16 +11,9 @@ import {
   packedBytes,
   plannedParts,
 } from './packed.js';
-import {
-  BYTES,
-  isWhole,
-  type PlannedTensor,
-  planSafetensors,
-  replaceFile,
-  type SafetensorsPlan,
-  writeAll,
-} from './safetensors-file.js';
+import { isWhole, replaceFile, writeAll } from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
+import { BYTES, type PlannedTensor, planSafetensors, type SafetensorsPlan } from './safetensors-plan.js';
 import type { Weight } from './weights.js';
 
 /** Written at once, about. */

@@ -1,6 +1,6 @@
 import { decodeElements, E4M3, ELEMENT_BYTES, type StoredType } from './elements.js';
-import type { PlannedTensor } from './safetensors-file.js';
 import { DTYPES } from './safetensors-header.js';
+import type { PlannedTensor } from './safetensors-plan.js';
 
 /**
  * How a matrix is stored in integers: w = scale · (q − zero) + offset, with a scale and an offset for each block of

@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planSafetensors } from '#src/checkpoint/safetensors-file.js';
+import { planSafetensors } from '#src/checkpoint/safetensors-plan.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { runScorePass } from '#src/engine/child/score-pass.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';

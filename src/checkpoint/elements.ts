@@ -61,7 +61,7 @@ function codesOf(type: 'bf16' | 'fp16'): ReadonlyMap<number, number> {
 }
 
 /** 1 bit of sign, 4 of exponent, 3 of fraction; no infinity, and NaN where all bits but the sign are set. */
-export const E4M3 = Float32Array.from({ length: 256 }, (_, bits) => {
+export const E4M3: Float32Array = Float32Array.from({ length: 256 }, (_, bits) => {
   const sign = bits & 0x80 ? -1 : 1;
   const [exponent, fraction] = [(bits >> 3) & 15, (bits & 7) / 8];
   if ((bits & 0x7f) === 0x7f) return Number.NaN;

@@ -71,6 +71,5 @@ it('is read by nobody without a limit', () => {
     'cli/chat.ts', // standard input
     'cli/doctor-checks.ts', // limited by its agent
     'src/files/regular-file.ts', // so many bytes of a file
-    'web/page-state.ts', // a recording that the user opens
   ]);
 });

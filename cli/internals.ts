@@ -51,12 +51,12 @@ export {
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
 } from '../src/uncertainty/settings.js';
-export { formatTable, formatThresholds, thresholdsOf } from './calibrate-report.js';
+export { formatTable, formatThresholds, thresholdsOf } from './calibrate/calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './exit-errors.js';
-export { linesOf } from './input-lines.js';
 export { elements } from './model-facts.js';
 export { deviceOption, integer, modelOption, real } from './options.js';
 export { type ByteBar, byteBar, Progress } from './progress.js';
+export { linesOf } from './score/input-lines.js';
 export { note, remark, say, showsBars } from './terminal.js';
 export { formatBytes, formatDuration, heading } from './terminal-format.js';

@@ -17,33 +17,33 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'serve',
     description: 'Serve models: OpenAI-compatible API, WebSocket stream, web page.',
-    load: async () => (await import('./serve.js')).serveCommand(),
+    load: async () => (await import('./serve/serve.js')).serveCommand(),
   },
   {
     name: 'chat',
     description: 'Ask a model and see where it is uncertain.',
-    load: async () => (await import('./chat.js')).chatCommand(),
+    load: async () => (await import('./chat/chat.js')).chatCommand(),
   },
   {
     name: 'score',
     description: 'Score finished responses (JSON Lines).',
-    load: async () => (await import('./score-command.js')).scoreCommand(),
+    load: async () => (await import('./score/score-command.js')).scoreCommand(),
   },
   {
     name: 'calibrate',
     description: "Calibrate the guard's false alarm rate on a model's ordinary scores.",
-    load: async () => (await import('./calibrate.js')).calibrateCommand(),
+    load: async () => (await import('./calibrate/calibrate.js')).calibrateCommand(),
   },
   {
     name: 'doctor',
     description:
       'Check what `flinch serve` needs: this machine, a model, its memory and speed, with a remedy for each problem.',
-    load: async () => (await import('./doctor.js')).doctorCommand(),
+    load: async () => (await import('./doctor/doctor.js')).doctorCommand(),
   },
   {
     name: 'pull',
     description: 'Download a model from the Hugging Face hub, and try it.',
-    load: async () => (await import('./pull-command.js')).pullCommand(),
+    load: async () => (await import('./pull/pull-command.js')).pullCommand(),
   },
   {
     name: 'export',

@@ -67,9 +67,9 @@ it('is read by nobody without a limit', () => {
     /(?<!z)\.(json|text|arrayBuffer|bytes|blob)\(\)|stream\/consumers/.test(text),
   );
   expect(unlimited.map(({ file }) => file)).toEqual([
-    'cli/calibrate-prompts.ts', // standard input
-    'cli/chat.ts', // standard input
-    'cli/doctor-checks.ts', // limited by its agent
+    'cli/calibrate/calibrate-prompts.ts', // standard input
+    'cli/chat/chat.ts', // standard input
+    'cli/doctor/doctor-checks.ts', // limited by its agent
     'src/files/regular-file.ts', // so many bytes of a file
   ]);
 });

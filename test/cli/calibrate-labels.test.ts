@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joinLabels } from '#cli/calibrate-labels.js';
+import { joinLabels } from '#cli/calibrate/calibrate-labels.js';
 import { checkLabels, type LabelledAnswer } from '#src/risk/label-check.js';
 
 describe('labels that are of no use', () => {

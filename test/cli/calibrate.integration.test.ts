@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readPrompts } from '#cli/calibrate-prompts.js';
+import { readPrompts } from '#cli/calibrate/calibrate-prompts.js';
 import type { Checkpoint } from '#src/checkpoint/checkpoint.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { DEFAULT_SCORING, encodePrompt, openCheckpoint, readCalibration } from '#src/index.js';

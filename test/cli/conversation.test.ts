@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Conversation } from '#cli/conversation.js';
+import { Conversation } from '#cli/chat/conversation.js';
 
 /** A prompt has as many tokens as its messages have characters. */
 const chat = (room: number, system?: string) =>

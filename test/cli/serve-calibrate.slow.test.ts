@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { offerCalibrations, openRun } from '#cli/serve-calibration.js';
+import { offerCalibrations, openRun } from '#cli/serve/serve-calibration.js';
 import { IdleCalibrations, Metrics } from '#gateway/index.js';
 import { DEFAULT_SCORING, Engine } from '#src/index.js';
 import { FlowGate } from '#src/stream/flow-gate.js';

@@ -1,6 +1,6 @@
 import chalk from 'chalk';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { answerPainter, scoreScale } from '#cli/chat-painter.js';
+import { answerPainter, scoreScale } from '#cli/chat/chat-painter.js';
 import { complain, note, remark, say } from '#cli/terminal.js';
 import { heading } from '#cli/terminal-format.js';
 import { ModelError, show, TemplateError } from '#src/files/file-errors.js';

@@ -8,7 +8,7 @@ import type { Plugin } from 'vitest/config';
 /** Programs of processes: the command, and the entries that the sources name with {@link ENTRY}. */
 const ENTRIES = [
   'cli/main.ts',
-  'cli/reload-process.ts',
+  'cli/serve/reload-process.ts',
   'lab/src/main.ts',
   'src/engine/child/main.ts',
   'src/engine/text/main.ts',

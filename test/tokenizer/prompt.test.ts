@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseInputLine } from '#cli/score-lines.js';
+import { parseInputLine } from '#cli/score/score-lines.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { encodePrompt, encodeText } from '#src/tokenizer/prompt.js';
 import { FIXTURES, fixture } from '../support/graphs.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { FLAG_OF_FIELD } from '../../cli/serve-config.js';
+import { FLAG_OF_FIELD } from '../../cli/serve/serve-config.js';
 import { configSchema } from '../../gateway/config/gateway-config.js';
 import { CONFIG_VARIABLES } from '../../gateway/config/variables.js';
 import { type JsonSchema, jsonSchema } from '../api/schema-document.js';

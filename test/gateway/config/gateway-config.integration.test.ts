@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { serveConfig } from '#cli/serve-config.js';
+import { serveConfig } from '#cli/serve/serve-config.js';
 import { DEFAULT_SILENCE_MS } from '#client/client-connection.js';
 import { configSchema } from '#gateway/config/gateway-config.js';
 import { loadConfig } from '#gateway/config/load-config.js';

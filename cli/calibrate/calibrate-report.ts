@@ -1,0 +1,94 @@
+import { type Distribution, thresholdAt } from '../../src/numerics/distribution.js';
+import type { Calibration } from '../../src/risk/calibration.js';
+import type { FalseAlarms } from '../../src/risk/false-alarms.js';
+import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
+
+/** Rates that a summary shows thresholds for. */
+const RATES = [0.01, 0.05] as const;
+
+/** Scores of a kind, and what they are flagged above. */
+export interface Thresholds {
+  readonly method: Method;
+  readonly of: string;
+  readonly count: number;
+  readonly skipped: number;
+  /** `null` where there are too few scores for the rate, `all` where every score is above it: the rest was skipped. */
+  readonly thresholds: readonly { readonly rate: number; readonly threshold: number | 'all' | null }[];
+}
+
+export function thresholdsOf({ levels, methods }: Calibration): Thresholds[] {
+  return METHODS.flatMap((method) => {
+    const scores = methods[method];
+    if (!scores) return [];
+    const row = (of: string, distribution: Distribution): Thresholds => ({
+      method,
+      of,
+      count: distribution.count,
+      skipped: distribution.skipped,
+      thresholds: RATES.map((rate) => {
+        const threshold = thresholdAt(distribution, levels, rate);
+        return { rate, threshold: threshold === Number.NEGATIVE_INFINITY ? 'all' : threshold };
+      }),
+    });
+    const { answers, peaks } = scores;
+    return [
+      row('token', scores.tokens),
+      ...scores.positions.map((bin) =>
+        row(`token ${bin.from}${bin.to === null ? ' on' : `–${bin.to - 1}`}`, bin),
+      ),
+      row('step', scores.steps.sum),
+      ...(peaks ? [row('any step of an answer', peaks.sum)] : []),
+      ...(answers ? [row('answer', answers.sum)] : []),
+    ];
+  });
+}
+
+export function formatThresholds(rows: readonly Thresholds[]): string {
+  const heads = RATES.map((rate) => `at ${percent(rate)}`);
+  const show = (threshold: number | 'all' | null): string =>
+    typeof threshold === 'number' ? threshold.toPrecision(4) : (threshold ?? 'none');
+  const table = formatTable([
+    ['method', 'of', 'scores', 'skipped', ...heads],
+    ...rows.map(({ method, of, count, skipped, thresholds }) => [
+      method,
+      of,
+      String(count),
+      percent(skipped / count),
+      ...thresholds.map(({ threshold }) => show(threshold)),
+    ]),
+  ]);
+  const lacks = rows.some(({ thresholds }) => thresholds.some(({ threshold }) => threshold === null));
+  return lacks
+    ? `${table}\nnone: too few scores for the rate (1 / rate are needed), so nothing is flagged`
+    : table;
+}
+
+export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
+  const targets = rows[0]?.rates.map(({ target }) => `at ${percent(target)}`) ?? [];
+  return formatTable([
+    ['method', 'of', 'scores', ...targets],
+    ...rows.map(({ method, of, count, rates }) => [
+      method,
+      of,
+      String(count),
+      ...rates.map(
+        ({ measured, low, high }) =>
+          `${percent(measured)} [${(100 * low).toFixed(2)}, ${(100 * high).toFixed(2)}]`,
+      ),
+    ]),
+  ]);
+}
+
+const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;
+
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,74 @@
+import { concatMap, defer, from, type Observable } from 'rxjs';
+import type { Workers } from '../../gateway/workers/start-workers.js';
+import { measureWriting } from '../../src/cost/writing-speed.js';
+import { guardSchema } from '../../src/guard/guard-fields.js';
+import { calibrationOf } from '../../src/risk/calibration-file.js';
+import { DEFAULT_METHODS, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
+import { priceOf } from '../terminal-format.js';
+import { uncalibrated } from '../uncalibrated.js';
+import type { ServeConfig } from './serve-config.js';
+
+/**
+ * A line for each model whose flags use a running estimate.
+ * @param calibrating names of those that are calibrated while idle
+ */
+export async function calibrationHints(
+  { models, workers }: ServeConfig,
+  engines: Workers['engines'],
+  calibrating: readonly string[],
+): Promise<string[]> {
+  const all = [...engines].map(async ([name, { checkpoint }]) => {
+    if (calibrating.includes(name)) return [`${name} is calibrated while no request runs`];
+    const isOurs = 'checkpoint' in models[name]! && workers === 1;
+    const canServe = isOurs && (await calibrationOf(checkpoint)) === null;
+    const advice = canServe ? 'Serve with --calibrate, or calibrate it' : undefined;
+    const hint = await uncalibrated(checkpoint, advice);
+    return hint === null ? [] : [`${name} is ${hint}`];
+  });
+  return (await Promise.all(all)).flat();
+}
+
+/** A line for each model that cannot have Adv. Pert. */
+export const scorerHints = ({ models }: ServeConfig): string[] =>
+  Object.entries(models).flatMap(([name, model]) =>
+    'upstreams' in model && model.scorer === undefined
+      ? [`${name} has no Adv. Pert.: it takes a scorer (--scorer, or scorer in the configuration)`]
+      : [],
+  );
+
+/** What the guard does by default, for each model. */
+export const guardWords = (config: ServeConfig): string[] =>
+  Object.keys(config.models).map((name) => {
+    const { enabled, action, rate, per } = guardOfModel(config, name);
+    if (!enabled) return 'off, unless a request asks for it';
+    const percent = Number((100 * rate).toPrecision(3));
+    return `${action}; ${percent} % of ordinary ${per}s are flagged`;
+  });
+
+/** Defaults of a model's guard. */
+export function guardOfModel({ guard, models }: ServeConfig, name: string) {
+  return guardSchema.parse({ ...guard?.defaults, ...models[name]?.guard?.defaults });
+}
+
+/**
+ * A line for each model that flinch writes with Adv. Pert. by default, one after the other as they are measured.
+ *
+ * Errors with an EngineError, such as of an engine that is closed.
+ */
+export function priceHints(config: ServeConfig, engines: Workers['engines']): Observable<string> {
+  const written = Object.entries(config.models).flatMap(([name, model]) => {
+    const engine = engines.get(name);
+    if (!engine || !('checkpoint' in model)) return [];
+    const { enabled, methods = DEFAULT_METHODS } = guardOfModel(config, name);
+    return enabled && methods.includes('adversarial') ? [{ name, engine }] : [];
+  });
+  const without = PROBABILITY_METHODS.join(',');
+  return from(written).pipe(
+    concatMap(({ name, engine }) =>
+      defer(
+        async () =>
+          `${name} writes ${priceOf(await measureWriting(engine))} (--methods ${without} leaves it out)`,
+      ),
+    ),
+  );
+}

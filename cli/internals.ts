@@ -4,7 +4,7 @@
  * `flinch/internals`: everything that flinch-bench uses beyond the public API. It is the only way in: flinch-bench imports
  * nothing else of `src` and `gateway`. Not for other packages: names may change in any release.
  */
-export { upstreamModelSchema } from '../gateway/config/gateway-config.js';
+export { upstreamModelSchema } from '../gateway/config/models-section.js';
 export { Agreement } from '../gateway/upstream/alignment/agreement.js';
 export { VocabularyMismatch } from '../gateway/upstream/alignment/id-alignment.js';
 export { credentialsOf } from '../gateway/upstream/open-upstream-model.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import type { CheckpointConfig, UpstreamModelConfig } from '../../gateway/config/gateway-config.js';
+import type { CheckpointConfig, UpstreamModelConfig } from '../../gateway/config/models-section.js';
 import { credentialsOf } from '../../gateway/upstream/open-upstream-model.js';
 import { UpstreamServer } from '../../gateway/upstream/servers/upstream-server.js';
 import type { Capabilities } from '../../gateway/upstream/upstream.js';

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Config, KeyConfig } from '../../gateway/config/gateway-config.js';
+import type { KeyConfig } from '../../gateway/config/access-section.js';
+import type { Config } from '../../gateway/config/gateway-config.js';
 import type { Reloaded } from '../../gateway/config/reloaded.js';
 import { Channel, type Message } from '../../gateway/workers/channel.js';
 import { ChildLink } from '../../src/engine/child-link.js';

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { KeyConfig } from '../config/access-section.js';
 import { ConfigError } from '../config/config-error.js';
-import type { KeyConfig } from '../config/gateway-config.js';
 import { readHeaderSecret } from '../config/secret.js';
 
 /** Shorter ones can be guessed. */

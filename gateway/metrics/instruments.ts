@@ -1,7 +1,7 @@
 import type { Role } from '../../src/engine/engine-messages.js';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
-import { WEBHOOK_EVENTS } from '../config/gateway-config.js';
+import { WEBHOOK_EVENTS } from '../config/webhooks-section.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { PROVIDERS } from '../models/served-model.js';
 import { COMMAND_FAILURES } from '../state/state.js';

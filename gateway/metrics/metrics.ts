@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { packageVersion } from '../../src/package-root.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/gateway-config.js';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/webhooks-section.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
 import { COMMAND_FAILURES, type CommandFailure } from '../state/state.js';

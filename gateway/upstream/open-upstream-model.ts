@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { UpstreamModelConfig } from '../config/gateway-config.js';
+import type { UpstreamModelConfig } from '../config/models-section.js';
 import { readHeaderSecret, type SecretSource } from '../config/secret.js';
 import { ownSlots, type Slots } from '../models/slots.js';
 import type { Scorer } from './scoring/scorer.js';

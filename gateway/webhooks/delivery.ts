@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { WebhookEvent } from '../config/gateway-config.js';
+import type { WebhookEvent } from '../config/webhooks-section.js';
 import type { WebhookMessage } from './message.js';
 import type { Poster, PostOutcome } from './post.js';
 import { signatureHeaders } from './webhook-signature.js';

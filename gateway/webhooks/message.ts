@@ -1,5 +1,5 @@
 import { usageFields, verdictFields } from '../../src/stream/wire.js';
-import type { WebhookEvent } from '../config/gateway-config.js';
+import type { WebhookEvent } from '../config/webhooks-section.js';
 import type { GenerationAbout, GenerationNews } from '../models/generation-listener.js';
 
 /** Message to a receiver, without the time. It contains no text of prompts and answers. */

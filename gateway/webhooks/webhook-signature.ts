@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { ConfigError } from '../config/config-error.js';
-import type { WebhookConfig } from '../config/gateway-config.js';
 import { readSecret } from '../config/secret.js';
+import type { WebhookConfig } from '../config/webhooks-section.js';
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const BYTES = { min: 24, max: 64 };

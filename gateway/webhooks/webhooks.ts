@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { WebhookConfig, WebhookEvent } from '../config/gateway-config.js';
+import type { WebhookConfig, WebhookEvent } from '../config/webhooks-section.js';
 import type { Listen } from '../models/generation-listener.js';
 import { Delivery, type DeliveryOutcome } from './delivery.js';
 import { messageOf } from './message.js';

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { configSchema, type UpstreamModelConfig } from '#gateway/config/gateway-config.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
+import type { UpstreamModelConfig } from '#gateway/config/models-section.js';
 import { UpstreamServer } from '#gateway/upstream/servers/upstream-server.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from '#gateway/upstream/upstream.js';
 

@@ -22,42 +22,38 @@ export function configurationReference(): string {
     rows.some((each) => isDeepStrictEqual(each, one));
   const common = first?.rows.filter((each) => others.every(({ rows }) => has(rows, each))) ?? [];
   const keys = access?.properties?.keys?.items;
-  return page(
-    'Fields of the configuration',
-    '[gateway/config/gateway-config.ts](../../gateway/config/gateway-config.ts)',
-    [
-      'All fields of the configuration file, with their flags and environment variables. [configuration.md](../configuration.md) describes the sources and their order. Flags for a single model: [flinch serve](cli.md#flinch-serve).',
-      '## All fields',
-      table(['field', 'type', 'default', 'flag, variable', 'meaning'], topFields(schema).map(topRow)),
-      '## A model',
-      'An entry of `models`, under its name:',
-      ...alternatives.flatMap(({ title, rows }) => [
-        `### ${title}`,
-        table(
-          HEAD,
-          rows.filter((each) => !has(common, each)),
-        ),
-      ]),
-      '### Fields of either kind of model',
-      table(HEAD, common),
-      '## A key',
-      'An entry of `access.keys`:',
-      table(HEAD, keys ? outsidePolicies(keys).map(row) : []),
-      '## A webhook',
-      'An entry of `webhooks`. [How to receive them](../how-to/webhooks.md).',
-      table(HEAD, webhooks?.items ? fieldsOf(webhooks.items).map(row) : []),
-      '## A policy',
-      '`guard`, for all requests, in an entry of `models` and in an entry of `access.keys`. [How to set a policy](../how-to/set-a-policy.md).',
+  return page('Fields of the configuration', '[gateway/config](../../gateway/config)', [
+    'All fields of the configuration file, with their flags and environment variables. [configuration.md](../configuration.md) describes the sources and their order. Flags for a single model: [flinch serve](cli.md#flinch-serve).',
+    '## All fields',
+    table(['field', 'type', 'default', 'flag, variable', 'meaning'], topFields(schema).map(topRow)),
+    '## A model',
+    'An entry of `models`, under its name:',
+    ...alternatives.flatMap(({ title, rows }) => [
+      `### ${title}`,
       table(
         HEAD,
-        guard
-          ? fieldsOf(guard)
-              .filter(({ path }) => !path.startsWith('defaults.'))
-              .map(row)
-          : [],
+        rows.filter((each) => !has(common, each)),
       ),
-    ],
-  );
+    ]),
+    '### Fields of either kind of model',
+    table(HEAD, common),
+    '## A key',
+    'An entry of `access.keys`:',
+    table(HEAD, keys ? outsidePolicies(keys).map(row) : []),
+    '## A webhook',
+    'An entry of `webhooks`. [How to receive them](../how-to/webhooks.md).',
+    table(HEAD, webhooks?.items ? fieldsOf(webhooks.items).map(row) : []),
+    '## A policy',
+    '`guard`, for all requests, in an entry of `models` and in an entry of `access.keys`. [How to set a policy](../how-to/set-a-policy.md).',
+    table(
+      HEAD,
+      guard
+        ? fieldsOf(guard)
+            .filter(({ path }) => !path.startsWith('defaults.'))
+            .map(row)
+        : [],
+    ),
+  ]);
 }
 
 /** Policies have a section of their own. */

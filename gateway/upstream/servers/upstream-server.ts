@@ -1,4 +1,4 @@
-import type { UpstreamModelConfig } from '../../config/gateway-config.js';
+import type { UpstreamModelConfig } from '../../config/models-section.js';
 import type { ForwardedRequest } from '../../models/served-model.js';
 import { exactOf, jsonText, withExactFields } from '../../requests/exact-numbers.js';
 import { traceHeaders } from '../../tracing/trace-context.js';

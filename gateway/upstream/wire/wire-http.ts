@@ -3,7 +3,7 @@ import http, { type Agent, type ClientRequest, type RequestOptions } from 'node:
 import https from 'node:https';
 import { setImmediate } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
-import type { UpstreamModelConfig } from '../../config/gateway-config.js';
+import type { UpstreamModelConfig } from '../../config/models-section.js';
 import { ApiError } from '../../errors/api-error.js';
 import type { ForwardedRequest } from '../../models/served-model.js';
 import { jsonText } from '../../requests/exact-numbers.js';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { hashedKeys, keyHash, sha256 } from '#gateway/access/access-keys.js';
 import { ConfigError } from '#gateway/config/config-error.js';
-import { type ConfigInput, configSchema, upstreamModelSchema } from '#gateway/config/gateway-config.js';
+import { type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
+import { upstreamModelSchema } from '#gateway/config/models-section.js';
 import { credentialsOf } from '#gateway/upstream/open-upstream-model.js';
 import { checkWebhooks } from '#gateway/webhooks/webhooks.js';
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { upstreamModelSchema } from '#gateway/config/gateway-config.js';
+import { upstreamModelSchema } from '#gateway/config/models-section.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { type Script, scriptedUpstream } from '../../../support/scripted-upstream.js';
 import { vllmDouble } from '../../../support/upstream-doubles.js';

@@ -4,6 +4,10 @@ import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/files/json.js';
 import { Access, checkMounted, type SharedAccess } from './access/access.js';
 import { OwnUsage } from './access/usage.js';
+import type { Answering } from './answers/answering.js';
+import { KeptAnswers } from './answers/kept-answers.js';
+import { loggedTexts } from './answers/logged-texts.js';
+import type { Models } from './answers/models.js';
 import { ConfigError } from './config/config-error.js';
 import type { Config, ConfigInput } from './config/gateway-config.js';
 import { mergeConfig } from './config/load-config.js';
@@ -15,18 +19,14 @@ import { Lifecycle } from './generations/lifecycle.js';
 import { LiveGenerations } from './generations/live-generations.js';
 import { createApp, type HealthOptions, type WorkersHealth } from './http/app.js';
 import { LogWriter } from './log-writer.js';
-import { metered } from './metrics/metered-models.js';
+import { metered } from './metrics/metered-answers.js';
 import type { MetricsSnapshot } from './metrics/metric-families.js';
 import { Metrics } from './metrics/metrics.js';
-import { GovernedModels } from './models/governed-models.js';
 import type { IdleCalibrations } from './models/idle-calibrations.js';
-import { KeptAnswers } from './models/kept-answers.js';
-import { servedWithin } from './models/limited-models.js';
-import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
-import type { OpenState } from './state/state.js';
+import type { OpenState, State } from './state/state.js';
 import { traceGenerations } from './tracing/generation-span.js';
-import { openWebhooks } from './webhooks/webhooks.js';
+import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/webhooks.js';
 import { StreamServer } from './websocket/handshakes.js';
 
 /** Refused messages of the largest size that a client may send in a minute: each was read. */
@@ -168,96 +168,31 @@ export function createGateway({ config: input = {}, ...parts }: MountedGatewayOp
  */
 export function assembleGateway(
   config: Config,
-  {
-    models: all,
-    metrics = new Metrics(),
-    logger = faultLogger(metrics),
-    env = process.env,
-    now = Date.now,
-    policies: sources,
-    openState,
-    commons,
-    calibrations,
-    bounds: changed,
-  }: GatewayParts,
+  given: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
 ): MountedGateway & { readonly access: Access; readonly health: HealthOptions } {
-  const { limits, streams: times, shutdown } = config;
-  const bounds = { ...CONNECTION_BOUNDS, ...changed };
-  const settings = { limits, streams: times, bounds };
   if (config.workers > 1)
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
-  const usage = commons?.usage ?? new OwnUsage();
-  const state = config.state
-    ? (openState ?? withoutPackage)(config.state, {
-        logger,
-        now,
-        usage,
-        resumeMs: 1000 * times.resume_s,
-        historyEvents: bounds.historyEvents,
-        observe: (...command) => metrics.redisCommand(...command),
-      })
-    : null;
-  if (state) metrics.watchRedis(() => state.up);
-  const clients = (access: Config['access']) => ({
-    ...access,
-    sockets: access.sockets ?? Math.ceil(limits.connections / 2),
-    refusedBytes: REFUSED_MESSAGES * limits.body_bytes,
-  });
-  const access = new Access(clients(config.access), { env, now, shared: commons, state });
-  const lifecycle = new Lifecycle();
-  const kept = new KeptAnswers(limits.kept_bytes);
-  const within = servedWithin(all, { limits, kept, texts: config.log.texts ? logger : null });
-  const policies = new Policies(sources ?? config);
-  for (const i of config.webhooks.keys()) metrics.watchWebhook(i);
-  const webhooks = openWebhooks(config.webhooks, {
-    env,
-    logger,
-    counted: (...message) => metrics.webhook(...message),
-  });
-  const watchPolicies = ({ names, escalating }: Policies): void => {
-    metrics.watchPolicies(names);
-    metrics.watchEscalations(escalating);
-  };
-  watchPolicies(policies);
-  const unreplaced = (error: unknown, fields: object, text: string): void => {
-    const { code } = toApiError(error).body;
-    if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, text);
-    else logger.warn({ ...fields, code }, text);
-  };
-  const models = new GovernedModels(
-    metered(within, metrics, [traceGenerations(), webhooks.listen]),
-    policies,
-    {
-      get severalKeys() {
-        return access.severalKeys;
-      },
-      kept,
-      count: (name, kept) => metrics.policy(name, kept),
-      escalated: (model, to, error, { responseId }) => {
-        metrics.escalated(model, error === null);
-        const fields = { response_id: responseId, model, to };
-        if (error !== null) unreplaced(error, fields, 'flagged answer not escalated');
-      },
-      voted: (model, replaced, error, { responseId }) => {
-        metrics.voted(model, replaced);
-        const fields = { response_id: responseId, model };
-        if (error !== null) unreplaced(error, fields, 'further answer of a vote not written');
-      },
-    },
-  );
+  const { metrics = new Metrics(), env = process.env, now = Date.now } = given;
+  const { models, commons, calibrations, logger = faultLogger(metrics) } = given;
+  const parts = { ...given, metrics, logger, env, now };
+  const { limits, streams: times, shutdown } = config;
+  const settings = { limits, streams: times, bounds: { ...CONNECTION_BOUNDS, ...given.bounds } };
+  const state = stateOf(config, parts, settings.bounds);
+  const access = new Access(clientsOf(config, config.access), { env, now, shared: commons, state });
+  const webhooks = webhooksOf(config, parts);
+  const answering = answeringOf(config, parts, access, webhooks);
   const reload = (changed: Reloading): void => {
-    access.replace(clients(changed.access));
-    const replacing = new Policies(changed);
-    models.replacePolicies(replacing);
-    watchPolicies(replacing);
+    access.replace(clientsOf(config, changed.access));
+    answering.policies = watched(new Policies(changed), metrics);
   };
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
   const live = new LiveGenerations(settings, logger, elsewhere, commons?.workers);
   state?.generations.serve(live);
-  const connections = new Set<Duplex>();
-  const serving = { models, live, access, settings, lifecycle, metrics, logger };
+  const lifecycle = new Lifecycle();
+  const serving = { models, answering, live, access, settings, lifecycle, metrics, logger };
   const streams = new StreamServer(serving);
+  const connections = new Connections(streams);
   const unwatch = metrics.watch({
     models,
     logger,
@@ -265,28 +200,15 @@ export function assembleGateway(
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
   if (commons) metrics.collectFrom(commons.collect);
-  const about = { state, workers: commons?.health };
-  const health = { models, lifecycle, ...about };
-  const app = createApp({ ...serving, serveMetrics, ...about, calibrations });
-  const follow = (connection: Duplex): void => {
-    // Some begin anew.
-    if (connections.has(connection)) return;
-    connections.add(connection);
-    connection.once('close', () => connections.delete(connection));
-  };
-  const detachments: (() => void)[] = [];
-  const attach = (server: Server, path = '/'): void => {
-    const detach = streams.attach(server, path);
-    server.on('connection', follow);
-    detachments.push(detach, () => server.off('connection', follow));
-  };
+  const health = { models, answering, lifecycle, state, workers: commons?.health };
+  const app = createApp({ ...serving, ...health, serveMetrics, calibrations });
   const close = async (): Promise<void> => {
     lifecycle.drain();
     await streams.close();
     await live.drain(0); // ends generations that wait to be resumed
     await webhooks.close(0);
     await state?.close();
-    for (const detach of detachments.splice(0)) detach();
+    connections.detach();
     unwatch();
   };
   const drain = async (seconds = shutdown.drain_s): Promise<void> => {
@@ -295,7 +217,122 @@ export function assembleGateway(
     await live.drain(1000 * seconds);
     await Promise.all([streams.close(), webhooks.close(LAST_MESSAGES_MS)]);
   };
+  const attach = (server: Server, path?: string): void => connections.attach(server, path);
   return { app, attach, live, metrics, access, health, reload, drain, close };
+}
+
+type Complete = GatewayParts & Required<Pick<GatewayParts, 'metrics' | 'logger' | 'env' | 'now'>>;
+
+/** State that is shared with other gateways; `null` without. */
+function stateOf(
+  config: Config,
+  { openState = withoutPackage, metrics, logger, now, commons }: Complete,
+  { historyEvents }: ConnectionBounds,
+): State | null {
+  if (!config.state) return null;
+  const state = openState(config.state, {
+    logger,
+    now,
+    usage: commons?.usage ?? new OwnUsage(),
+    resumeMs: 1000 * config.streams.resume_s,
+    historyEvents,
+    observe: (...command) => metrics.redisCommand(...command),
+  });
+  metrics.watchRedis(() => state.up);
+  return state;
+}
+
+const clientsOf = ({ limits }: Config, access: Config['access']) => ({
+  ...access,
+  sockets: access.sockets ?? Math.ceil(limits.connections / 2),
+  refusedBytes: REFUSED_MESSAGES * limits.body_bytes,
+});
+
+function webhooksOf({ webhooks }: Config, { env, logger, metrics }: Complete): Webhooks {
+  for (const i of webhooks.keys()) metrics.watchWebhook(i);
+  const counted: WebhooksOptions['counted'] = (...message) => metrics.webhook(...message);
+  return openWebhooks(webhooks, { env, logger, counted });
+}
+
+/** What answers are written with, and who hears of them. */
+function answeringOf(
+  config: Config,
+  { models, policies, metrics, logger }: Complete,
+  access: Access,
+  webhooks: Webhooks,
+): Answering {
+  const { limits } = config;
+  const kept = new KeptAnswers(limits.kept_bytes);
+  const unreplaced = (error: unknown, fields: object, text: string): void => {
+    const { code } = toApiError(error).body;
+    if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, text);
+    else logger.warn({ ...fields, code }, text);
+  };
+  return {
+    models,
+    policies: watched(new Policies(policies ?? config), metrics),
+    limits,
+    get severalKeys() {
+      return access.severalKeys;
+    },
+    count: (name, isKept) => metrics.policy(name, isKept),
+    kept,
+    observe: [
+      kept.observe,
+      ...(config.log.texts ? [loggedTexts(logger)] : []),
+      metered(metrics, [traceGenerations(), webhooks.listen]),
+    ],
+    faulty: (error) => metrics.failed(error),
+    escalated: (model, to, error, { responseId }) => {
+      metrics.escalated(model, error === null);
+      const fields = { response_id: responseId, model, to };
+      if (error !== null) unreplaced(error, fields, 'flagged answer not escalated');
+    },
+    voted: (model, isReplaced, error, { responseId }) => {
+      metrics.voted(model, isReplaced);
+      const fields = { response_id: responseId, model };
+      if (error !== null) unreplaced(error, fields, 'further answer of a vote not written');
+    },
+  };
+}
+
+/** The policies, whose metrics are shown from the start. */
+function watched(policies: Policies, metrics: Metrics): Policies {
+  metrics.watchPolicies(policies.names);
+  metrics.watchEscalations(policies.escalating);
+  return policies;
+}
+
+/** The connections of the servers that a gateway is attached to. */
+class Connections {
+  readonly #streams: StreamServer;
+  readonly #open = new Set<Duplex>();
+  readonly #detachments: (() => void)[] = [];
+
+  constructor(streams: StreamServer) {
+    this.#streams = streams;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  attach(server: Server, path = '/'): void {
+    const detach = this.#streams.attach(server, path);
+    server.on('connection', this.#follow);
+    this.#detachments.push(detach, () => server.off('connection', this.#follow));
+  }
+
+  detach(): void {
+    for (const detach of this.#detachments.splice(0)) detach();
+  }
+
+  readonly #follow = (connection: Duplex): void => {
+    // Some begin anew.
+    if (this.#open.has(connection)) return;
+    this.#open.add(connection);
+    connection.once('close', () => this.#open.delete(connection));
+  };
 }
 
 const faultLogger = (metrics: Metrics): Logger =>

@@ -2,6 +2,14 @@
 
 /** The gateway: serves models over HTTP, Server-Sent Events and WebSocket. */
 export { checkAccess } from './access/access.js';
+export { Models } from './answers/models.js';
+export type {
+  ModelInside,
+  ModelStatus,
+  Prepared,
+  ServedModel,
+  Source,
+} from './answers/served-model.js';
 export { ConfigError } from './config/config-error.js';
 export type { Config, ConfigInput } from './config/gateway-config.js';
 export {
@@ -14,14 +22,6 @@ export { LiveGenerations } from './generations/live-generations.js';
 export { Metrics } from './metrics/metrics.js';
 export { EngineModel } from './models/engine-model.js';
 export { type IdleCalibration, IdleCalibrations } from './models/idle-calibrations.js';
-export { Models } from './models/models.js';
-export type {
-  ModelInside,
-  ModelStatus,
-  Prepared,
-  PrepareOptions,
-  ServedModel,
-} from './models/served-model.js';
 export { checkModels, type OpenModel, type OpenModels, openModels } from './open-models.js';
 export { type Gateway, type GatewayOptions, startGateway } from './start-gateway.js';
 export { loadState } from './state/load-state.js';

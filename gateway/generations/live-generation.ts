@@ -1,8 +1,8 @@
 import { defer, map, type Subscription } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { FlowGate } from '../../src/stream/flow-gate.js';
+import type { Answer } from '../answers/served-model.js';
 import { type ApiError, toApiError } from '../errors/api-error.js';
-import type { Prepared } from '../models/served-model.js';
 import type { EventHistory } from './event-history.js';
 import { lostError } from './lost.js';
 
@@ -57,7 +57,7 @@ export interface LiveOptions {
   readonly owner: string;
   /** The client's name for it. */
   readonly requestId: string | undefined;
-  readonly prepared: Prepared;
+  readonly answer: Answer;
   readonly encoding: Encoding;
   /** History of a generation that can be resumed. */
   readonly history: EventHistory | null;
@@ -102,7 +102,7 @@ export class LiveGeneration {
     this.id = options.id;
     this.owner = options.owner;
     this.requestId = options.requestId;
-    this.model = options.prepared.model;
+    this.model = options.answer.model;
     this.#options = options;
   }
 
@@ -130,11 +130,11 @@ export class LiveGeneration {
   start(sink: Sink, paused = false): void {
     this.#sink = sink;
     if (paused) this.pause(sink);
-    const { encoding, prepared } = this.#options;
+    const { encoding, answer } = this.#options;
     this.#emit(encoding.opening());
     // `start` is called in the pipeline, so that everything that is thrown is an error of this generation
     // alone.
-    const frames = defer(() => prepared.start(this.#gate)).pipe(
+    const frames = defer(() => answer.start(this.#gate)).pipe(
       map((event) => encoding.event(event, this.#offset)),
     );
     this.#subscription = frames.subscribe({

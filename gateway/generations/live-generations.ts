@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Principal } from '../access/principal.js';
+import type { Answer } from '../answers/served-model.js';
 import type { Config } from '../config/gateway-config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
-import type { Prepared } from '../models/served-model.js';
 import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from './live-generation.js';
@@ -27,9 +27,9 @@ export interface OpenRequest {
   readonly resumable: boolean;
   /** The client's name for it. */
   readonly requestId?: string | undefined;
-  readonly prepare: () => Promise<Prepared>;
+  readonly prepare: () => Promise<Answer>;
   /** @param resumable whether it can be, which may be less than was asked for */
-  readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
+  readonly encode: (answer: Answer, resumable: boolean) => Encoding;
   /** Logger with the fields of this generation; by default that of all generations. */
   readonly logger?: Logger;
   /** Called at the end, unless it failed, with whether the generation is complete. */
@@ -95,7 +95,7 @@ export class LiveGenerations {
       release = await principal.admit();
       // At once before policies are looked up, so that no request has those of a configuration without its key.
       principal.checkValid?.();
-      const prepared = await prepare();
+      const answer = await prepare();
       const { streams, bounds } = this.#settings;
       const history = resumable
         ? new EventHistory({ events: bounds.historyEvents, bytes: HISTORY_BYTES })
@@ -107,7 +107,7 @@ export class LiveGenerations {
           owner,
           requestId,
           history,
-          model: prepared.model,
+          model: answer.model,
           endedElsewhere: () => generation.discard(),
         });
       }
@@ -116,8 +116,8 @@ export class LiveGenerations {
         id,
         owner,
         requestId,
-        prepared,
-        encoding: encode(prepared, publication !== null),
+        answer,
+        encoding: encode(answer, publication !== null),
         history: publication && history,
         retentionMs: 1000 * streams.resume_s,
         onOver: (error, complete) => {

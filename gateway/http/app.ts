@@ -4,12 +4,12 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/access-middleware.js';
 import type { Principal } from '../access/principal.js';
+import type { ServedModel } from '../answers/served-model.js';
 import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
 import { formatFor } from '../metrics/exposition.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { IdleCalibrations } from '../models/idle-calibrations.js';
-import type { ServedModel } from '../models/served-model.js';
 import { describePolicy } from '../policy/policies.js';
 import type { Serving } from '../serving.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
@@ -79,7 +79,7 @@ const APIS: readonly (readonly [path: string, api: GenerationApi])[] = [
 
 /** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
 export function createApp(options: AppOptions): RequestListener {
-  const { models, access, settings, lifecycle, metrics, logger } = options;
+  const { models, answering, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
   app.use(
@@ -105,7 +105,8 @@ export function createApp(options: AppOptions): RequestListener {
   for (const [path, api] of APIS) serve(path, api);
   app.post('/v1/tickets', user, refuseNewcomers(options), issueTicket(access));
   const { calibrations } = options;
-  const described = (model: ServedModel, res: Response) => modelObject(model, { models, calibrations }, res);
+  const described = (model: ServedModel, res: Response) =>
+    modelObject(model, { models, answering, calibrations }, res);
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map((model) => described(model, res)) });
   });
@@ -155,9 +156,12 @@ const refuseMethod =
   };
 
 /** How the gateway is, for probes. */
-export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'state' | 'workers'>;
+export type HealthOptions = Pick<AppOptions, 'models' | 'answering' | 'lifecycle' | 'state' | 'workers'>;
 
-function serveHealth(app: Express, { models, lifecycle, state, workers: askWorkers }: HealthOptions): void {
+function serveHealth(
+  app: Express,
+  { models, answering, lifecycle, state, workers: askWorkers }: HealthOptions,
+): void {
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
   });
@@ -172,7 +176,7 @@ function serveHealth(app: Express, { models, lifecycle, state, workers: askWorke
       id: model.name,
       ...model.status(),
       ...(health && { streams: health.streams[model.name] }),
-      policies: models.policies.allOf(model.name).map(describePolicy),
+      policies: answering.policies.allOf(model.name).map(describePolicy),
     }));
     const ready = [...all, ...(health?.workers ?? [])].every((each) => each.ready) && (state?.up ?? true);
     const workers = health && { workers: health.workers };
@@ -240,10 +244,11 @@ const nameIn = ({ name }: { readonly name?: string | string[] }): string => [nam
 /** A model, as the key that asks may use it. */
 function modelObject(
   model: ServedModel,
-  { models, calibrations }: Pick<AppOptions, 'models' | 'calibrations'>,
+  { models, answering, calibrations }: Pick<AppOptions, 'models' | 'answering' | 'calibrations'>,
   { locals }: Response,
 ) {
-  const { created, policies } = models;
+  const { created } = models;
+  const { policies } = answering;
   const { name, about } = model;
   const { name: principal }: Principal = locals.principal;
   const policy = policies.of(name, principal);

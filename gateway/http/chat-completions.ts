@@ -3,7 +3,7 @@ import { jsonText } from '../requests/exact-numbers.js';
 import { chatSchema, parse } from '../requests/generation-request.js';
 import { CHAT_FORM, type ChoiceForm } from './choice-form.js';
 import { Completion } from './completion.js';
-import type { Answer, GenerationApi } from './generation-routes.js';
+import type { AnswerEncoding, GenerationApi } from './generation-routes.js';
 import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
 import { verbatimChunks, wholeVerbatim } from './verbatim-chunks.js';
@@ -22,11 +22,11 @@ export const CHAT_COMPLETIONS: GenerationApi = {
       includeUsage: options?.include_usage === true,
     };
     return {
-      generation: request,
+      fields: request,
       stream: asked.stream,
       resumable: resumable === true,
       kept: !asked.stream,
-      encode: (prepared, answer) => choicesEncoding(asked, prepared, answer),
+      encode: (answer, about) => choicesEncoding(asked, answer, about),
     };
   },
 };
@@ -41,13 +41,13 @@ interface ResponseOptions {
 /** Completions, of a chat or of a prompt. */
 export function choicesEncoding(
   { stream, ...asked }: ResponseOptions,
-  { model, vocabulary, guard, scoredAtOnce, verbatim }: Answered,
-  { id, idPrefix, tell }: Answer,
+  { model, vocabulary, guard, form: comes }: Answered,
+  { id, idPrefix, tell }: AnswerEncoding,
 ): Encoding {
   const options = { id, model, guard, ...asked };
-  if (verbatim) return stream ? verbatimChunks(options, idPrefix) : wholeVerbatim(options);
+  if (comes === 'chunks') return stream ? verbatimChunks(options, idPrefix) : wholeVerbatim(options);
   if (!stream) return whole(new WholeCompletion({ ...options, vocabulary }), tell);
-  return chunked(new Completion({ ...options, vocabulary, scoredAtOnce }), idPrefix);
+  return chunked(new Completion({ ...options, vocabulary, comes }), idPrefix);
 }
 
 /** A completion as chunks. Until the first event an error is a plain response; from then on there is no `[DONE]`. */
@@ -63,7 +63,7 @@ const chunked = (completion: Completion, idPrefix: string): Encoding => ({
 });
 
 /** A completion as one JSON text in parts, once all of it is there; its verdict is also told in headers. */
-const whole = (completion: WholeCompletion, tell: Answer['tell']): Encoding => ({
+const whole = (completion: WholeCompletion, tell: AnswerEncoding['tell']): Encoding => ({
   ...SILENT,
   event: (event) => {
     completion.add(event);

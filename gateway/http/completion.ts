@@ -6,9 +6,10 @@ import type {
   UpstreamEvent,
 } from '../../src/stream/events.js';
 import { eventFields, usageByModelFields, usageFields, verdictFields } from '../../src/stream/wire.js';
-import type { SaidGuard } from '../models/served-model.js';
+import type { AnswerForm } from '../answers/served-model.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { GuardWarnings } from './guard-warnings.js';
+import type { SaidGuard } from './said-guard.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { WholeOptions } from './whole-completion.js';
@@ -22,7 +23,7 @@ export interface CompletionChunk {
 
 export interface CompletionOptions extends WholeOptions {
   /** Whether the score of each token follows it at once: then one chunk carries both. */
-  readonly scoredAtOnce?: boolean | undefined;
+  readonly comes?: AnswerForm;
   /** Whether a last chunk is to carry the usage; then the others carry `null`, as OpenAI's do. */
   readonly includeUsage: boolean;
 }
@@ -64,7 +65,7 @@ export class Completion {
       return [this.#tokenChunk(token, event)];
     const chunks = token ? [this.#tokenChunk(token)] : [];
     if (event.type !== 'token.delta') chunks.push(...this.#chunks(event));
-    else if (this.#options.scoredAtOnce) this.#unsent = event;
+    else if (this.#options.comes === 'scored') this.#unsent = event;
     else chunks.push(this.#tokenChunk(event));
     return chunks;
   }

@@ -20,13 +20,13 @@ export const COMPLETIONS: GenerationApi = {
       includeUsage: options?.include_usage === true,
     };
     return {
-      generation: generationOf(request),
-      options: { prompt },
+      fields: generationOf(request),
+      prompt,
       stream: asked.stream,
       resumable: resumable === true,
       kept: !asked.stream,
       names: NAMES,
-      encode: (prepared, answer) => choicesEncoding(asked, prepared, answer),
+      encode: (answer, about) => choicesEncoding(asked, answer, about),
     };
   },
 };

@@ -3,14 +3,13 @@ import { Readable } from 'node:stream';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Verdict } from '../../src/stream/events.js';
 import type { Principal } from '../access/principal.js';
+import { answer } from '../answers/answering.js';
+import type { AnswerRequest } from '../answers/asked.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
-import type { AskedAnswer } from '../models/served-model.js';
 import { EVENT_ID } from '../requests/event-id.js';
-import type { GenerationFields } from '../requests/generation-request.js';
 import type { Serving } from '../serving.js';
 import { countedTrace } from '../tracing/trace-context.js';
-import { type FieldNames, renamedPrepared } from './field-names.js';
 import { type Answered, answered } from './said-guard.js';
 import { SseSink } from './sse.js';
 
@@ -23,20 +22,16 @@ export interface GenerationApi {
 }
 
 /** A request, as models and transports take it. */
-export interface ApiRequest {
-  readonly generation: GenerationFields;
-  readonly options?: Pick<AskedAnswer, 'prompt' | 'response'>;
+export interface ApiRequest extends Pick<AnswerRequest, 'fields' | 'names' | 'prompt' | 'response'> {
   readonly stream: boolean;
   readonly resumable: boolean;
   /** Whether its encoding keeps all events to the end. */
   readonly kept: boolean;
-  /** Names of this API for the fields of a chat. */
-  readonly names?: FieldNames;
-  encode(prepared: Answered, answer: Answer): Encoding;
+  encode(answered: Answered, about: AnswerEncoding): Encoding;
 }
 
-/** The answer that is to be encoded. */
-export interface Answer {
+/** How an answer is encoded. */
+export interface AnswerEncoding {
   readonly id: string;
   /** Prefix of the offsets of its events. */
   readonly idPrefix: string;
@@ -50,11 +45,11 @@ export interface Answer {
  * `res.locals.principal`.
  */
 export function createGeneration(api: GenerationApi, serving: Serving): RequestHandler {
-  const { models, live, settings, logger, metrics } = serving;
+  const { models, answering, live, settings, logger, metrics } = serving;
   return async (req, res, next) => {
     if (req.headers['last-event-id'] !== undefined) return resumeStream(api, serving, req, res, next);
     const request = api.read(req.body);
-    const { generation: fields, names } = request;
+    const { fields, names, prompt, response, kept, stream } = request;
     res.locals.model = models.named(fields.model);
     const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
@@ -67,14 +62,19 @@ export function createGeneration(api: GenerationApi, serving: Serving): RequestH
       resumable: request.resumable,
       prepare: () => {
         const { name, client } = principal;
-        const { kept, stream, options: given } = request;
-        const asked = { ...given, kept, stream, canRetract: false, verbatim: true };
-        const from = { principal: name, client, responseId: id, trace };
-        const prepare = () => models.prepare(fields, { asked, from });
-        return names ? renamedPrepared(names, prepare) : prepare();
+        const by = { principal: name, client, responseId: id, trace };
+        const api = {
+          fields,
+          names,
+          kept,
+          stream,
+          ...(prompt !== undefined && { prompt }),
+          ...(response && { response }),
+        };
+        return answer({ ...api, ...by, canRetract: false, verbatim: true }, answering);
       },
-      encode: (prepared) =>
-        request.encode(answered(prepared, fields.guard), {
+      encode: (own) =>
+        request.encode(answered(own), {
           id,
           idPrefix: `${live.epoch}/${id}`,
           tell: (verdict) => res.set(verdictHeaders(verdict)),

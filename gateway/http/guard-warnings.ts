@@ -1,5 +1,5 @@
 import type { Unscored, UpstreamEvent } from '../../src/stream/events.js';
-import type { SaidGuard } from '../models/served-model.js';
+import type { SaidGuard } from './said-guard.js';
 
 /** The guard in force. Of what turns out to have no scores, and why, its warnings tell. */
 export class GuardWarnings {

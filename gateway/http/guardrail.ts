@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Principal } from '../access/principal.js';
+import type { Models } from '../answers/models.js';
 import { ApiError } from '../errors/api-error.js';
-import type { GovernedModels } from '../models/governed-models.js';
 import { parse } from '../requests/generation-request.js';
 import { type GuardrailRequest, guardrailSchema } from '../requests/guardrail-request.js';
 import type { Serving } from '../serving.js';
@@ -47,7 +47,7 @@ export function guardrail(serving: Serving): RequestHandler {
     const asked = { model, messages, guard: {}, ...(tools?.length && { tools }) };
     const scored: ScoredText[] = [];
     for (const text of written) {
-      const each = await scoreText(text, serving, { request: asked, names: NAMES }, res);
+      const each = await scoreText(text, serving, { fields: asked, names: NAMES }, res);
       if (!each) return; // the client has gone away
       scored.push(each);
     }
@@ -89,7 +89,7 @@ const aboutOf = (request: GuardrailRequest) => ({
   unscored: (['tool_calls', 'images'] as const).filter((name) => request[name]?.length),
 });
 
-function modelOf({ additional_provider_specific_params: params }: GuardrailRequest, { all }: GovernedModels) {
+function modelOf({ additional_provider_specific_params: params }: GuardrailRequest, { all }: Models) {
   const [only, ...others] = all;
   const model = params?.model ?? (others.length === 0 ? only?.name : undefined);
   if (model !== undefined) return model;

@@ -1,7 +1,8 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { Principal } from '../access/principal.js';
+import { passing } from '../answers/passing.js';
+import type { ForwardedAnswer } from '../answers/served-model.js';
 import { ApiError } from '../errors/api-error.js';
-import type { ForwardedAnswer } from '../models/served-model.js';
 import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js';
 import { parseJsonText } from '../requests/request-text.js';
 import type { Serving } from '../serving.js';
@@ -40,7 +41,7 @@ export function passthrough(serving: Serving): RequestHandler[] {
   return [admit, read, (req, res, next) => send(serving, req, res).catch(next)];
 }
 
-async function send({ models, metrics }: Serving, req: Request, res: Response): Promise<void> {
+async function send({ answering, metrics }: Serving, req: Request, res: Response): Promise<void> {
   const route: Route = res.locals.passed;
   const principal: Principal = res.locals.principal;
   const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
@@ -48,7 +49,7 @@ async function send({ models, metrics }: Serving, req: Request, res: Response): 
     throw new ApiError('invalid_http', 'a GET request has no body');
   const isRaw = bytes.length === 0 || (RAW.test(req.get('content-type') ?? '') && !looksLikeJson(bytes));
   const json = isRaw && !isStateless(route) ? null : objectOf(bytes);
-  const { name, forwards } = models.passing({ route, body: json, principal: principal.name });
+  const { name, forwards } = passing({ route, body: json, principal: principal.name }, answering);
   res.locals.model = name;
   const release = await principal.admit();
   const abort = new AbortController();

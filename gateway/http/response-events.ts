@@ -29,7 +29,7 @@ const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.inco
  * the deltas of the text, all of it in the last response.
  */
 export class ResponseEvents {
-  readonly #prepared: Answered;
+  readonly #answer: Answered;
   readonly #completion: Completion;
   /** `null` without log-probabilities. */
   readonly #topLogprobs: number | null;
@@ -49,16 +49,16 @@ export class ResponseEvents {
   /** Tokens and events that came before the text, or after it ended. */
   #late: { readonly tokens: WrittenJson[]; readonly events: WrittenJson[] } | null = null;
 
-  constructor(id: string, request: ResponseRequest, prepared: Answered) {
-    const { model, vocabulary, guard, scoredAtOnce } = prepared;
-    this.#prepared = prepared;
+  constructor(id: string, request: ResponseRequest, answer: Answered) {
+    const { model, vocabulary, guard, form: comes } = answer;
+    this.#answer = answer;
     const logprobs = request.include?.includes(LOGPROBS) === true;
     this.#topLogprobs = logprobs ? (request.top_logprobs ?? 0) : null;
     const options = { id, model, vocabulary, guard, form: RESPONSE_FORM };
-    this.#completion = new Completion({ ...options, logprobs, scoredAtOnce, includeUsage: false });
+    this.#completion = new Completion({ ...options, logprobs, comes, includeUsage: false });
     // Nothing of it is needed but what flinch knows.
     this.#whole = new WholeCompletion({ ...options, logprobs: false });
-    this.#response = openingResponse(id, request, prepared);
+    this.#response = openingResponse(id, request, answer);
   }
 
   /** The whole response, as the last event has it. Parts of it may be written JSON. */
@@ -135,7 +135,7 @@ export class ResponseEvents {
     // An upstream that is flinch has its own `flinch`, which ours takes the place of.
     const { flinch: _, ...given } = asObject(event.chunk.event) ?? {};
     if (given.type === undefined) return before;
-    const raw = this.#prepared.verbatim ? given : withLogprobs(given, this.#topLogprobs);
+    const raw = this.#answer.form === 'chunks' ? given : withLogprobs(given, this.#topLogprobs);
     if (first) this.#response = this.#named(asObject(raw.response) ?? this.#response);
     this.#waiting.push(raw);
     if (this.#waiting.length > MAX_ENTRIES) throw tooManyWaiting();
@@ -233,8 +233,8 @@ export class ResponseEvents {
 
   /** Response with the model's name here. Its id stays: the upstream may store it by that. */
   #named(response: Json): Json {
-    const { model, guard, verbatim } = this.#prepared;
-    const hasTopLogprobs = !verbatim && Object.hasOwn(response, 'top_logprobs');
+    const { model, guard, form } = this.#answer;
+    const hasTopLogprobs = form !== 'chunks' && Object.hasOwn(response, 'top_logprobs');
     return {
       ...response,
       model,

@@ -2,7 +2,7 @@ import { type Encoding, SILENT } from '../generations/live-generation.js';
 import { jsonText } from '../requests/exact-numbers.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
-import type { Answer, GenerationApi } from './generation-routes.js';
+import type { AnswerEncoding, GenerationApi } from './generation-routes.js';
 import { type ResponseEvent, ResponseEvents } from './response-events.js';
 import type { Answered } from './said-guard.js';
 import { sseEvent } from './sse.js';
@@ -18,19 +18,19 @@ export const RESPONSES: GenerationApi = {
     const request = parse(responseSchema, body);
     const stream = request.stream === true;
     return {
-      generation: chatOf(request),
-      options: { response: request },
+      fields: chatOf(request),
+      response: request,
       stream,
       resumable: request.resumable === true,
       kept: true, // the last event has the whole response
       names: NAMES,
-      encode: (prepared, answer) => (stream ? streamed : whole)(request, prepared, answer),
+      encode: (answer, about) => (stream ? streamed : whole)(request, answer, about),
     };
   },
 };
 
-function streamed(request: ResponseRequest, prepared: Answered, { id, idPrefix }: Answer): Encoding {
-  const response = new ResponseEvents(id, request, prepared);
+function streamed(request: ResponseRequest, answer: Answered, { id, idPrefix }: AnswerEncoding): Encoding {
+  const response = new ResponseEvents(id, request, answer);
   const frames = (events: readonly ResponseEvent[], offset: number): string[] =>
     events.map(
       (event, i) => `event: ${event.type}\n${sseEvent(jsonOfEvent(event), `${idPrefix}/${offset + i}`)}`,
@@ -47,8 +47,8 @@ const jsonOfEvent = (event: ResponseEvent): string =>
   event.type === 'response.output_text.delta' ? jsonText(event) : jsonOf(event);
 
 /** Encodes the response as in the last event of its stream. */
-function whole(request: ResponseRequest, prepared: Answered, { id, tell }: Answer): Encoding {
-  const response = new ResponseEvents(id, request, prepared);
+function whole(request: ResponseRequest, answer: Answered, { id, tell }: AnswerEncoding): Encoding {
+  const response = new ResponseEvents(id, request, answer);
   return {
     ...SILENT,
     event: (event) => {

@@ -1,23 +1,26 @@
-import type { GuardInForce, Prepared, SaidGuard } from '../models/served-model.js';
+import type { Answer, GuardInForce } from '../answers/served-model.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
 
-/** A generation with what its answer says of the guard. */
-export type Answered = Omit<Prepared, 'guard' | 'setByPolicy'> & { readonly guard: SaidGuard };
+/** What an answer says of the guard: how it judges and acts, and what the client or a policy has set. */
+export type SaidGuard = Pick<
+  GuardInForce,
+  'enabled' | 'methods' | 'method' | 'per' | 'rate' | 'delivery' | 'action'
+> &
+  Partial<Omit<GuardInForce, 'scoring'>> & { readonly scoring?: Partial<GuardInForce['scoring']> };
 
-/** @param asked what the client has set */
-export const answered = ({ setByPolicy = {}, ...prepared }: Prepared, asked: AskedGuard): Answered => ({
-  ...prepared,
-  guard: said(prepared.guard, [asked, setByPolicy]),
+/** An answer with what it says of the guard. */
+export type Answered = Omit<Answer, 'guard' | 'set' | 'start'> & { readonly guard: SaidGuard };
+
+export const answered = ({ guard, set, start: _, ...answer }: Answer): Answered => ({
+  ...answer,
+  guard: said(guard, set),
 });
 
 /** Most fields of the guard in force are defaults that nobody has set. */
-function said(guard: GuardInForce, set: readonly AskedGuard[]): SaidGuard {
+function said(guard: GuardInForce, set: AskedGuard): SaidGuard {
   const { enabled, methods, method, per, rate, delivery, action, lag, calibrated, warnings, policy } = guard;
   const { scoring: settings, ...fields } = guard;
-  const scoring = among(
-    settings,
-    set.map((each) => each.scoring ?? {}),
-  );
+  const scoring = among(settings, set.scoring ?? {});
   return {
     ...among(fields, set),
     enabled,
@@ -35,8 +38,6 @@ function said(guard: GuardInForce, set: readonly AskedGuard[]): SaidGuard {
   };
 }
 
-/** The fields that are in one of the others, too. */
-const among = (fields: object, others: readonly object[]): object =>
-  Object.fromEntries(
-    Object.entries(fields).filter(([name]) => others.some((other) => Object.hasOwn(other, name))),
-  );
+/** The fields that are in the other, too. */
+const among = (fields: object, other: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => Object.hasOwn(other, name)));

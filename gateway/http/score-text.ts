@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Response } from 'express';
 import { eventFields, verdictFields } from '../../src/stream/wire.js';
 import type { Principal } from '../access/principal.js';
+import { answer } from '../answers/answering.js';
+import type { FieldNames } from '../answers/asked.js';
 import { type Encoding, type LiveGeneration, SILENT, type Sink } from '../generations/live-generation.js';
-import { GivenText } from '../models/given-text.js';
-import type { SaidGuard } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import { GivenText } from '../requests/given-text.js';
 import type { Serving } from '../serving.js';
 import { countedTrace } from '../tracing/trace-context.js';
-import { type FieldNames, renamedPrepared } from './field-names.js';
-import { type Answered, answered } from './said-guard.js';
+import { type Answered, answered, type SaidGuard } from './said-guard.js';
 
 /** Result for one text. */
 export interface ScoredText {
@@ -28,21 +28,18 @@ export interface ScoredText {
  */
 export async function scoreText(
   text: string,
-  { models, live, logger, metrics, settings }: Serving,
-  { request, names }: { readonly request: GenerationFields; readonly names: FieldNames },
+  { models, answering, live, logger, metrics, settings }: Serving,
+  { fields, names }: { readonly fields: GenerationFields; readonly names: FieldNames },
   res: Response,
 ): Promise<ScoredText | null> {
   const principal: Principal = res.locals.principal;
   const { name, client } = principal;
   const id = `score-${randomUUID()}`;
-  res.locals.model = models.named(request.model);
+  res.locals.model = models.named(fields.model);
   res.locals.responseId = id;
   const given = GivenText.whole(text, settings.limits.prompt_characters);
   const trace = countedTrace(res.req.headers, metrics);
-  const options = {
-    asked: { given, canRetract: true },
-    from: { principal: name, client, responseId: id, trace },
-  };
+  const by = { principal: name, client, responseId: id, trace };
   let generation: LiveGeneration | null = null;
   const leave = (): void => generation?.discard();
   res.once('close', leave);
@@ -54,8 +51,8 @@ export async function scoreText(
         principal,
         resumable: false,
         logger: logger.child({ request_id: res.locals.requestId, principal: name }),
-        prepare: () => renamedPrepared(names, () => models.prepare(request, options)),
-        encode: (prepared) => scoredEncoding(answered(prepared, request.guard), resolve),
+        prepare: () => answer({ ...by, fields, names, given, canRetract: true }, answering),
+        encode: (own) => scoredEncoding(answered(own), resolve),
       });
       opened.then((own) => {
         generation = own;

@@ -1,8 +1,8 @@
 import type { UpstreamEvent } from '../../src/stream/events.js';
 import { type Encoding, SILENT } from '../generations/live-generation.js';
-import type { SaidGuard } from '../models/served-model.js';
 import { withFields } from '../requests/exact-numbers.js';
 import { textOf } from '../upstream/wire/chunks.js';
+import type { SaidGuard } from './said-guard.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {

@@ -12,11 +12,11 @@ import {
   type Vocabulary,
   verdictFields,
 } from '../../src/stream/wire.js';
-import type { SaidGuard } from '../models/served-model.js';
 import { asObject, type Json, listOf } from '../upstream/wire/wire-json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { GuardWarnings } from './guard-warnings.js';
+import type { SaidGuard } from './said-guard.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { jsonParts, WrittenItems, WrittenJson, WrittenLists } from './written-json.js';
 

@@ -1,6 +1,6 @@
 import type { Role } from '../../src/engine/engine-messages.js';
 import type { ServerStatus } from '../../src/engine/server/score-servers.js';
-import type { WatchedEngine } from '../models/served-model.js';
+import type { WatchedEngine } from '../answers/served-model.js';
 import type { Instruments } from './instruments.js';
 import type { Families } from './metric-families.js';
 

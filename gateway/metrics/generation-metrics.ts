@@ -1,6 +1,6 @@
 import type { DoneEvent, Usage } from '../../src/stream/events.js';
+import type { Provider } from '../answers/served-model.js';
 import type { ErrorCode } from '../errors/codes.js';
-import type { Provider } from '../models/served-model.js';
 import type { Exemplar } from './exposition.js';
 import type { HistogramSeries } from './histogram.js';
 import { type Instruments, OPERATION, OUTCOMES } from './instruments.js';

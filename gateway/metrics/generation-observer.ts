@@ -1,7 +1,7 @@
 import type { ActionName, DoneEvent, GuardEvent, Rating } from '../../src/stream/events.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
+import type { GenerationListener } from '../answers/answer-news.js';
 import type { ErrorCode } from '../errors/codes.js';
-import type { GenerationListener } from '../models/generation-listener.js';
 import type { Exemplar } from './exposition.js';
 import type { GenerationSeries } from './generation-metrics.js';
 import type { GuardSeries } from './guard-metrics.js';

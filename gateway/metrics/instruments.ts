@@ -1,9 +1,9 @@
 import type { Role } from '../../src/engine/engine-messages.js';
 import { ACTIONS } from '../../src/guard/guard.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
+import { PROVIDERS } from '../answers/served-model.js';
 import { WEBHOOK_EVENTS } from '../config/webhooks-section.js';
 import { ERROR_CODES } from '../errors/codes.js';
-import { PROVIDERS } from '../models/served-model.js';
 import { COMMAND_FAILURES } from '../state/state.js';
 import { DROP_REASONS } from '../tracing/span-queue.js';
 import { UPSTREAM_ERROR_CODES } from '../upstream/upstream-error.js';

@@ -1,8 +1,8 @@
 import { type Logger, pino } from 'pino';
 import { packageVersion } from '../../src/package-root.js';
+import type { Models } from '../answers/models.js';
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../config/webhooks-section.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
-import type { Models } from '../models/models.js';
 import { COMMAND_FAILURES, type CommandFailure } from '../state/state.js';
 import { DROP_REASONS, type DropReason } from '../tracing/span-queue.js';
 import { UPSTREAM_ERROR_CODES, type UpstreamErrorCode } from '../upstream/upstream-error.js';

@@ -1,39 +1,28 @@
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
-import { engineBranch } from '../../src/guard/engine-branch.js';
-import { guardedBranch } from '../../src/guard/guarded-branch.js';
-import { generate } from '../../src/stream/generate.js';
-import { ApiError } from '../errors/api-error.js';
-import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
-import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
-import { checkOwnResponse } from '../requests/response-request.js';
-import { givenAnswer } from './given-answer.js';
+import type { Asked } from '../answers/asked.js';
+import type { ModelAbout, ModelInside, ModelStatus, ServedModel, Source } from '../answers/served-model.js';
+import { ownSlots, type Slots } from '../answers/slots.js';
+import { LIMITS, textRequest } from '../requests/generation-request.js';
+import type { GivenText } from '../requests/given-text.js';
+import { engineSource } from './engine-source.js';
+import { givenSource } from './given-source.js';
 import { aboutCheckpoint } from './model-about.js';
-import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './request-prompt.js';
-import { guardInForce, withWarnings } from './resolve-guard.js';
+import { promptOf } from './request-prompt.js';
 import { RiskModels } from './risk-models.js';
-import type {
-  ModelAbout,
-  ModelInside,
-  ModelStatus,
-  Prepared,
-  PrepareOptions,
-  ServedModel,
-} from './served-model.js';
-import { inSlot, ownSlots, type Slots } from './slots.js';
 
 /** A checkpoint that the gateway runs itself. */
 export class EngineModel implements ServedModel {
   readonly name: string;
+  readonly slots: Slots;
   readonly #engine: Engine;
   readonly #risks: RiskModels;
-  readonly #slots: Slots;
 
   private constructor(name: string, engine: Engine, risks: RiskModels, slots: Slots) {
     this.name = name;
     this.#engine = engine;
     this.#risks = risks;
-    this.#slots = slots;
+    this.slots = slots;
   }
 
   /**
@@ -65,83 +54,13 @@ export class EngineModel implements ServedModel {
     return { ready, ...(!ready && { problem: 'its engine is not running' }), ...status };
   }
 
-  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { prompt, response, given, canRetract } = options.asked;
-    const { client = '', further } = options.from ?? {};
-    const { maxTokens } = options.bounds ?? {};
-    const { written } = options.listeners ?? {};
-    const engine = this.#engine;
-    if (response) checkOwnResponse(response);
-    if (given) {
-      const { ids: promptIds } = await promptOf(engine, textRequest(request).messages);
-      const scoring = { engine, promptIds, risks: this.#risks, slots: this.#slots };
-      return givenAnswer(given, { model: this.name, guard: request.guard, ...scoring }, options);
-    }
-    const { promptIds, unasked } =
-      prompt === undefined
-        ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }
-        : await completionOf(engine, request, prompt, maxTokens);
-    const room = roomAfter(engine, promptIds);
-    const asked = engine.complete({
-      client,
-      promptIds,
-      maxTokens: maxTokensOf(request, room, unasked),
-      stop: stopsOf(request),
-      topLogprobs: request.top_logprobs ?? 0,
-      sampling: {
-        temperature: request.temperature ?? undefined,
-        topK: request.top_k ?? undefined,
-        topP: request.top_p ?? undefined,
-        seed: typeof request.seed === 'number' ? request.seed | 0 : undefined,
-      },
-    });
-    const { settings, judging } = await guardInForce(request.guard, {
-      checkpoint: engine.checkpoint,
-      risks: this.#risks,
-      client,
-      further,
-      canRetract,
-      lag: 'wait', // writing and scoring share the machine
-    });
-    // Every token gets a score from an engine, unless scoring may fall behind.
-    const refusesUnscored = options.bounds?.refusesUnscored && judging?.guard.lag === 'skip';
-    const vocabulary = engine.checkpoint.tokenizer;
-    const guard = withWarnings(settings, lengthWarnings(request, room));
-    return {
-      model: this.name,
-      vocabulary,
-      promptTokens: promptIds.length,
-      guard,
-      start: (gate) =>
-        inSlot(this.#slots, client, () => {
-          if (!judging) return generate(engine, asked, gate);
-          const { scoring } = judging;
-          return guardedBranch(
-            (judge) => engineBranch(engine, asked, { scoring, ...judge }),
-            {
-              ...judging,
-              seed: asked.sampling.seed,
-              refusesUnscored,
-              ...(written && { written }),
-            },
-            gate,
-          );
-        }),
-    };
+  async source(asked: Asked): Promise<Source> {
+    return engineSource(asked, this.#engine, this.#risks);
   }
-}
 
-/** @throws ApiError 400 */
-async function completionOf(
-  engine: Engine,
-  request: GenerationFields,
-  prompt: Prompt,
-  maxTokens = DEFAULT_LENGTH,
-): Promise<{ readonly promptIds: readonly number[]; readonly unasked: number }> {
-  checkOwnCompletion(request);
-  const promptIds = await rawPromptOf(engine, prompt);
-  if (promptIds) return { promptIds, unasked: Math.min(maxTokens, DEFAULT_LENGTH) };
-  const problem =
-    "messages: it is unknown which tokens this model's tokenizer puts before a text; send token ids";
-  throw new ApiError('unsupported_parameter', problem, 'messages');
+  async given(text: GivenText, { client, fields }: Asked): Promise<Source> {
+    const engine = this.#engine;
+    const promptIds = async () => (await promptOf(engine, textRequest(fields).messages)).ids;
+    return givenSource(text, { client, engine, judge: this.#risks, promptIds });
+  }
 }

@@ -6,7 +6,7 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { Retokenizer } from '../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { ApiError } from '../errors/api-error.js';
-import type { GivenText } from './given-text.js';
+import type { GivenText } from '../requests/given-text.js';
 
 /** Characters that are tokenised at once: other work of the process comes in between. */
 const CHARACTERS_AT_ONCE = 4096;

@@ -90,21 +90,19 @@ function checkLength(
 /**
  * Tokens that the response may have: as asked, else all that there is room for.
  * @param unasked maximum tokens of a request without a limit
+ * @returns `warnings`: that `clamp` lowered the length, where it did
  * @throws ApiError 400 for more than there is room for, unless the request has `clamp`
  */
-export function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
+export function lengthOf(
+  request: GenerationFields,
+  room: number,
+  unasked = room,
+): { readonly maxTokens: number; readonly warnings: readonly string[] } {
   const asked = askedLength(request);
-  if (asked === null) return Math.min(room, unasked);
+  if (asked === null) return { maxTokens: Math.min(room, unasked), warnings: [] };
   const { field, tokens } = asked;
-  if (tokens <= room || request.clamp) return Math.min(tokens, room);
-  const message = `${field}: ${tokens} exceeds the ${room} tokens left in the context after the prompt`;
-  throw new ApiError('context_length_exceeded', message, field);
-}
-
-/** Says that `clamp` lowered the length, where it did. */
-export function lengthWarnings(request: GenerationFields, room: number): string[] {
-  const asked = askedLength(request);
-  if (asked === null || asked.tokens <= room) return [];
-  const { field, tokens } = asked;
-  return [`${field}: lowered from ${tokens} to the ${room} tokens left in the context after the prompt`];
+  if (tokens <= room) return { maxTokens: tokens, warnings: [] };
+  const left = `the ${room} tokens left in the context after the prompt`;
+  if (request.clamp) return { maxTokens: room, warnings: [`${field}: lowered from ${tokens} to ${left}`] };
+  throw new ApiError('context_length_exceeded', `${field}: ${tokens} exceeds ${left}`, field);
 }

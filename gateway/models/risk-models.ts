@@ -1,12 +1,17 @@
 import type { Logger } from 'pino';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import type { GuardFields } from '../../src/guard/guard-fields.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
 import { calibrationOf, calibrationVersion, judgeOf } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
-import type { Method } from '../../src/uncertainty/method-names.js';
-import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
+import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
+import { type AbsoluteScoring, absoluteScoring, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
+import type { Asked } from '../answers/asked.js';
+import type { Judge } from '../answers/served-model.js';
+import { completeGuard } from '../requests/guard-limits.js';
 import { Estimates } from './estimates.js';
 
 /** Maximum settings with a risk model that is kept. */
@@ -16,7 +21,7 @@ const REMEMBERED = 32;
 const LOOK_MS = 1000;
 
 /** Rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */
-export class RiskModels {
+export class RiskModels implements Judge {
   readonly #checkpoint: Checkpoint;
   readonly #logger: Logger;
   #file: CalibrationFile | null = null;
@@ -67,15 +72,21 @@ export class RiskModels {
     }
   }
 
-  /**
-   * Risk model and warnings for one answer.
-   * @param further whether estimates leave it out
-   * @throws ModelError where the model's files cannot be read any more
-   */
-  async of(
+  async settle(asked: GuardFields) {
+    await this.refresh();
+    const fields = completeGuard(asked, METHODS, this.#judge);
+    const scoring = await absoluteScoring(
+      scoringOf(fields.methods, fields.scoring),
+      this.#checkpoint.embeddingRms,
+    );
+    const { alpha, random = DEFAULT_RANDOM } = scoring;
+    return { settings: { ...fields, scoring: { ...fields.scoring, alpha, sigma: random.sigma } }, scoring };
+  }
+
+  /** @throws ModelError where the model's files cannot be read any more */
+  async rate(
     scoring: AbsoluteScoring,
-    client: string,
-    further = false,
+    { client, further = false }: Pick<Asked, 'client' | 'further'>,
   ): Promise<{ risks: RiskModel; warnings: readonly string[] }> {
     const methods = scoring.methods.toSorted();
     const key = JSON.stringify([methods, calibrationSettings(scoring, methods)]);

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { RollbackDoneEvent, Verdict } from '../../src/stream/events.js';
-import type { GenerationNews } from '../models/generation-listener.js';
+import type { GenerationNews } from '../answers/answer-news.js';
 
 /** Attributes that every result has. */
 export interface VerdictResult extends Attributes {

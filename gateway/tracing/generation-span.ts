@@ -10,9 +10,9 @@ import {
 } from '@opentelemetry/api';
 import { packageVersion } from '../../src/package-root.js';
 import type { DoneEvent } from '../../src/stream/events.js';
+import type { GenerationAbout, GenerationNews, Listen } from '../answers/answer-news.js';
+import type { Asked } from '../answers/asked.js';
 import type { ErrorCode } from '../errors/codes.js';
-import type { GenerationAbout, GenerationNews, Listen } from '../models/generation-listener.js';
-import type { AskedAnswer } from '../models/served-model.js';
 import { flaggedStep, rollback, type VerdictResult, verdict } from './evaluations.js';
 
 /**
@@ -22,7 +22,7 @@ import { flaggedStep, rollback, type VerdictResult, verdict } from './evaluation
  */
 export function traceGenerations(tracer: Tracer = trace.getTracer('flinch', packageVersion())): Listen {
   return (about) => {
-    const { trace: parent = ROOT_CONTEXT } = about.options.from ?? {};
+    const { trace: parent = ROOT_CONTEXT } = about.asked;
     const span = startSpan(tracer, about, parent);
     const tell = span.isRecording() ? reportTo(span, about) : () => {};
     return { trace: trace.setSpan(parent, span), tell };
@@ -30,28 +30,28 @@ export function traceGenerations(tracer: Tracer = trace.getTracer('flinch', pack
 }
 
 function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Span {
-  const { model, provider, options } = about;
-  const operation = operationOf(options.asked);
+  const { model, provider, asked } = about;
+  const operation = operationOf(asked);
   const kind = provider === 'flinch' ? SpanKind.INTERNAL : SpanKind.CLIENT;
   const attributes = {
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': provider,
     'gen_ai.request.model': model,
-    'gen_ai.response.id': about.responseId,
-    ...requestAttributes(about),
+    'gen_ai.response.id': asked.responseId,
+    ...requestAttributes(asked),
   };
   return tracer.startSpan(`${operation} ${model}`, { kind, attributes }, parent);
 }
 
 /** Name of the operation: the conventions have none for scoring a given text. */
-const operationOf = ({ given, prompt }: AskedAnswer): string =>
+const operationOf = ({ given, prompt }: Asked): string =>
   given ? 'evaluate' : prompt === undefined ? 'chat' : 'text_completion';
 
-function requestAttributes({ request, options }: GenerationAbout): Attributes {
-  const { temperature, top_p, top_k, seed, n } = request;
+function requestAttributes({ fields, stream }: Asked): Attributes {
+  const { temperature, top_p, top_k, seed, n } = fields;
   const given: Readonly<Record<string, unknown>> = {
-    'gen_ai.request.stream': options.asked.stream || undefined,
-    'gen_ai.request.max_tokens': request.max_completion_tokens ?? request.max_tokens,
+    'gen_ai.request.stream': stream || undefined,
+    'gen_ai.request.max_tokens': fields.max_completion_tokens ?? fields.max_tokens,
     'gen_ai.request.temperature': temperature,
     'gen_ai.request.top_p': top_p,
     'gen_ai.request.top_k': top_k,
@@ -67,8 +67,8 @@ function requestAttributes({ request, options }: GenerationAbout): Attributes {
 }
 
 /** Every span of an answer that has begun has one verdict: `unscored` if there is no score to judge by. */
-function reportTo(span: Span, { model, responseId }: GenerationAbout): (news: GenerationNews) => void {
-  const about = { 'gen_ai.response.id': responseId };
+function reportTo(span: Span, { model, asked }: GenerationAbout): (news: GenerationNews) => void {
+  const about = { 'gen_ai.response.id': asked.responseId };
   const evaluate = (result: VerdictResult): void => {
     // Attributes repeat the result, for tools that filter by attributes and do not keep events.
     const risk = result['gen_ai.evaluation.score.value'];

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
+import { ownSlots, type Slots } from '../answers/slots.js';
 import type { UpstreamModelConfig } from '../config/models-section.js';
 import { readHeaderSecret, type SecretSource } from '../config/secret.js';
-import { ownSlots, type Slots } from '../models/slots.js';
 import type { Scorer } from './scoring/scorer.js';
 import { Failover, type FailoverOptions } from './servers/failover.js';
 import { UpstreamServer, type UpstreamServerOptions } from './servers/upstream-server.js';

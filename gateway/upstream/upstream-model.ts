@@ -1,33 +1,36 @@
+import type { Engine } from '../../src/engine/engine.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
-import { Estimates } from '../models/estimates.js';
+import type { Asked } from '../answers/asked.js';
 import type {
   Forwards,
   ModelAbout,
   ModelInside,
   ModelStatus,
-  Prepared,
-  PrepareOptions,
   ServedModel,
-} from '../models/served-model.js';
-import type { Slots } from '../models/slots.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+  Source,
+} from '../answers/served-model.js';
+import type { Slots } from '../answers/slots.js';
+import { Estimates } from '../models/estimates.js';
+import { givenSource } from '../models/given-source.js';
+import type { GivenText } from '../requests/given-text.js';
 import { usualJudge } from '../requests/guard-limits.js';
-import { prepareUpstream } from './prepare-upstream.js';
+import { isEchoed, logprobSource } from './logprob-source.js';
+import { scoredSource } from './scored-source.js';
 import { methodsOf } from './scoring/logprob-scores.js';
 import type { Scorer } from './scoring/scorer.js';
+import { conversationInput } from './scoring/scorer-input.js';
+import { Asking } from './servers/asking.js';
 import type { Failover } from './servers/failover.js';
-import { UpstreamGenerations } from './servers/upstream-generations.js';
 import { invalid } from './servers/upstream-request.js';
 
 /** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {
   readonly name: string;
+  readonly slots: Slots;
   readonly #failover: Failover;
-  readonly #slots: Slots;
-  readonly #generations: UpstreamGenerations;
   readonly #scorer: Scorer | null;
   readonly #routes: Forwards['routes'];
-  /** Estimates without a scorer. Scores by log-probabilities depend on no settings. */
+  /** Estimates without a scorer. */
   readonly #estimates = new Estimates();
 
   constructor(
@@ -46,8 +49,7 @@ export class UpstreamModel implements ServedModel {
     this.#routes = passthrough;
     this.name = name;
     this.#failover = failover;
-    this.#slots = slots;
-    this.#generations = new UpstreamGenerations(failover, slots);
+    this.slots = slots;
     this.#scorer = scorer;
   }
 
@@ -95,26 +97,30 @@ export class UpstreamModel implements ServedModel {
     return {
       ready,
       ...(!ready && { problem }),
-      streams: this.#generations.streams,
+      streams: this.slots.taken,
       upstreams,
       ...(scorer && { scorer }),
     };
   }
 
-  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { given } = options.asked;
-    const { client = '', further = false } = options.from ?? {};
-    if (given) {
-      if (this.#scorer) return this.#scorer.given(given, this.name, this.#slots, request, options);
-      throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
-    }
+  async source(asked: Asked): Promise<Source> {
     this.#failover.refresh();
-    return prepareUpstream(request, options, {
-      model: this.name,
-      generations: this.#generations,
-      capabilities: await this.#failover.capabilities(),
-      scorer: this.#scorer,
-      risks: () => this.#estimates.of(client, '').ofOneAnswer(!further),
+    const asking = new Asking(asked, this.#failover, await this.#failover.capabilities());
+    const unscored = logprobSource(asked, asking, this.#estimates);
+    const scorer = asked.fields.guard.enabled === false || isEchoed(asked) ? null : this.#scorer;
+    return scorer ? scoredSource(asked, asking, scorer, unscored) : unscored;
+  }
+
+  /** @throws ApiError 400 for a model without a scorer */
+  async given(text: GivenText, asked: Asked): Promise<Source> {
+    if (!this.#scorer)
+      throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
+    const { engine, judge } = this.#scorer;
+    return givenSource(text, {
+      client: asked.client,
+      engine,
+      judge,
+      promptIds: () => promptOfGiven(engine, asked),
     });
   }
 
@@ -133,4 +139,10 @@ export class UpstreamModel implements ServedModel {
   async close(): Promise<void> {
     for (const server of this.#failover.servers) server.close();
   }
+}
+
+async function promptOfGiven(engine: Engine, asked: Asked): Promise<readonly number[]> {
+  const { promptIds } = await conversationInput(engine, asked, { tokenIds: 'none' });
+  if (promptIds) return promptIds;
+  throw invalid('messages', 'must be text alone, for the scorer to read them');
 }

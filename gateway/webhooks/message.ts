@@ -1,6 +1,6 @@
 import { usageFields, verdictFields } from '../../src/stream/wire.js';
+import type { GenerationNews } from '../answers/answer-news.js';
 import type { WebhookEvent } from '../config/webhooks-section.js';
-import type { GenerationAbout, GenerationNews } from '../models/generation-listener.js';
 
 /** Message to a receiver, without the time. It contains no text of prompts and answers. */
 export interface WebhookMessage {
@@ -10,7 +10,7 @@ export interface WebhookMessage {
 
 /** The message for news of an answer, if there is one. A request that was refused has no answer. */
 export function messageOf(
-  { responseId, model }: Pick<GenerationAbout, 'responseId' | 'model'>,
+  { responseId, model }: { readonly responseId: string; readonly model: string },
   news: GenerationNews,
 ): WebhookMessage | null {
   const about = { response_id: responseId, model };

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import type { Listen } from '../answers/answer-news.js';
 import type { WebhookConfig, WebhookEvent } from '../config/webhooks-section.js';
-import type { Listen } from '../models/generation-listener.js';
 import { Delivery, type DeliveryOutcome } from './delivery.js';
 import { messageOf } from './message.js';
 import { poster } from './post.js';
@@ -41,9 +41,9 @@ export function openWebhooks(
     return { events: webhook.events, delivery };
   });
   return {
-    listen: (about) => ({
+    listen: ({ model, asked: { responseId } }) => ({
       tell: (news) => {
-        const message = messageOf(about, news);
+        const message = messageOf({ model, responseId }, news);
         if (!message) return;
         for (const { events, delivery } of receivers)
           if (events.includes(message.type)) delivery.push(message);

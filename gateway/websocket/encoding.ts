@@ -1,8 +1,8 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import { eventFields, usageFields } from '../../src/stream/wire.js';
+import type { Answer } from '../answers/served-model.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
-import type { Prepared } from '../models/served-model.js';
 import { jsonText } from '../requests/exact-numbers.js';
 
 export interface StreamEncodingOptions {
@@ -10,7 +10,7 @@ export interface StreamEncodingOptions {
   readonly requestId: string | undefined;
   readonly epoch: string;
   readonly resumable: boolean;
-  readonly prepared: Prepared;
+  readonly answer: Answer;
 }
 
 /** A generation as the events of `flinch.v1`. */
@@ -23,8 +23,8 @@ export class StreamEncoding implements Encoding {
   }
 
   opening(): string[] {
-    const { requestId, epoch, resumable, prepared } = this.#options;
-    const { model, promptTokens, guard } = prepared;
+    const { requestId, epoch, resumable, answer } = this.#options;
+    const { model, promptTokens, guard } = answer;
     const echo = requestId === undefined ? {} : { request_id: requestId };
     const created = Math.floor(Date.now() / 1000);
     const fields = { ...echo, created, model, prompt_tokens: promptTokens, guard, epoch, resumable };
@@ -34,11 +34,11 @@ export class StreamEncoding implements Encoding {
   event(event: GuardEvent, offset: number): string[] {
     if (event.type === 'token.delta') this.#completionTokens = event.index + 1;
     if (event.type === 'token.retracted') this.#completionTokens = event.from;
-    return this.#frames(eventFields(event, this.#options.prepared.vocabulary), offset);
+    return this.#frames(eventFields(event, this.#options.answer.vocabulary), offset);
   }
 
   cancelled(offset: number): string[] {
-    const { promptTokens } = this.#options.prepared;
+    const { promptTokens } = this.#options.answer;
     const usage = usageFields({ promptTokens, completionTokens: this.#completionTokens });
     return this.#frames({ type: 'generation.done', finish_reason: 'cancelled', usage }, offset);
   }

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from '@opentelemetry/api';
 import type { RawData, WebSocket } from 'ws';
 import type { Principal } from '../access/principal.js';
+import { answer } from '../answers/answering.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
-import { type ErrorCode, OWN_FAULTS } from '../errors/codes.js';
+import { OWN_FAULTS } from '../errors/codes.js';
 import { Backlog } from '../generations/backlog.js';
 import type { Resumed } from '../generations/elsewhere.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
-import { GivenText } from '../models/given-text.js';
 import {
   appendSchema,
   cancelSchema,
@@ -18,13 +18,15 @@ import {
   resumeSchema,
   scoreSchema,
 } from '../requests/generation-request.js';
+import { GivenText } from '../requests/given-text.js';
 import { parseJsonText } from '../requests/request-text.js';
 import type { Serving } from '../serving.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 import { SocketWatch } from './socket-watch.js';
 
-export interface StreamOptions extends Pick<Serving, 'models' | 'live' | 'settings' | 'metrics' | 'logger'> {
+export interface StreamOptions
+  extends Pick<Serving, 'models' | 'answering' | 'live' | 'settings' | 'metrics' | 'logger'> {
   readonly principal: Principal;
   /** The trace that all its generations belong to. */
   readonly trace: Context;
@@ -46,7 +48,7 @@ interface Attached {
 
 /** Request of a client, for either a generation or a given text. */
 interface ClientRequest {
-  readonly request: GenerationFields;
+  readonly fields: GenerationFields;
   readonly requestId: string | undefined;
   readonly resumable: boolean;
   readonly given?: GivenText;
@@ -133,23 +135,24 @@ export class StreamConnection {
 
   /** @param bytes of the message */
   #create(message: unknown, bytes: number): void {
-    const request = parse(createSchema, message);
-    const { request_id: requestId, resumable } = request;
-    this.#open({ request, requestId, resumable: resumable === true }, message, bytes);
+    const fields = parse(createSchema, message);
+    const { request_id: requestId, resumable } = fields;
+    this.#open({ fields, requestId, resumable: resumable === true }, message, bytes);
   }
 
   /** @param bytes of the message */
   #score(message: unknown, bytes: number): void {
-    const { type: _, request_id: requestId, ...request } = parse(scoreSchema, message);
+    const { type: _, request_id: requestId, ...fields } = parse(scoreSchema, message);
     const given = new GivenText(this.#options.settings.limits.prompt_characters);
-    this.#open({ request, requestId, resumable: false, given }, message, bytes);
+    this.#open({ fields, requestId, resumable: false, given }, message, bytes);
   }
 
-  #open({ request, requestId, resumable, given }: ClientRequest, message: unknown, bytes: number): void {
+  #open({ fields, requestId, resumable, given }: ClientRequest, message: unknown, bytes: number): void {
     this.#checkRoom();
-    const { models, live, principal, logger, metrics, trace } = this.#options;
+    const { answering, live, principal, logger, trace } = this.#options;
     const id = `${ID_PREFIX}${randomUUID()}`;
-    const refused = (code: ErrorCode): void => metrics.refused(code, models.named(request.model));
+    const by = { principal: principal.name, client: principal.client, responseId: id, trace };
+    const how = { canRetract: true, stream: true, announced: true, ...(given && { given }) };
     this.#preparing += 1;
     live
       .open({
@@ -159,14 +162,9 @@ export class StreamConnection {
         requestId,
         logger,
         over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
-        prepare: () =>
-          models.prepare(request, {
-            asked: { canRetract: true, stream: true, ...(given && { given }) },
-            from: { principal: principal.name, client: principal.client, responseId: id, trace },
-            listeners: { refused },
-          }),
-        encode: (prepared, kept) =>
-          new StreamEncoding({ id, requestId, epoch: live.epoch, resumable: kept, prepared }),
+        prepare: () => answer({ fields, ...by, ...how }, answering),
+        encode: (own, kept) =>
+          new StreamEncoding({ id, requestId, epoch: live.epoch, resumable: kept, answer: own }),
       })
       .finally(() => {
         this.#preparing -= 1;

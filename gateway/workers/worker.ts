@@ -75,6 +75,7 @@ async function open({ id, config, reloaded, engines: states }: OpenWorker): Prom
       host: (model) => engines.host(model, states[model]!),
       slots: (model, most) => ({
         most,
+        taken: 0,
         take: (client) => access.usage.share(`streams:${model}`, most, client),
       }),
     },

@@ -1,4 +1,4 @@
-import type { Observable, OperatorFunction } from 'rxjs';
+import { identity, type Observable, type OperatorFunction } from 'rxjs';
 import { PartAligner } from '../steps/step-aligner.js';
 import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
@@ -64,6 +64,9 @@ export interface BranchScorer {
   fork(keep: number): Promise<BranchScorer>;
   close(): void;
 }
+
+/** Scorer of a branch that is not scored. */
+export const UNSCORED: BranchScorer = { score: () => identity, fork: async () => UNSCORED, close: () => {} };
 
 /** How the events of a branch are rated and judged. */
 export interface BranchJudge {

@@ -1,4 +1,4 @@
-import { defer, finalize, from, identity, type Observable, tap } from 'rxjs';
+import { defer, finalize, from, identity, type Observable, type OperatorFunction, tap } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
 import type { GenerationEvent, GuardEvent } from '../stream/events.js';
 import { flagSteps } from '../stream/flag-steps.js';
@@ -12,7 +12,7 @@ import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import type { Branch, BranchJudge } from './branch.js';
+import type { Branch, BranchJudge, BranchPoint } from './branch.js';
 import { type Guard, policyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
@@ -67,30 +67,43 @@ export function guardedBranch(
   const { action, candidates, delivery, lag, method, per, rate } = guard;
   return defer(() => {
     checkGuard(guard, scoring);
-    const root = open({
+    const judging = {
       // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
       // continuation.
       forks: action === 'rollback' ? Math.max(2, candidates) : 0,
       lagTokens: lag === 'skip' ? Math.max(LAG_TOKENS, blockOf(scoring.schedule)) : undefined,
       rate: rateRisk(risks),
-      judge: (point) => fused(segmentSteps<GenerationEvent>(point), flagSteps({ method, per, rate, risks })),
-    });
-    const guarded = from(root).pipe(
-      intervene({ ...correcting, policy, gate }),
+      judge: (point: BranchPoint) =>
+        fused(segmentSteps<GenerationEvent>(point), flagSteps({ method, per, rate, risks })),
+    };
+    const guarded = whileOpen(() => open(judging), intervene({ ...correcting, policy, gate })).pipe(
       judgeAnswer({ method, rate, risks }),
       refusesUnscored ? refuseUnscored({ method }) : identity,
-      // The branch is closed even if nothing waits for it any longer when it opens.
-      finalize(() => {
-        root.then(
-          (branch) => branch.close(),
-          () => {}, // it never opened; the subscriber was told
-        );
-      }),
     );
     const observed = written ? guarded.pipe(tap(written)) : guarded;
     const now = (): number => performance.now();
     const passed = delivery === 'held' ? observed.pipe(holdBack({ now })) : observed;
     // Steps and parts that were held come at once, of whatever length an upstream makes them.
     return passed.pipe(paced(gate));
+  });
+}
+
+/** The events of a branch, which is opened on subscription and closed at the end. */
+export function whileOpen<T>(
+  open: () => Promise<Branch>,
+  follow: OperatorFunction<Branch, T>,
+): Observable<T> {
+  return defer(() => {
+    const opening = open();
+    return from(opening).pipe(
+      follow,
+      // It is closed even if nothing waits for it any longer when it opens.
+      finalize(() => {
+        opening.then(
+          (branch) => branch.close(),
+          () => {}, // it never opened; the subscriber was told
+        );
+      }),
+    );
   });
 }

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { uncalibrated } from '#cli/uncalibrated.js';
-import { guardInForce } from '#gateway/models/resolve-guard.js';
+import { guardInForce } from '#gateway/answers/guarding.js';
 import { RiskModels } from '#gateway/models/risk-models.js';
 import type { AskedGuard } from '#gateway/requests/guard-limits.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { calibrationOf, DEFAULT_SCORING, openCheckpoint, readCalibration } from '#src/index.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
+import { askedOf } from '../support/answers.js';
 import { flinch, jsonLines, modelFacts, useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
@@ -54,7 +55,7 @@ describe('a calibration that comes with flinch', () => {
     const checkpoint = await openCheckpoint(model);
     expect(await uncalibrated(checkpoint)).toBeNull();
     const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
-    expect((await risks.of(DEFAULT_SCORING, 'a')).risks.calibrated('nll')).toBe(true);
+    expect((await risks.rate(DEFAULT_SCORING, { client: 'a' })).risks.calibrated('nll')).toBe(true);
     expect(await flagOf()).toMatchObject({ calibrated: true });
   });
 
@@ -64,8 +65,9 @@ describe('a calibration that comes with flinch', () => {
     expect(await flagOf('--color', 'nll')).toMatchObject({ method: 'nll' });
     const checkpoint = await openCheckpoint(model);
     const risks = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
-    const by = { checkpoint, risks, client: 'a', canRetract: true, lag: 'wait' } as const;
-    const settingsOf = async (guard: AskedGuard) => (await guardInForce(guard, by)).settings;
+    const fields = { model: 'm', messages: [] };
+    const settingsOf = async (guard: AskedGuard) =>
+      (await guardInForce(askedOf({ ...fields, guard }), { judge: risks })).settings;
     expect(await settingsOf({})).toMatchObject({ method: 'adversarial', methods: DEFAULT_METHODS });
     expect(await settingsOf({ method: 'nll' })).toMatchObject({ method: 'nll', methods: DEFAULT_METHODS });
     expect(await settingsOf({ methods: ['nll', 'entropy'] })).toMatchObject({ method: 'entropy' });

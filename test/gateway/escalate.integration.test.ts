@@ -1,6 +1,6 @@
 import { answerText, EMPTY_ANSWER, FlinchClient, foldAnswer } from 'flinch-client';
 import { WHOLE_FLINCH } from 'flinch-client/protocol';
-import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
+import { concat, identity, lastValueFrom, take, throwError, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { ApiError } from '#gateway/errors/api-error.js';
@@ -23,21 +23,14 @@ const upstreams: { close(): Promise<void> }[] = [];
 /** The model under another name, of whose answer so many events come before it fails. */
 function failing(model: ServedModel, name: string, events: number): ServedModel {
   const lost = new ApiError('upstream_unreachable', 'the connection was cut');
-  return {
-    name,
-    status: () => model.status(),
-    inside: model.inside,
-    about: model.about,
-    prepare: async (request, options) => {
-      const prepared = await model.prepare({ ...request, model: model.name }, options);
-      const start: typeof prepared.start = (gate) =>
-        concat(
-          prepared.start(gate).pipe(take(events)),
-          throwError(() => lost),
-        );
-      return { ...prepared, model: name, start };
-    },
-  };
+  return renamed(model, name, ({ told = identity, ...prepared }) => ({
+    ...prepared,
+    told: (written) =>
+      concat(
+        written.pipe(told, take(events)),
+        throwError(() => lost),
+      ),
+  }));
 }
 
 beforeAll(async () => {

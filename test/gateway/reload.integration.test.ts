@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { defer } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { type ConfigInput, configSchema } from '#gateway/config/gateway-config.js';
-import { ConfigError, EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import { ConfigError, EngineModel, Models, startGateway } from '#gateway/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, TestSocket } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
@@ -90,36 +89,19 @@ describe('a gateway that is reloaded', () => {
     const config = (name: string, rate: number): ConfigInput => ({
       guard: { name, defaults: { action: 'escalate', rate } },
     });
-    const large = renamed(model, 'large');
     const rates: (number | undefined)[] = [];
-    const listening: ServedModel = {
-      name: 'large',
-      status: () => large.status(),
-      inside: large.inside,
-      about: large.about,
-      prepare: (request, options) => {
-        rates.push(request.guard.rate);
-        return large.prepare(request, options);
-      },
-    };
+    const listening = renamed(model, 'large', (prepared, { fields }) => {
+      rates.push(fields.guard.rate);
+      return prepared;
+    });
     let reload = (): void => {};
-    const reloading: ServedModel = {
-      name: 'small',
-      status: () => model.status(),
-      inside: model.inside,
-      about: model.about,
-      prepare: async (request, options) => {
-        const prepared = await model.prepare(request, options);
-        return {
-          ...prepared,
-          start: (gate) =>
-            defer(() => {
-              reload();
-              return prepared.start(gate);
-            }),
-        };
+    const reloading = renamed(model, 'small', (prepared) => ({
+      ...prepared,
+      open: (...asked) => {
+        reload();
+        return prepared.open(...asked);
       },
-    };
+    }));
     const escalate = { to: 'large' };
     const gateway = await startGateway({
       models: new Models([reloading, listening]),

@@ -1,6 +1,6 @@
 import { from, lastValueFrom, tap } from 'rxjs';
 import { expect, it } from 'vitest';
-import { logprobScorer } from '#gateway/upstream/scoring/logprob-branch.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-scores.js';
 import { branchOf } from '#src/guard/branch.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, RunningRisk } from '#src/index.js';

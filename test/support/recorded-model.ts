@@ -1,9 +1,9 @@
-import { tap } from 'rxjs';
+import { identity, pipe, tap } from 'rxjs';
 import type { ServedModel } from '#gateway/index.js';
 import type { GuardEvent } from '#src/index.js';
 import { eventFields } from '#src/stream/wire.js';
 
-type Request = Parameters<ServedModel['prepare']>[0];
+type Request = Parameters<ServedModel['source']>[0]['fields'];
 
 /**
  * Writes down what the guard says of each generation, as the protocol has it, before any transport sees it.
@@ -14,14 +14,20 @@ export function recorder<Key>(keyOf: (request: Request) => Key) {
   const wrap = (model: ServedModel): ServedModel => ({
     name: model.name,
     status: () => model.status(),
-    prepare: async (request, options) => {
-      const prepared = await model.prepare(request, options);
-      const events: object[] = [];
-      written.set(keyOf(request), events);
-      const record = tap((event: GuardEvent) => {
-        events.push(JSON.parse(JSON.stringify(eventFields(event, prepared.vocabulary))));
-      });
-      return { ...prepared, start: (gate) => prepared.start(gate).pipe(record) };
+    source: async (asked) => {
+      const source = await model.source(asked);
+      return {
+        ...source,
+        prepare: async (guarding) => {
+          const { vocabulary, told = identity, ...prepared } = await source.prepare(guarding);
+          const events: object[] = [];
+          written.set(keyOf(asked.fields), events);
+          const record = tap((event: GuardEvent) => {
+            events.push(JSON.parse(JSON.stringify(eventFields(event, vocabulary))));
+          });
+          return { ...prepared, vocabulary, told: pipe(told, record) };
+        },
+      };
     },
   });
   return { written, wrap };

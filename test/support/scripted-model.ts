@@ -1,9 +1,11 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { Observable } from 'rxjs';
+import { EMPTY, Observable } from 'rxjs';
 import { onTestFinished } from 'vitest';
-import { Models, type Prepared, type ServedModel, startGateway } from '#gateway/index.js';
+import type { Asked } from '#gateway/answers/asked.js';
+import type { Answer } from '#gateway/answers/served-model.js';
+import { Models, type ServedModel, type Source, startGateway } from '#gateway/index.js';
 import { guardSchema } from '#gateway/requests/guard-limits.js';
-import type { FlowGate, GuardEvent } from '#src/index.js';
+import { DEFAULT_SCORING, type FlowGate, type GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from './events.js';
 import type { SettingsChanges } from './gateway.js';
 
@@ -36,8 +38,8 @@ export class ScriptedModel implements ServedModel {
     return { ready: true };
   }
 
-  async prepare(request: { readonly max_tokens?: number | null | undefined }): Promise<Prepared> {
-    return prepared((gate) => this.#write(request.max_tokens ?? 10, gate));
+  async source({ fields }: Asked): Promise<Source> {
+    return scriptedSource((gate) => this.#write(fields.max_tokens ?? 10, gate));
   }
 
   #write(tokens: number, gate: FlowGate): Observable<GuardEvent> {
@@ -65,17 +67,50 @@ export class ScriptedModel implements ServedModel {
   }
 }
 
-export function prepared(start: Prepared['start']): Prepared {
+type Start = (gate: FlowGate) => Observable<GuardEvent>;
+
+/** An answer without a guard. */
+export function scriptedAnswer(start: Start): Answer {
   const guard = guardSchema.parse({ enabled: false });
   const scoring = { ...guard.scoring, alpha: 1e-4, sigma: 1e-3 };
   return {
     model: 'reasoner',
     vocabulary: null,
     guard: { ...guard, scoring, methods: ['nll'], method: 'nll' },
+    set: {},
     promptTokens: 1,
+    form: 'tokens',
     start,
   };
 }
+
+/** A text that nothing scores, whatever the guard of the request is. */
+export const scriptedSource = (start: Start): Source => ({
+  judge: {
+    settle: async (fields) => ({
+      settings: { ...scriptedAnswer(start).guard, ...fields, ...UNSCORED },
+      scoring: DEFAULT_SCORING,
+    }),
+    rate: () => Promise.reject(new Error('nothing is rated')),
+  },
+  prepare: async () => ({
+    vocabulary: null,
+    promptTokens: 1,
+    warnings: [],
+    seed: 1,
+    open: async () => ({
+      promptTokens: 1,
+      written: 0,
+      events: start,
+      fits: () => false,
+      fork: () => Promise.reject(new Error('not asked for')),
+      close: () => {},
+    }),
+  }),
+});
+
+const { scoring: SCORING } = scriptedAnswer(() => EMPTY).guard;
+const UNSCORED = { scoring: SCORING, enabled: false, methods: ['nll' as const], method: 'nll' as const };
 
 /** A gateway with a scripted model, until the test is over. */
 export async function scriptedGateway(

@@ -1,10 +1,11 @@
 import { Observable, Subject } from 'rxjs';
-import type { ServedModel } from '#gateway/index.js';
-import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
-import { type GenerationFields, textRequest } from '#gateway/requests/generation-request.js';
+import type { Asked } from '#gateway/answers/asked.js';
+import type { ServedModel, Source } from '#gateway/index.js';
+import { textRequest } from '#gateway/requests/generation-request.js';
 import { completeGuard, guardSchema } from '#gateway/requests/guard-limits.js';
 import type { GuardEvent } from '#src/stream/events.js';
 import { METHODS } from '#src/uncertainty/method-names.js';
+import { scriptedSource } from './scripted-model.js';
 
 const ANSWER = ['Hello', ' there'];
 const DONE: GuardEvent = {
@@ -17,7 +18,7 @@ const DONE: GuardEvent = {
 export class WaitingModel implements ServedModel {
   readonly name = 'waiting';
   /** Last request to it. */
-  asked: PrepareOptions | null = null;
+  asked: Asked | null = null;
   ready = true;
   /** Answers that have been waiting, ended ones included. */
   waited = 0;
@@ -32,32 +33,28 @@ export class WaitingModel implements ServedModel {
     this.#go.next();
   }
 
-  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { messages } = textRequest(request);
-    const guard = completeGuard(guardSchema.parse(request.guard), METHODS);
-    this.asked = options;
-    const waits = messages.at(-1)?.content === 'wait';
-    return {
-      model: this.name,
-      vocabulary: null,
-      guard: { ...guard, enabled: false, scoring: { ...guard.scoring, alpha: 1e-4, sigma: 1e-3 } },
-      promptTokens: 1,
-      start: () =>
-        new Observable<GuardEvent>((subscriber) => {
-          const [first = '', ...rest] = ANSWER;
-          const write = (text: string, index: number): void =>
-            subscriber.next({ type: 'token.delta', index, id: index, text, logprob: -0.5, topLogprobs: [] });
-          const end = (): void => {
-            for (const [i, text] of rest.entries()) write(text, i + 1);
-            subscriber.next(DONE);
-            subscriber.complete();
-          };
-          write(first, 0);
-          if (!waits) return end();
-          this.waited += 1;
-          return this.#go.subscribe(end);
-        }),
-    };
+  async source(asked: Asked): Promise<Source> {
+    const { messages } = textRequest(asked.fields);
+    completeGuard(guardSchema.parse(asked.fields.guard), METHODS);
+    this.asked = asked;
+    return scriptedSource(() => this.#write(messages.at(-1)?.content === 'wait'));
+  }
+
+  #write(waits: boolean): Observable<GuardEvent> {
+    return new Observable((subscriber) => {
+      const [first = '', ...rest] = ANSWER;
+      const write = (text: string, index: number): void =>
+        subscriber.next({ type: 'token.delta', index, id: index, text, logprob: -0.5, topLogprobs: [] });
+      const end = (): void => {
+        for (const [i, text] of rest.entries()) write(text, i + 1);
+        subscriber.next(DONE);
+        subscriber.complete();
+      };
+      write(first, 0);
+      if (!waits) return end();
+      this.waited += 1;
+      return this.#go.subscribe(end);
+    });
   }
 }
 

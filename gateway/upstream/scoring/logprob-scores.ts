@@ -1,6 +1,8 @@
 import { sum } from 'simple-statistics';
+import { type BranchScorer, UNSCORED } from '../../../src/guard/branch.js';
 import { reckoned } from '../../../src/numerics/least-logprob.js';
 import type { TopToken } from '../../../src/stream/events.js';
+import { scoreBy } from '../../../src/stream/written-scores.js';
 import { type Method, PROBABILITY_METHODS, type Scores } from '../../../src/uncertainty/method-names.js';
 import type { Capabilities, UpstreamToken } from '../upstream.js';
 
@@ -75,4 +77,18 @@ export function logprobScores(
     else scores[method] = score;
   }
   return { scores, missing };
+}
+
+/**
+ * The log-probabilities that a server sends with its tokens are their scores.
+ * @param methods those that they allow; none for a text that is not scored
+ */
+export function logprobScorer(methods: readonly Method[]): BranchScorer {
+  if (methods.length === 0) return UNSCORED;
+  const scorer: BranchScorer = {
+    score: () => scoreBy((token) => logprobScores(token, methods)),
+    fork: async () => scorer,
+    close: () => {},
+  };
+  return scorer;
 }

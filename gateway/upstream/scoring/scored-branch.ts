@@ -10,9 +10,7 @@ import type { GenerationAgreement } from '../alignment/agreement.js';
 import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from '../servers/upstream-writer.js';
 import { comparedScorer } from './compared-scorer.js';
 
-export interface ScoredBranchOptions
-  extends Judging,
-    Pick<UpstreamWriterOptions, 'request' | 'prompt' | 'signal'> {
+export interface ScoredBranchOptions extends Pick<UpstreamWriterOptions, 'request' | 'prompt' | 'signal'> {
   /** The same weights; only its score side is used. */
   readonly engine: Engine;
   readonly ask: () => Promise<Opened>;
@@ -28,10 +26,10 @@ export interface ScoredBranchOptions
  *
  * @throws EngineError; SettingsError; UpstreamError; ApiError; RangeError if the ids of the prompt are unknown
  */
-export async function scoredBranch(options: ScoredBranchOptions): Promise<Branch> {
+export async function scoredBranch(options: ScoredBranchOptions, judging: Judging): Promise<Branch> {
   const { engine, ask, promptIds: expected, request, prompt, signal } = options;
   // The scorer first: for a text that cannot be scored no server is asked.
-  const first = expected && (await openScorer(options, expected));
+  const first = expected && (await openScorer(options, judging, expected));
   const opened = await closeOnFailure(first, ask);
   return closeOnFailure({ close: () => opened.answer.cancel() }, async () => {
     const promptIds = opened.answer.promptIds ?? expected;
@@ -39,12 +37,12 @@ export async function scoredBranch(options: ScoredBranchOptions): Promise<Branch
     const same = first !== null && sameIds(promptIds, expected);
     // The server's template is not the scorer's: what counts is the prompt that the server read.
     if (!same) first?.close();
-    const scorer = same ? first : await openScorer(options, promptIds);
+    const scorer = same ? first : await openScorer(options, judging, promptIds);
     return closeOnFailure(scorer, async () => {
       const { tokenizer } = engine.checkpoint;
       const room = roomOf(options, promptIds);
       const writer = new UpstreamWriter(opened, { request, tokenizer, promptIds, prompt, room, signal });
-      return branchOf(writer, scorer, options);
+      return branchOf(writer, scorer, judging);
     });
   });
 }
@@ -57,8 +55,12 @@ function roomOf({ engine, request }: ScoredBranchOptions, promptIds: readonly nu
   return maxTokens === undefined ? left : Math.min(left, maxTokens + Math.ceil(maxTokens / 4) + 8);
 }
 
-async function openScorer(options: ScoredBranchOptions, promptIds: readonly number[]): Promise<BranchScorer> {
-  const { engine, scoring, client, forks, lagTokens, agreement } = options;
+async function openScorer(
+  options: ScoredBranchOptions,
+  { forks, lagTokens }: Judging,
+  promptIds: readonly number[],
+): Promise<BranchScorer> {
+  const { engine, scoring, client, agreement } = options;
   const room = roomOf(options, promptIds);
   if (room < 1) {
     const { contextLength } = engine;

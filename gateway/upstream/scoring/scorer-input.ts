@@ -1,8 +1,9 @@
 import type { Engine } from '../../../src/engine/engine.js';
+import type { Asked } from '../../answers/asked.js';
 import { promptOf, rawPromptOf } from '../../models/request-prompt.js';
 import type { Prompt } from '../../requests/completion-request.js';
 import type { GenerationFields } from '../../requests/generation-request.js';
-import { isPlain, type ResponseRequest } from '../../requests/response-request.js';
+import { isPlain } from '../../requests/response-request.js';
 import type { Capabilities } from '../upstream.js';
 import { templateInput } from './template-input.js';
 
@@ -28,14 +29,23 @@ const UNKNOWN_TEMPLATE = `unscored: it is unknown whether the upstream puts a ch
 const unseenFor = (unseen: string): ScorerInput => ({ unseen, promptIds: null, prompt: null, certain: true });
 
 /**
- * Input of a chat, by the scorer's template.
+ * What a server reads, as far as the scorer knows it.
  * @throws ApiError 400; ModelError if neither side knows the ids of the prompt
  */
+export const scorerInput = (
+  engine: Engine,
+  asked: Pick<Asked, 'fields' | 'prompt' | 'response'>,
+  capabilities: Pick<Capabilities, 'tokenIds' | 'resume'>,
+): Promise<ScorerInput> =>
+  asked.prompt === undefined
+    ? conversationInput(engine, asked, capabilities)
+    : promptInput(engine, asked.fields, asked.prompt, capabilities);
+
+/** Input of a chat, by the scorer's template. */
 export async function conversationInput(
   engine: Engine,
-  request: GenerationFields,
+  { fields: request, response }: Pick<Asked, 'fields' | 'response'>,
   { tokenIds }: Pick<Capabilities, 'tokenIds'>,
-  response?: ResponseRequest,
 ): Promise<ScorerInput> {
   const { chatTemplate } = engine.checkpoint;
   const conversation = response && !isPlain(response) ? null : templateInput(request);
@@ -49,11 +59,8 @@ export async function conversationInput(
 /** Fields of OpenAI and vLLM by which a server reads something else than the prompt. */
 const OTHER_INPUT = ['suffix', 'prompt_embeds', 'truncate_prompt_tokens'] as const;
 
-/**
- * Input of a completion: its ids, or the text as the scorer's tokenizer reads it.
- * @throws ApiError 400
- */
-export async function promptInput(
+/** Input of a completion: its ids, or the text as the scorer's tokenizer reads it. */
+async function promptInput(
   engine: Engine,
   request: GenerationFields,
   prompt: Prompt,

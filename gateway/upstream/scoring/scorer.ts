@@ -1,28 +1,11 @@
 import type { Logger } from 'pino';
-import { concatMap, defer, type Observable } from 'rxjs';
 import type { Precision } from '../../../src/engine/device.js';
 import type { Engine } from '../../../src/engine/engine.js';
-import { guardedBranch } from '../../../src/guard/guarded-branch.js';
-import type { GuardEvent, ScorerMismatchEvent } from '../../../src/stream/events.js';
-import type { FlowGate } from '../../../src/stream/flow-gate.js';
-import { UnscoredError } from '../../../src/stream/refuse-unscored.js';
-import type { Vocabulary } from '../../../src/stream/wire.js';
-import { givenAnswer } from '../../models/given-answer.js';
-import type { GivenText } from '../../models/given-text.js';
+import type { ScorerMismatchEvent } from '../../../src/stream/events.js';
+import type { Judge, ModelAbout } from '../../answers/served-model.js';
 import { aboutCheckpoint } from '../../models/model-about.js';
-import { lengthWarnings, maxTokensOf, roomAfter } from '../../models/request-prompt.js';
-import { guardInForce } from '../../models/resolve-guard.js';
 import { RiskModels } from '../../models/risk-models.js';
-import type { GuardInForce, ModelAbout, Prepared, PrepareOptions } from '../../models/served-model.js';
-import type { Slots } from '../../models/slots.js';
-import type { GenerationFields } from '../../requests/generation-request.js';
-import { Agreement, type AgreementState } from '../alignment/agreement.js';
-import { invalid } from '../servers/upstream-request.js';
-import type { Opened } from '../servers/upstream-writer.js';
-import type { Capabilities, UpstreamRequest } from '../upstream.js';
-import { logprobBranch } from './logprob-branch.js';
-import { scoredBranch } from './scored-branch.js';
-import { conversationInput, promptInput } from './scorer-input.js';
+import { Agreement, type AgreementState, type GenerationAgreement } from '../alignment/agreement.js';
 import { checkServerScoring } from './server-scoring.js';
 
 export interface ScorerOptions {
@@ -31,40 +14,8 @@ export interface ScorerOptions {
   readonly onMismatch?: (mismatch: ScorerMismatchEvent) => void;
 }
 
-export interface ScoredResponse {
-  readonly guard: GuardInForce;
-  /** `null` where the scorer does not see all that the server reads, and scores nothing. */
-  readonly vocabulary: Vocabulary;
-  /** Tokens that there is room for after the prompt, where it is known. */
-  readonly room: number;
-  /** Ids by the scorer's template; `null` if it has none. */
-  readonly promptIds: readonly number[] | null;
-  /** The same as text; `null` also where the text alone would say something else. */
-  readonly prompt: string | null;
-  readonly start: (writing: Writing, gate: FlowGate) => Observable<GuardEvent>;
-}
-
-export interface Writing {
-  readonly request: UpstreamRequest;
-  readonly ask: () => Promise<Opened>;
-  /** Other continuations are drawn by seeds that follow from it. */
-  readonly seed: number;
-  readonly signal: AbortSignal;
-  /** Whether a continuation that fails with this error is done without. */
-  readonly dispensable: (error: unknown) => boolean;
-}
-
 const MISMATCH =
   "the scorer disagrees with the upstream's log-probabilities; its weights are probably different";
-
-const UNVERIFIED =
-  'not verified: the upstream returns no log-probabilities, so it is unknown whether the scorer has the same weights';
-
-const UNVERIFIED_PROMPT =
-  "not verified: the upstream does not return the ids of the prompt, so it is unknown whether it renders tools, tool messages and response formats as the scorer's template does";
-
-const WAITS =
-  "scores arrive only at the end: the upstream returns no token ids, and with the scorer's tokenizer it is unknown when a token is final";
 
 /** A checkpoint of the weights that an upstream's servers run: it scores what they write. */
 export class Scorer {
@@ -111,114 +62,28 @@ export class Scorer {
     };
   }
 
-  /**
-   * Prepares an answer that the client gives, whatever its origin.
-   * @throws ApiError 400; SettingsError; ModelError for a model without a template
-   */
-  async given(
-    text: GivenText,
-    model: string,
-    slots: Slots,
-    request: GenerationFields,
-    options: PrepareOptions,
-  ): Promise<Prepared> {
-    const { engine } = this;
-    const { promptIds } = await conversationInput(engine, request, { tokenIds: 'none' });
-    if (!promptIds) throw invalid('messages', 'must be text alone, for the scorer to read them');
-    const of = { model, engine, slots, risks: this.#risks, promptIds, guard: request.guard };
-    const check = engine.scoresOnServers ? { check: checkServerScoring } : {};
-    return givenAnswer(text, { ...of, ...check }, options);
+  /** Judges answers by the scores of the checkpoint. */
+  get judge(): Judge {
+    const risks = this.#risks;
+    if (!this.engine.scoresOnServers) return risks;
+    return {
+      settle: async (fields) => {
+        const settled = await risks.settle(fields);
+        checkServerScoring(settled.scoring);
+        return settled;
+      },
+      rate: (...asked) => risks.rate(...asked),
+      warn: (warning) => risks.warn(warning),
+    };
   }
 
-  /**
-   * @param capabilities of the server that would be asked
-   * @returns `null` where the guard is not enabled: nothing is scored
-   * @throws ApiError 400; SettingsError; ModelError where neither side knows the ids of the prompt
-   */
-  async prepare(
-    request: GenerationFields,
-    { asked, from, bounds, listeners }: PrepareOptions,
-    upstreamCapabilities: Capabilities,
-  ): Promise<ScoredResponse | null> {
-    const { engine } = this;
-    const { prompt: raw, response, canRetract } = asked;
-    const { client = '', further } = from ?? {};
-    const { refusesUnscored = false } = bounds ?? {};
-    const { written } = listeners ?? {};
-    // Responses have no ids.
-    const capabilities = response
-      ? { ...upstreamCapabilities, tokenIds: 'none' as const }
-      : upstreamCapabilities;
-    const { settings, judging } = await guardInForce(request.guard, {
-      checkpoint: engine.checkpoint,
-      risks: this.#risks,
-      client,
-      further,
-      canRetract,
-      lag: refusesUnscored ? 'wait' : 'skip',
-    });
-    if (!judging) return null;
-    if (refusesUnscored && this.#agreement.doubtful) throw new UnscoredError(['scorer_mismatch']);
-    const { tokenizer } = engine.checkpoint;
-    const { unseen, promptIds, prompt, certain } =
-      raw === undefined
-        ? await conversationInput(engine, request, capabilities, response)
-        : await promptInput(engine, request, raw, capabilities);
-    const room = roomAfter(engine, promptIds ?? []);
-    maxTokensOf(request, room); // refuses what does not fit
-    const { scoring, guard, risks } = judging;
-    if (engine.scoresOnServers) checkServerScoring(scoring);
-    const warnings = [
-      ...(settings.warnings ?? []),
-      ...lengthWarnings(request, room),
-      ...(unseen === null ? [] : [unseen]),
-      ...(certain || capabilities.tokenIds === 'return_token_ids' ? [] : [UNVERIFIED_PROMPT]),
-      ...(capabilities.logprobs === null ? [UNVERIFIED] : []),
-      ...(this.#agreement.doubtful ? [MISMATCH] : []),
-      ...(capabilities.tokenIds === 'none' && tokenizer.units === null ? [WAITS] : []),
-    ];
-    return {
-      guard: { ...settings, ...(warnings.length > 0 && { warnings }) },
-      vocabulary: unseen === null ? tokenizer : null,
-      room,
-      promptIds,
-      prompt,
-      start: ({ seed, dispensable, ...writing }, gate) =>
-        defer(() => {
-          const agreement = this.#agreement.begin();
-          const { engine } = this;
-          return guardedBranch(
-            (judging) =>
-              unseen !== null
-                ? logprobBranch(writing, scoring.methods, judging)
-                : scoredBranch({
-                    engine,
-                    promptIds,
-                    prompt,
-                    client,
-                    scoring,
-                    agreement,
-                    ...writing,
-                    ...judging,
-                  }),
-            {
-              scoring,
-              guard,
-              risks,
-              seed,
-              dispensable,
-              refusesUnscored,
-              ...(written && { written }),
-            },
-            gate,
-          ).pipe(
-            concatMap((event) => {
-              const mismatches = agreement.take();
-              if (refusesUnscored && mismatches.length > 0) throw new UnscoredError(['scorer_mismatch']);
-              return [...mismatches, event];
-            }),
-          );
-        }),
-    };
+  /** Warning about scores that are probably those of another model; `null` if nothing is known against them. */
+  get doubt(): string | null {
+    return this.#agreement.doubtful ? MISMATCH : null;
+  }
+
+  /** Compares the scores of a generation with those of the server. */
+  compare(): GenerationAgreement {
+    return this.#agreement.begin();
   }
 }

@@ -52,6 +52,12 @@ export class Failover {
     };
   }
 
+  /** Why none of the servers streams. */
+  get unstreamed(): UpstreamError | null {
+    const all = this.servers.flatMap(({ capabilities, unstreamed }) => (capabilities ? [unstreamed] : []));
+    return all.includes(null) ? null : (all[0] ?? null);
+  }
+
   /**
    * Capabilities of the most able server that is available: most log-probabilities, then ways to continue a
    * text. A request that needs less goes to the others, too.

@@ -1,6 +1,6 @@
 import type { GuardEvent } from '../../../src/stream/events.js';
+import type { Asked } from '../../answers/asked.js';
 import { ApiError } from '../../errors/api-error.js';
-import type { PrepareOptions } from '../../models/served-model.js';
 import type { Prompt } from '../../requests/completion-request.js';
 import { exactOf } from '../../requests/exact-numbers.js';
 import { askedLength, type GenerationFields, stopsOf } from '../../requests/generation-request.js';
@@ -8,15 +8,16 @@ import type { Capabilities, UpstreamRequest, UpstreamToken } from '../upstream.j
 import { asList, asObject, type Json, listOf } from '../wire/wire-json.js';
 import type { UpstreamServer } from './upstream-server.js';
 
-/**
- * The request to a server, without its log-probabilities.
- * @param unasked the largest number of tokens if the client sets none
- */
-export function requestOf(
-  request: GenerationFields,
-  unasked: number | undefined,
-  { asked: { prompt, response, stream }, from: { trace } = {}, bounds }: PrepareOptions,
-): Omit<UpstreamRequest, 'topLogprobs'> {
+/** The request to a server, without its log-probabilities. */
+export function requestOf({
+  fields: request,
+  prompt,
+  response,
+  stream,
+  trace,
+  refusesUnscored,
+  maxTokens: unasked,
+}: Asked): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
   const { messages, temperature, top_p, top_k, seed } = request;
@@ -27,7 +28,7 @@ export function requestOf(
     ...(response && { isResponse: true }),
     ...(stream === false && { wholeWanted: true }),
     ...(trace && { trace }),
-    ...(bounds?.refusesUnscored && { knownOnly: true }),
+    ...(refusesUnscored && { knownOnly: true }),
     fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
     exact: exactOf(response ?? request),
     sampling: {

@@ -1,5 +1,5 @@
+import type { ForwardedRequest } from '../../answers/served-model.js';
 import type { UpstreamModelConfig } from '../../config/models-section.js';
-import type { ForwardedRequest } from '../../models/served-model.js';
 import { exactOf, jsonText, withExactFields } from '../../requests/exact-numbers.js';
 import { traceHeaders } from '../../tracing/trace-context.js';
 import type { Capabilities, UpstreamRequest, UpstreamResponse } from '../upstream.js';

@@ -3,9 +3,9 @@ import http, { type Agent, type ClientRequest, type RequestOptions } from 'node:
 import https from 'node:https';
 import { setImmediate } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
+import type { ForwardedRequest } from '../../answers/served-model.js';
 import type { UpstreamModelConfig } from '../../config/models-section.js';
 import { ApiError } from '../../errors/api-error.js';
-import type { ForwardedRequest } from '../../models/served-model.js';
 import { jsonText } from '../../requests/exact-numbers.js';
 import { UpstreamError } from '../upstream-error.js';
 import { Exchange } from './exchange.js';

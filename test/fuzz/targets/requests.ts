@@ -11,21 +11,16 @@ import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { COMPLETIONS } from '#gateway/http/completions.js';
 import { RESPONSES } from '#gateway/http/responses-route.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
-import { GovernedModels } from '#gateway/models/governed-models.js';
-import { KeptAnswers } from '#gateway/models/kept-answers.js';
-import { Models } from '#gateway/models/models.js';
-import { Policies } from '#gateway/policy/policies.js';
 import { parse } from '#gateway/requests/generation-request.js';
 import { guardrailSchema } from '#gateway/requests/guardrail-request.js';
 import { StreamConnection } from '#gateway/websocket/socket-connection.js';
+import { answeringOf } from '../../support/answers.js';
 import { settingsWith } from '../../support/gateway.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
 import type { Target } from '../target.js';
 
 const READERS: readonly ((body: unknown) => string)[] = [
-  ...[CHAT_COMPLETIONS, COMPLETIONS, RESPONSES].map(
-    (api) => (body: unknown) => api.read(body).generation.model,
-  ),
+  ...[CHAT_COMPLETIONS, COMPLETIONS, RESPONSES].map((api) => (body: unknown) => api.read(body).fields.model),
   (body) => parse(guardrailSchema, body).input_type,
 ];
 
@@ -83,17 +78,12 @@ const LAST = { type: 'generation.create', request_id: 'last', model: 'reasoner',
 const websocket: Target = {
   name: 'websocket',
   run: async (input) => {
-    const models = new GovernedModels(new Models([new ScriptedModel()]), new Policies(settings), {
-      severalKeys: true,
-      count: () => {},
-      escalated: () => {},
-      voted: () => {},
-      kept: new KeptAnswers(),
-    });
+    const answering = answeringOf([new ScriptedModel()], { severalKeys: true });
     const live = new LiveGenerations(settings, logger);
     const socket = new Socket();
     const options = {
-      models,
+      models: answering.models,
+      answering,
       live,
       principal: { name: 'anonymous', client: '', admit: () => () => {} },
       settings,

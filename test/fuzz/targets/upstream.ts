@@ -5,7 +5,7 @@ import { Completion } from '#gateway/http/completion.js';
 import { verbatimChunks, wholeVerbatim } from '#gateway/http/verbatim-chunks.js';
 import { WholeCompletion } from '#gateway/http/whole-completion.js';
 import { jsonText } from '#gateway/requests/exact-numbers.js';
-import { logprobBranch } from '#gateway/upstream/scoring/logprob-branch.js';
+import { logprobBranch } from '#gateway/upstream/logprob-source.js';
 import type { AnswerForm } from '#gateway/upstream/servers/dialect.js';
 import { StreamedResponse } from '#gateway/upstream/servers/streamed-response.js';
 import { chunksOf } from '#gateway/upstream/servers/verbatim.js';
@@ -15,7 +15,7 @@ import { ChunkReader } from '#gateway/upstream/wire/chunk-reader.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';
 import { exchangeOf } from '../../support/exchange-of.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 import { parts, type Target } from '../target.js';
 
 const LINE_BYTES = 1 << 16;
@@ -51,7 +51,7 @@ function responseOf(input: Uint8Array, form: Partial<AnswerForm>) {
   return new StreamedResponse(exchange, reader, options);
 }
 
-const { guard: plain } = prepared(() => {
+const { guard: plain } = scriptedAnswer(() => {
   throw new Error('not started');
 });
 const guard = { ...DEFAULT_GUARD, method: 'nll' as const, delivery: 'held' as const };
@@ -61,9 +61,10 @@ const named = { id: 'c', model: 'm', form: CHAT_FORM, includeUsage: true };
 
 function scored(input: Uint8Array, isResponse: boolean): Observable<GuardEvent> {
   const answer = responseOf(input, { isResponse });
-  const ask = async () => ({ answer, server: { open: () => Promise.reject(new Error('not asked for')) } });
+  const opened = { answer, server: { open: () => Promise.reject(new Error('not asked for')) } };
   const { signal } = new AbortController();
-  return guardedBranch((judge) => logprobBranch({ ask, request, signal }, scoring.methods, judge), {
+  const options = { request, signal, methods: scoring.methods };
+  return guardedBranch(async (judging) => logprobBranch(opened, options, judging), {
     scoring,
     guard,
     risks: new RunningRisk(),
@@ -80,7 +81,7 @@ const upstream: Target = {
   run: async (input) => {
     for (const isResponse of [false, true]) {
       const options = { ...named, vocabulary: null, guard: { ...plain, enabled: true }, logprobs: true };
-      const streamed = new Completion({ ...options, scoredAtOnce: true });
+      const streamed = new Completion({ ...options, comes: 'scored' });
       const whole = new WholeCompletion(options);
       const done = await orFault(() =>
         lastValueFrom(

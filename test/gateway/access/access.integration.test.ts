@@ -242,6 +242,6 @@ describe('limits', () => {
     expect(await refused({ max_tokens: 6 })).toMatchObject({ code: 'invalid_value', param: 'max_tokens' });
     expect(await refused({ max_completion_tokens: 6 })).toMatchObject({ param: 'max_completion_tokens' });
     expect(await refused({ max_completion_tokens: 5 })).toBeUndefined();
-    expect(gateway.model.asked).toMatchObject({ bounds: { maxTokens: 5 } });
+    expect(gateway.model.asked).toMatchObject({ maxTokens: 5 });
   });
 });

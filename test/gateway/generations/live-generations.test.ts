@@ -8,7 +8,7 @@ import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import type { FlowGate, GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { settingsWith } from '../../support/gateway.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -73,7 +73,7 @@ class Written {
       principal: { name: owner, client: '', admit: () => written.released },
       resumable,
       prepare: async () =>
-        prepared((gate) => {
+        scriptedAnswer((gate) => {
           written.gate = gate;
           return written.events;
         }),
@@ -283,7 +283,7 @@ describe('a fault', () => {
       principal: me,
       resumable: false,
       prepare: async () =>
-        prepared(() => {
+        scriptedAnswer(() => {
           throw new ApiError('internal_error', 'it broke');
         }),
       encode: () => encoding(['opening']),
@@ -364,7 +364,7 @@ describe('draining', () => {
       resumable: false,
       prepare: () =>
         new Promise((resolve) => {
-          go = () => resolve(prepared(() => new Subject()));
+          go = () => resolve(scriptedAnswer(() => new Subject()));
         }),
       encode: () => expect.unreachable(),
     });

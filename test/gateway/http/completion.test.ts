@@ -5,9 +5,9 @@ import { WholeCompletion, type WholeOptions } from '#gateway/http/whole-completi
 import type { GuardEvent } from '#src/index.js';
 import { completion } from '#tools/api/openapi-responses.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../../support/events.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
-const { guard } = prepared(() => {
+const { guard } = scriptedAnswer(() => {
   throw new Error('not started');
 });
 const options = {

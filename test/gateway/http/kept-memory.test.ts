@@ -3,17 +3,17 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { from, lastValueFrom, tap } from 'rxjs';
 import { expect, it } from 'vitest';
+import { Models } from '#gateway/answers/models.js';
 import { CHAT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
 import { GenerationObserver } from '#gateway/metrics/generation-observer.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
-import { Models } from '#gateway/models/models.js';
-import { logprobScorer } from '#gateway/upstream/scoring/logprob-branch.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-scores.js';
 import { branchOf } from '#src/guard/branch.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, type FlowGate, RunningRisk, type TokenEvent } from '#src/index.js';
 import { doneEvent } from '../../support/events.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
 const TOKENS = 30_000;
 /** From here on everything that has a fixed size is there. */
@@ -55,7 +55,7 @@ async function* written(gate: FlowGate, marks: number[]) {
 /** Bytes that a streamed answer keeps of each token. */
 async function keptPerToken(): Promise<number> {
   const marks: number[] = [];
-  const { guard } = prepared(() => from([]));
+  const { guard } = scriptedAnswer(() => from([]));
   const completion = new Completion({
     form: CHAT_FORM,
     id: 'c',
@@ -64,7 +64,7 @@ async function keptPerToken(): Promise<number> {
     guard: { ...guard, enabled: true },
     logprobs: false,
     includeUsage: false,
-    scoredAtOnce: true,
+    comes: 'scored',
   });
   const writer = {
     promptTokens: 1,
@@ -103,7 +103,7 @@ it('a streamed answer keeps next to nothing of the tokens that were sent', async
 it('metrics keep nothing of the tokens of an answer that nobody scores', async () => {
   const metrics = new Metrics();
   metrics.watch({
-    models: new Models([{ name: 'm', status: () => ({ ready: true }), prepare: () => Promise.reject() }]),
+    models: new Models([{ name: 'm', status: () => ({ ready: true }), source: () => Promise.reject() }]),
     generations: () => 0,
     connections: () => ({ http: 0, websocket: 0 }),
   });

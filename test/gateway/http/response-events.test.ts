@@ -5,7 +5,7 @@ import { parse } from '#gateway/requests/generation-request.js';
 import { responseSchema } from '#gateway/requests/response-request.js';
 import type { GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
 const never = () => {
   throw new Error('not started');
@@ -27,7 +27,7 @@ const OPENING = [
 
 function events() {
   const request = parse(responseSchema, { model: 'm', input: 'Well?' });
-  return new ResponseEvents('resp_ours', request, prepared(never));
+  return new ResponseEvents('resp_ours', request, scriptedAnswer(never));
 }
 
 /** As a client gets them. */

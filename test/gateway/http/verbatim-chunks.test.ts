@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { verbatimChunks, wholeVerbatim } from '#gateway/http/verbatim-chunks.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
-const { guard } = prepared(() => {
+const { guard } = scriptedAnswer(() => {
   throw new Error('not started');
 });
 const options = { id: 'c', model: 'm', guard, includeUsage: true };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { WatchedEngine } from '#gateway/answers/served-model.js';
 import { Models } from '#gateway/index.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
-import type { WatchedEngine } from '#gateway/models/served-model.js';
 import type { ServerStatus } from '#src/engine/server/score-servers.js';
 import { Scrape } from '../../support/metrics.js';
 
@@ -36,7 +36,7 @@ function watch() {
   const inside = { provider: 'openai', engine: { engine, processes: ['score'] } } as const;
   const status = () => ({ ready: true });
   const stop = metrics.watch({
-    models: new Models([{ name: 'm', status, inside, prepare: () => Promise.reject() }]),
+    models: new Models([{ name: 'm', status, inside, source: () => Promise.reject() }]),
     generations: () => 0,
     connections: () => ({ http: 0, websocket: 0 }),
   });

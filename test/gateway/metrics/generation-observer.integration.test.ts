@@ -23,7 +23,7 @@ beforeEach(() => {
   metrics = new Metrics();
   now = 5000;
   metrics.watch({
-    models: new Models([{ name: 'm', status: () => ({ ready: true }), prepare: () => Promise.reject() }]),
+    models: new Models([{ name: 'm', status: () => ({ ready: true }), source: () => Promise.reject() }]),
     generations: () => 0,
     connections: () => ({ http: 0, websocket: 0 }),
   });

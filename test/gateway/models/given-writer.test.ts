@@ -1,7 +1,7 @@
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { GivenText } from '#gateway/models/given-text.js';
 import { GivenWriter } from '#gateway/models/given-writer.js';
+import { GivenText } from '#gateway/requests/given-text.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { FlowGate } from '#src/stream/flow-gate.js';
 import { checkpointFolder } from '../../support/golden.js';

@@ -16,6 +16,7 @@ import {
 } from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
 import { calibrationFileOf, writeCalibration } from '#src/risk/calibration-file.js';
+import { answerOf } from '../../support/answers.js';
 import { aCalibration } from '../../support/calibration.js';
 import { useFolder } from '../../support/cli.js';
 import { chatBody } from '../../support/gateway.js';
@@ -44,8 +45,8 @@ describe('RiskModels', () => {
     const lines: string[] = [];
     const models = await RiskModels.open(checkpoint, pino({}, { write: (line) => lines.push(line) }));
     const rankOf = async (alpha: number, client: string) =>
-      (await models.of(withAlpha(alpha), client)).risks.ofStep('adversarial', 2);
-    const first = await models.of(withAlpha(2e-4), 'a');
+      (await models.rate(withAlpha(alpha), { client })).risks.ofStep('adversarial', 2);
+    const first = await models.rate(withAlpha(2e-4), { client: 'a' });
     teach(first.risks, ordinary);
     expect(await rankOf(2e-4, 'a')).toBe(500 / 501);
     expect(await rankOf(3e-4, 'a')).toBeNull();
@@ -53,13 +54,13 @@ describe('RiskModels', () => {
     expect(first.warnings).toHaveLength(1);
     expect(lines).toHaveLength(2);
     expect(lines[0]).toContain('alpha 0.0001, not 0.0002');
-    expect((await models.of(DEFAULT_SCORING, 'a')).warnings).toEqual([]);
+    expect((await models.rate(DEFAULT_SCORING, { client: 'a' })).warnings).toEqual([]);
     expect(lines).toHaveLength(2);
   });
 
   it('lets no client move what another is judged by', async () => {
     const models = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
-    const risksOf = async (client: string) => (await models.of(withAlpha(0.5), client)).risks;
+    const risksOf = async (client: string) => (await models.rate(withAlpha(0.5), { client })).risks;
     teach(await risksOf('b'), ordinary);
     const before = (await risksOf('b')).ofStep('adversarial', 0.995);
     for (let i = 0; i < 25; i++) teach(await risksOf('a'), garbage);
@@ -81,7 +82,8 @@ describe('a calibration that is written while a model is served', () => {
     const dir = await calibratedReasoner(folder.path('written-anew'), 1);
     const own = await openCheckpoint(dir);
     const models = await RiskModels.open(own, pino({}, { write: (line) => lines.push(line) }));
-    const rankOf = async () => (await models.of(DEFAULT_SCORING, 'a')).risks.ofStep('adversarial', 0.5) ?? 0;
+    const rankOf = async () =>
+      (await models.rate(DEFAULT_SCORING, { client: 'a' })).risks.ofStep('adversarial', 0.5) ?? 0;
     expect([models.judge, await rankOf()]).toEqual(['nll', expect.closeTo(0.5, 1)]);
     const file = calibrationFileOf(own);
     const model = await fingerprint(own);
@@ -113,11 +115,7 @@ describe('a rate that is too low for the calibration', () => {
     try {
       const models = await EngineModel.open('reasoner', engine, logger);
       const guardWith = async (guard: object) =>
-        (
-          await models.prepare(chatSchema.parse(chatBody({ guard: { method: 'nll', ...guard } })), {
-            asked: { canRetract: true },
-          })
-        ).guard;
+        (await answerOf(models, chatSchema.parse(chatBody({ guard: { method: 'nll', ...guard } })))).guard;
       const tooLow = [expect.stringContaining('no step is ever flagged by nll at a rate below 0.0099')];
       expect(await guardWith({ rate: 0.005 })).toMatchObject({ calibrated: true, warnings: tooLow });
       expect(await guardWith({ rate: 0.006 })).toMatchObject({ warnings: tooLow });

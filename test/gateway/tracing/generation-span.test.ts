@@ -5,13 +5,14 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it } from 'vitest';
-import type { GenerationNews } from '#gateway/models/generation-listener.js';
-import { GivenText } from '#gateway/models/given-text.js';
-import type { AskedAnswer, Asker } from '#gateway/models/served-model.js';
+import type { GenerationNews } from '#gateway/answers/answer-news.js';
+import type { Asked } from '#gateway/answers/asked.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
+import { GivenText } from '#gateway/requests/given-text.js';
 import { traceGenerations } from '#gateway/tracing/generation-span.js';
 import { traceHeaders } from '#gateway/tracing/trace-context.js';
 import type { StepEvent, Verdict } from '#src/index.js';
+import { askedOf } from '../../support/answers.js';
 import { doneEvent } from '../../support/events.js';
 
 const SECRET = 'What is the secret?';
@@ -39,21 +40,17 @@ const STEP: StepEvent = {
 };
 
 /** The span of a generation that all of this became of. */
-function spanOf(
-  news: readonly GenerationNews[],
-  asked: Partial<AskedAnswer> = {},
-  changes: object = {},
-  from: Asker = {},
-) {
+function spanOf(news: readonly GenerationNews[], how: Partial<Asked> = {}, changes: object = {}) {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const messages = [{ role: 'user', content: SECRET }];
   const { trace: own, tell } = traceGenerations(provider.getTracer('test'))({
     model: 'm',
     provider: 'openai',
-    responseId: 'chatcmpl-7',
-    request: chatSchema.parse({ model: 'm', messages, ...changes }),
-    options: { asked: { canRetract: false, ...asked }, from },
+    asked: askedOf(chatSchema.parse({ model: 'm', messages, ...changes }), {
+      responseId: 'chatcmpl-7',
+      ...how,
+    }),
   });
   for (const each of news) tell(each);
   const [span] = exporter.getFinishedSpans();
@@ -189,7 +186,7 @@ describe('the span of a generation', () => {
 
   it('is in the trace of the request, and whoever writes is told its own', () => {
     const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 };
-    const { own, span } = spanOf([done()], {}, {}, { trace: trace.setSpanContext(ROOT_CONTEXT, parent) });
+    const { own, span } = spanOf([done()], { trace: trace.setSpanContext(ROOT_CONTEXT, parent) });
     expect(span.parentSpanContext).toEqual(parent);
     expect(traceHeaders(own)).toEqual({
       traceparent: `00-${parent.traceId}-${span.spanContext().spanId}-01`,
@@ -200,14 +197,12 @@ describe('the span of a generation', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
     const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 0 };
     const context = trace.setSpanContext(ROOT_CONTEXT, parent);
-    expect(spanOf([done()], {}, {}, { trace: context }).finished).toBe(0);
+    expect(spanOf([done()], { trace: context }).finished).toBe(0);
     const messages = [{ role: 'user', content: SECRET }];
     const { trace: own, tell } = traceGenerations()({
       model: 'm',
       provider: 'flinch',
-      responseId: '',
-      request: chatSchema.parse({ model: 'm', messages }),
-      options: { asked: { canRetract: false }, from: { trace: context } },
+      asked: askedOf(chatSchema.parse({ model: 'm', messages }), { trace: context }),
     });
     tell(done());
     expect(traceHeaders(own)).toEqual({ traceparent });

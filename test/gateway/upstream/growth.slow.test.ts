@@ -15,7 +15,7 @@ import type { Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { checkpointFolder } from '../../support/golden.js';
 import { growthOf, MOST_GROWTH } from '../../support/growth.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
 /** What an upstream chooses in number takes so much time for each, also where that is little beside the rest. */
 const OTHER_MS = 4;
@@ -83,7 +83,7 @@ const options = {
   model: 'm',
   vocabulary: null,
   form: CHAT_FORM,
-  guard: prepared(never).guard,
+  guard: scriptedAnswer(never).guard,
   logprobs: true,
   includeUsage: true,
 };
@@ -144,7 +144,7 @@ it.each<[string, number, (count: number) => void]>([
     2000,
     (count) => {
       const request = parse(responseSchema, { model: 'm', input: 'Well?' });
-      const response = new ResponseEvents('resp', request, prepared(never));
+      const response = new ResponseEvents('resp', request, scriptedAnswer(never));
       response.push(upstream({ event: { type: 'response.created', response: {} }, choices: [] }));
       for (let i = 0; i < count; i++) response.push(tokenEvent(i));
       expect(response.push(doneEvent('stop', count))).toHaveLength(1);

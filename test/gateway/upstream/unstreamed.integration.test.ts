@@ -1,7 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { answer } from '#gateway/answers/answering.js';
+import { configSchema } from '#gateway/config/gateway-config.js';
+import { Policies } from '#gateway/policy/policies.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import { answeringOf, answerRequest } from '../../support/answers.js';
 import { post } from '../../support/gateway.js';
 import { type Script, type ScriptedReply, SSE, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { chunk, stopChunk } from '../../support/upstream-doubles.js';
@@ -141,12 +145,10 @@ it('text without scores is refused where a policy says so, with the reason of th
   const upstream = await scriptedUpstream(unstreamed((reply) => reply.json(400, refusal(REASON)), false));
   const model = openUpstreamModel('m', upstreamConfig([upstream.url], { retries: 0 }));
   onTestFinished(() => model.close());
-  const asked = { kept: true, stream: false, canRetract: false, verbatim: true };
-  const prepared = model.prepare(parse(chatSchema, body({ stream: false })), {
-    asked,
-    bounds: { refusesUnscored: true },
-  });
-  await expect(prepared).rejects.toMatchObject({
+  const how = { kept: true, stream: false, canRetract: false, verbatim: true };
+  const policies = new Policies(configSchema.parse({ guard: { unscored: 'refuse' } }));
+  const request = answerRequest(parse(chatSchema, body({ stream: false })), how);
+  await expect(answer(request, answeringOf([model], { policies }))).rejects.toMatchObject({
     code: 'upstream_refused',
     message: expect.stringContaining(REASON),
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { GenerationNews } from '#gateway/answers/answer-news.js';
 import { ConfigError } from '#gateway/index.js';
-import type { GenerationNews } from '#gateway/models/generation-listener.js';
 import { messageOf } from '#gateway/webhooks/message.js';
 import { checkWebhooks } from '#gateway/webhooks/webhooks.js';
 import type { StepEvent, Verdict } from '#src/index.js';

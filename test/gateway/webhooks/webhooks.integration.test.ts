@@ -64,7 +64,7 @@ describe('webhooks', () => {
       outcome: 'done',
       finish_reason: 'stop',
       error: null,
-      verdict: null,
+      verdict: { flagged: null },
       usage: { completion_tokens: 3 },
     });
     expect(asked).toEqual(['POST /hook?a=b']);

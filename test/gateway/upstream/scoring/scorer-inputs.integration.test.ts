@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { lastValueFrom, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import type { GuardInForce } from '#gateway/models/served-model.js';
+import type { GuardInForce } from '#gateway/answers/served-model.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { Scorer } from '#gateway/upstream/scoring/scorer.js';
@@ -18,6 +18,7 @@ import {
   SequenceScorer,
   StepAligner,
 } from '#src/index.js';
+import { answerOf } from '../../../support/answers.js';
 import { useFolder } from '../../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../../support/engine-upstream.js';
 import { chatBody } from '../../../support/gateway.js';
@@ -66,9 +67,9 @@ async function scored(
   });
   const guard = { lag: 'wait', methods: [...DEFAULT_METHODS] };
   const request = parse(chatSchema, chatBody({ max_tokens: 24, guard, ...changes }));
-  const prepared = await model.prepare(request, { asked: { canRetract: true } });
-  const events = await lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
-  return { events, guard: prepared.guard };
+  const { guard: inForce, start } = await answerOf(model, request);
+  const events = await lastValueFrom(start(new FlowGate()).pipe(toArray()));
+  return { events, guard: inForce };
 }
 
 const ofType = <Type extends GuardEvent['type']>(events: readonly GuardEvent[], type: Type) =>

@@ -8,6 +8,7 @@ import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { writeTritonRepository } from '#src/engine/server/write-repository.js';
 import { type Engine, FlowGate, type GuardEvent, openCheckpoint } from '#src/index.js';
 import { DEFAULT_METHODS, type Scores } from '#src/uncertainty/method-names.js';
+import { answerOf } from '../../../support/answers.js';
 import { useFolder } from '../../../support/cli.js';
 import { EngineUpstream } from '../../../support/engine-upstream.js';
 import { chatBody } from '../../../support/gateway.js';
@@ -48,10 +49,8 @@ async function events(model: string, guard: object) {
   const { model: served } = opened.all.find((one) => one.model.name === model)!;
   const methods = [...DEFAULT_METHODS];
   const changes = { model, max_tokens: 24, guard: { lag: 'wait', methods, ...guard } };
-  const prepared = await served.prepare(parse(chatSchema, chatBody(changes)), {
-    asked: { canRetract: true },
-  });
-  return lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
+  const answer = await answerOf(served, parse(chatSchema, chatBody(changes)));
+  return lastValueFrom(answer.start(new FlowGate()).pipe(toArray()));
 }
 
 /** Of the tokens that a client ends with. */

@@ -25,6 +25,7 @@ import {
   type TokenEvent,
 } from '#src/index.js';
 import { PartAligner } from '#src/steps/step-aligner.js';
+import { answerOf } from '../../../support/answers.js';
 import { changedReasoner, toBfloat16 } from '../../../support/changed-model.js';
 import { useFolder } from '../../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../../support/engine-upstream.js';
@@ -79,8 +80,7 @@ async function events(model: ServedModel, changes: object): Promise<Observable<G
   const body: { readonly model: string; readonly guard?: object } = chatBody(changes);
   const usual = { lag: 'wait', methods: [...DEFAULT_METHODS] };
   const request = parse(chatSchema, { ...body, guard: { ...usual, ...body.guard } });
-  const prepared = await model.prepare(request, { asked: { canRetract: true } });
-  return prepared.start(new FlowGate());
+  return (await answerOf(model, request)).start(new FlowGate());
 }
 
 const collect = ({ changes = {}, ...run }: Run): Promise<GuardEvent[]> =>
@@ -347,9 +347,9 @@ describe('the weights of a scorer', () => {
         expect(found).toHaveLength(1);
         expect(found[0]!.tokens).toBeGreaterThanOrEqual(16);
         expect(found[0]!.difference).toBeGreaterThan(found[0]!.tolerance);
-        const prepared = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
-        expect(prepared.guard.warnings).toContainEqual(expect.stringMatching(disagrees));
-        await lastValueFrom(prepared.start(new FlowGate()));
+        const answer = await answerOf(model, parse(chatSchema, chatBody()));
+        expect(answer.guard.warnings).toContainEqual(expect.stringMatching(disagrees));
+        await lastValueFrom(answer.start(new FlowGate()));
         expect(mismatches).toHaveLength(2);
         expect(lines.filter((line) => disagrees.test(line))).toHaveLength(1);
         expect(model.status()).toMatchObject({ scorer: { mismatches: 2, tolerance: 0.2 } });
@@ -363,7 +363,7 @@ describe('the weights of a scorer', () => {
     ['log-probabilities alone', false],
   ])('are said not to be verified where nothing can be compared: %s', async (dialect, unverified) => {
     await withModel({ upstream: DIALECTS[dialect]! }, async (model) => {
-      const { guard } = await model.prepare(parse(chatSchema, chatBody()), { asked: { canRetract: true } });
+      const { guard } = await answerOf(model, parse(chatSchema, chatBody()));
       const said = (guard.warnings ?? []).some((warning) => warning.startsWith('not verified'));
       expect(said).toBe(unverified);
     });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSchema, parse } from '#gateway/requests/generation-request.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { FlowGate } from '#src/index.js';
+import { answerOf } from '../../../support/answers.js';
 import { TestSocket } from '../../../support/gateway.js';
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '../../../support/scripted-upstream.js';
 import {
@@ -370,14 +371,13 @@ describe('a client that does not read', () => {
     const upstream = await scriptedUpstream(ollamaDouble({ answer: tokens }));
     const model = openUpstreamModel('m', upstreamConfig([upstream.url], { timeouts: { idle_s: 0.2 } }));
     const { stream: _, ...request } = body();
-    const prepared = await model.prepare(parse(createSchema, { type: 'generation.create', ...request }), {
-      asked: { canRetract: true },
-    });
+    const fields = parse(createSchema, { type: 'generation.create', ...request });
+    const answer = await answerOf(model, fields);
     const gate = new FlowGate();
     const release = gate.hold();
     let received = 0;
     const events = lastValueFrom(
-      prepared.start(gate).pipe(
+      answer.start(gate).pipe(
         tap(() => {
           received += 1;
         }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '#gateway/requests/generation-request.js';
 import { requestOf, topLogprobsOf, topLogprobsWarnings } from '#gateway/upstream/servers/upstream-request.js';
+import { askedOf } from '../../../support/answers.js';
 
 const request = (fields: object) =>
   createSchema.parse({
@@ -9,7 +10,6 @@ const request = (fields: object) =>
     messages: [{ role: 'user', content: 'hi' }],
     ...fields,
   });
-const OPTIONS = { asked: { canRetract: false } };
 const server = (logprobs: number | null) => ({ tokenIds: 'none', logprobs, resume: 'none' }) as const;
 
 describe('the alternatives that an upstream is asked for', () => {
@@ -29,12 +29,9 @@ describe('the alternatives that an upstream is asked for', () => {
   });
 
   it('are not passed on unread where they may be lowered, nor is clamp', () => {
-    const { fields } = requestOf(request({ top_logprobs: 5, clamp: true }), undefined, OPTIONS);
+    const { fields } = requestOf(askedOf(request({ top_logprobs: 5, clamp: true })));
     expect(fields).not.toHaveProperty('top_logprobs');
     expect(fields).not.toHaveProperty('clamp');
-    expect(requestOf(request({ top_logprobs: 5 }), undefined, OPTIONS).fields).toHaveProperty(
-      'top_logprobs',
-      5,
-    );
+    expect(requestOf(askedOf(request({ top_logprobs: 5 }))).fields).toHaveProperty('top_logprobs', 5);
   });
 });

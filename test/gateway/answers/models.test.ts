@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toApiError } from '#gateway/errors/api-error.js';
 import { EngineModel, Models } from '#gateway/index.js';
 import { Engine } from '#src/index.js';
+import { answerOf } from '../../support/answers.js';
 import { useFolder } from '../../support/cli.js';
 import { checkpointFolder } from '../../support/golden.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
@@ -46,14 +47,14 @@ describe('Models', () => {
   });
 
   it('prepares what the template takes', async () => {
-    expect(await picky.prepare(request('user'), { asked: { canRetract: true } })).toMatchObject({
+    expect(await answerOf(picky.get('m'), request('user'))).toMatchObject({
       model: 'm',
       promptTokens: 1,
     });
   });
 
   it('says in the words of the template what it refuses', async () => {
-    await expect(picky.prepare(request('assistant'), { asked: { canRetract: true } })).rejects.toMatchObject({
+    await expect(answerOf(picky.get('m'), request('assistant'))).rejects.toMatchObject({
       message: expect.stringContaining('must begin with user'),
       status: 400,
       body: { param: 'messages' },
@@ -62,9 +63,9 @@ describe('Models', () => {
 
   it('takes the fault on itself when the model has no template', async () => {
     const models = await modelsWith('bare', null);
-    const error: unknown = await models
-      .prepare(request('user'), { asked: { canRetract: true } })
-      .catch((reason: unknown) => reason);
+    const error: unknown = await answerOf(models.get('m'), request('user')).catch(
+      (reason: unknown) => reason,
+    );
     const { status, body } = toApiError(error);
     expect({ status, ...body }).toMatchObject({
       status: 500,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GivenText } from '#gateway/models/given-text.js';
+import { GivenText } from '#gateway/requests/given-text.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

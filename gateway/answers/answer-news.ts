@@ -7,16 +7,14 @@ import type {
   StepEvent,
 } from '../../src/stream/events.js';
 import type { ErrorCode } from '../errors/codes.js';
-import type { GenerationFields } from '../requests/generation-request.js';
-import type { PrepareOptions, Provider } from './served-model.js';
+import type { Asked } from './asked.js';
+import type { Provider } from './served-model.js';
 
 /** A generation that is asked for. */
 export interface GenerationAbout {
   readonly model: string;
   readonly provider: Provider;
-  readonly responseId: string;
-  readonly request: GenerationFields;
-  readonly options: PrepareOptions;
+  readonly asked: Asked;
 }
 
 /** Progress of a generation. The last news is one of `done`, `failed`, `refused` and `cancelled`. */
@@ -34,7 +32,7 @@ export type GenerationNews =
 /** Listener for one generation; it is not called for tokens, so that it costs nothing for each. */
 export interface GenerationListener {
   /** The trace for the writer, if the listener has a span in it. */
-  readonly trace?: Context;
+  readonly trace?: Context | undefined;
   readonly tell: (news: GenerationNews) => void;
 }
 

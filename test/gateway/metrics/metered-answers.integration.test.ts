@@ -1,27 +1,29 @@
+import { setImmediate } from 'node:timers/promises';
 import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { pino } from 'pino';
 import { lastValueFrom, NEVER, Observable, of, throwError, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
+import type { Listen } from '#gateway/answers/answer-news.js';
+import { answer } from '#gateway/answers/answering.js';
 import { ApiError } from '#gateway/errors/api-error.js';
-import { Models } from '#gateway/index.js';
-import { metered } from '#gateway/metrics/metered-models.js';
+import { Models, type Source } from '#gateway/index.js';
+import { metered } from '#gateway/metrics/metered-answers.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
-import type { Listen } from '#gateway/models/generation-listener.js';
-import type { Prepared } from '#gateway/models/served-model.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
 import { EngineError, FlowGate, type GuardEvent } from '#src/index.js';
+import { answeringOf, answerRequest } from '../../support/answers.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { Scrape } from '../../support/metrics.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedSource } from '../../support/scripted-model.js';
 
 const REQUEST = chatSchema.parse({ model: 'reasoner', messages: [{ role: 'user', content: 'Well?' }] });
 
 /** A model that is metered, with what it does with every request. */
-function model(prepare: () => Promise<Prepared>, listen: readonly Listen[] = []) {
+function model(source: () => Promise<Source>, listen: readonly Listen[] = []) {
   const metrics = new Metrics();
   let now = 0;
   const clock = { now: () => (now += 500), date: () => 0 };
-  const plain = new Models([{ name: 'reasoner', status: () => ({ ready: true }), prepare }]);
+  const plain = new Models([{ name: 'reasoner', status: () => ({ ready: true }), source }]);
   const log: string[] = [];
   const logger = pino({}, { write: (line: string) => log.push(line) });
   const broken = { now: false };
@@ -30,18 +32,14 @@ function model(prepare: () => Promise<Prepared>, listen: readonly Listen[] = [])
     return 7;
   };
   metrics.watch({ models: plain, logger, generations, connections: () => ({ http: 3, websocket: 0 }) });
-  const models = metered(plain, metrics, listen, clock);
-  const start = async (): Promise<Observable<GuardEvent>> => {
-    const ready = await models.prepare(REQUEST, {
-      asked: { canRetract: true },
-      from: { responseId: 'resp-7' },
-    });
-    return ready.start(new FlowGate());
-  };
+  const faulty = (error: unknown): void => metrics.failed(error);
+  const answering = answeringOf(plain.all, { observe: [metered(metrics, listen, clock)], faulty });
+  const start = async (): Promise<Observable<GuardEvent>> =>
+    (await answer(answerRequest(REQUEST), answering)).start(new FlowGate());
   return { metrics, log, broken, start, read: async () => new Scrape(await metrics.text()) };
 }
 
-const starting = (events: Observable<GuardEvent>) => model(async () => prepared(() => events));
+const starting = (events: Observable<GuardEvent>) => model(async () => scriptedSource(() => events));
 /** The number of generations by their outcome, those that are 0 left out. */
 const outcomes = (read: Scrape): Record<string, number> =>
   Object.fromEntries(
@@ -66,7 +64,9 @@ describe('a metered model', () => {
     (await start()).subscribe().unsubscribe();
     expect(outcomes(await read())).toEqual({ cancelled: 1 });
     const ended = starting(new Observable((subscriber) => subscriber.next(doneEvent())));
-    (await ended.start()).subscribe().unsubscribe();
+    const subscription = (await ended.start()).subscribe();
+    await setImmediate();
+    subscription.unsubscribe();
     expect(outcomes(await ended.read())).toEqual({ stop: 1 });
   });
 
@@ -132,7 +132,7 @@ describe('who listens to a generation', () => {
   /** What is told of these events, in few words. */
   function listening() {
     const told: string[] = [];
-    const listen: Listen = ({ responseId }) => ({
+    const listen: Listen = ({ asked: { responseId } }) => ({
       tell: (news) => {
         const { step } = news.type === 'flagged' ? news.step : { step: '' };
         const what = 'action' in news ? news.action : 'code' in news ? news.code : '';
@@ -152,7 +152,8 @@ describe('who listens to a generation', () => {
       // What took the place of the step is flagged itself.
       ...[done(1, true), flagged(2, 'stop'), done(2, true), doneEvent('stop', 3)],
     );
-    (await model(async () => prepared(() => events), listens).start()).subscribe();
+    (await model(async () => scriptedSource(() => events), listens).start()).subscribe();
+    await setImmediate();
     expect(told).toEqual([
       'resp-7 first',
       'resp-7 flagged 1 rollback',
@@ -168,7 +169,10 @@ describe('who listens to a generation', () => {
     ['is refused', throwError(() => new EngineError('overloaded', '')), 'refused overloaded'],
   ])('hears of one that %s, when it starts or before', async (_, events, heard) => {
     const starts = listening();
-    (await model(async () => prepared(() => events), starts.listens).start()).subscribe({ error: () => {} });
+    (await model(async () => scriptedSource(() => events), starts.listens).start()).subscribe({
+      error: () => {},
+    });
+    await setImmediate();
     expect(starts.told).toEqual([`resp-7 ${heard}`]);
     const before = listening();
     await expect(model(() => lastValueFrom(events), before.listens).start()).rejects.toThrow();
@@ -177,7 +181,7 @@ describe('who listens to a generation', () => {
 
   it('hears of one that is cancelled', async () => {
     const { told, listens } = listening();
-    (await model(async () => prepared(() => NEVER), listens).start()).subscribe().unsubscribe();
+    (await model(async () => scriptedSource(() => NEVER), listens).start()).subscribe().unsubscribe();
     expect(told).toEqual(['resp-7 cancelled']);
   });
 
@@ -188,17 +192,16 @@ describe('who listens to a generation', () => {
       {
         name: 'reasoner',
         status: () => ({ ready: true }),
-        prepare: async (_, options) => {
-          given = options.from?.trace;
-          return prepared(() => NEVER);
+        source: async (asked) => {
+          given = asked.trace;
+          return scriptedSource(() => NEVER);
         },
       },
     ]);
     const metrics = new Metrics();
     metrics.watch({ models: plain, generations: () => 0, connections: () => ({ http: 0, websocket: 0 }) });
-    await metered(plain, metrics, [() => ({ trace, tell: () => {} })]).prepare(REQUEST, {
-      asked: { canRetract: true },
-    });
+    const observe = [metered(metrics, [() => ({ trace, tell: () => {} })])];
+    await answer(answerRequest(REQUEST), answeringOf(plain.all, { observe }));
     expect(given).toBe(trace);
   });
 });

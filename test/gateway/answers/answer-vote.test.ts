@@ -1,14 +1,15 @@
 import { Observable, of, type Subscriber } from 'rxjs';
 import { expect, it } from 'vitest';
+import { voted } from '#gateway/answers/answer-vote.js';
+import { KeptAnswers } from '#gateway/answers/kept-answers.js';
+import { unlessFlagged } from '#gateway/answers/replaced.js';
+import type { Answer } from '#gateway/answers/served-model.js';
+import type { FlaggedAnswer } from '#gateway/answers/whole-answer.js';
 import { ApiError } from '#gateway/errors/api-error.js';
-import { voted } from '#gateway/models/answer-vote.js';
-import { unlessFlagged } from '#gateway/models/flagged-answer.js';
-import { KeptAnswers } from '#gateway/models/kept-answers.js';
-import type { Prepared } from '#gateway/models/served-model.js';
 import { finalAnswer } from '#src/guard/final-answer.js';
 import { type DoneEvent, FlowGate, type GuardEvent, type Verdict } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
-import { prepared } from '../../support/scripted-model.js';
+import { scriptedAnswer } from '../../support/scripted-model.js';
 
 const FLAGGED: Verdict = {
   flagged: true,
@@ -32,12 +33,12 @@ interface Scripted {
 }
 
 /** One token of text, and one of reasoning that a vote must not read. */
-const answer = ({ text, finish = 'stop', error, flagged = true, call = false }: Scripted): Prepared => {
+const answer = ({ text, finish = 'stop', error, flagged = true, call = false }: Scripted): Answer => {
   const verdict = { ...FLAGGED, flagged };
   const reasoning = tokenEvent(1, { text: '99', part: 'reasoning' });
   const called = call ? [tokenEvent(2, { text: '', part: 'tool_calls' })] : [];
   const tokens = [tokenEvent(0, { text }), reasoning, ...called];
-  return prepared(() =>
+  return scriptedAnswer(() =>
     error
       ? new Observable((subscriber) => subscriber.error(error))
       : of<GuardEvent[]>(...tokens, { ...doneEvent(finish, 2), verdict }),
@@ -55,25 +56,21 @@ function voting(scripts: readonly Scripted[], { answers = scripts.length, held =
   const drawn: number[] = [];
   const told: [replaced: boolean, error: unknown][] = [];
   const first = scripts[0] ?? { text: '' };
-  const { start } = unlessFlagged(answer(first), {
-    action: 'vote',
-    held,
-    keep: (end) => (kept ?? new KeptAnswers()).open('', end),
-    rest: (flagged, gate) =>
-      voted(
-        flagged,
-        {
-          answers,
-          said: finalAnswer,
-          prepare: async (number) => {
-            drawn.push(number);
-            return answer(scripts[number]!);
-          },
-          voted: (...how) => told.push(how),
-        },
-        gate,
-      ),
-  });
+  const options = {
+    answers,
+    said: finalAnswer,
+    answer: async (number: number) => {
+      drawn.push(number);
+      return answer(scripts[number]!);
+    },
+    voted: (...how: (typeof told)[number]) => told.push(how),
+  };
+  const start = (gate: FlowGate) =>
+    new Observable<GuardEvent>((subscriber) => {
+      const own = (kept ?? new KeptAnswers()).open('', (error) => subscriber.error(error));
+      const rest = (flagged: FlaggedAnswer) => voted(flagged, options, gate);
+      subscriber.add(unlessFlagged(answer(first), { held, kept: own, rest }, gate).subscribe(subscriber));
+    });
   return { start, drawn, told };
 }
 
@@ -156,7 +153,7 @@ it('decides by those that are there where one fails, and draws no further one', 
 
 it('ends all answers when the client leaves', async () => {
   const subscribers = new Set<Subscriber<GuardEvent>>();
-  const endless = prepared(
+  const endless = scriptedAnswer(
     () =>
       new Observable((subscriber) => {
         subscribers.add(subscriber);
@@ -167,7 +164,7 @@ it('ends all answers when the client leaves', async () => {
   const options = {
     answers: 5,
     said: finalAnswer,
-    prepare: () => Promise.resolve(endless),
+    answer: () => Promise.resolve(endless),
     voted: () => {},
   };
   const kept = new KeptAnswers().open('', () => {});

@@ -1,6 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
+import { retracts } from '../../src/guard/guard.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
+import type { Observe } from './observers.js';
 
 /** Bytes of a V8 object, and of each of its fields, with room for the maps and lists that it is in. */
 const OBJECT_BYTES = 48;
@@ -52,6 +54,28 @@ export class KeptAnswers {
       close: () => this.#close(kept),
     };
   }
+
+  /** Counts the kept events of an answer: all of them, or those held back. */
+  readonly observe: Observe = ({ client, kept = false }) => {
+    let answer: KeptAnswer | null = null;
+    let held = false;
+    let whole = false;
+    return {
+      started: ({ guard: { enabled, action, delivery } }, end) => {
+        held = enabled && delivery === 'held';
+        whole = kept || (enabled && retracts(action));
+        if (held || whole) answer = this.open(client, end);
+      },
+      written: (event) => {
+        if (held) answer?.add(event);
+      },
+      told: (event) => {
+        if (!held) answer?.add(event);
+        else if (!whole) answer?.remove(event);
+      },
+      over: () => answer?.close(),
+    };
+  };
 
   #set(kept: Kept, bytes: number): void {
     if (!this.#all.has(kept)) return;

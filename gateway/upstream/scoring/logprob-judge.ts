@@ -1,21 +1,50 @@
-import { DEFAULT_GUARD, retracts } from '../../../src/guard/guard.js';
+import { DEFAULT_GUARD } from '../../../src/guard/guard.js';
 import type { GuardFields } from '../../../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, type Method } from '../../../src/uncertainty/method-names.js';
-import { DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../../src/uncertainty/settings.js';
-import type { GuardInForce } from '../../models/served-model.js';
+import { scoringOf } from '../../../src/uncertainty/scoring-fields.js';
+import {
+  type AbsoluteScoring,
+  checkScoring,
+  DEFAULT_ALPHA,
+  DEFAULT_RANDOM,
+} from '../../../src/uncertainty/settings.js';
+import type { GuardInForce, Judge } from '../../answers/served-model.js';
+import type { Estimates } from '../../models/estimates.js';
 import { completeGuard } from '../../requests/guard-limits.js';
-import { invalid, isText } from '../servers/upstream-request.js';
-import type { UpstreamRequest } from '../upstream.js';
+import { invalid } from '../servers/upstream-request.js';
 
 const UNTOLD = 'the upstream returns no log-probabilities, and the model has no scorer';
 
 /**
- * Settings of the guard for a model without a scorer.
+ * Judges the answers of a model without a scorer.
  * @param available methods that the log-probabilities of its servers allow
  * @param why reason if none is available
- * @throws ApiError 400 that names the field, for methods that cannot be computed
  */
-export function logprobGuard(fields: GuardFields, available: readonly Method[], why = UNTOLD): GuardInForce {
+export function logprobJudge(available: readonly Method[], estimates: Estimates, why = UNTOLD): Judge {
+  return {
+    settle: async (fields) => settled(fields, available, why),
+    // Scores by log-probabilities depend on no settings.
+    rate: async (_, { client, further = false }) => ({
+      risks: estimates.of(client, '').ofOneAnswer(!further),
+      warnings: [],
+    }),
+  };
+}
+
+/** @throws ApiError 400 that names the field, for methods that cannot be computed */
+function settled(
+  fields: GuardFields,
+  available: readonly Method[],
+  why: string,
+): { readonly settings: GuardInForce; readonly scoring: AbsoluteScoring } {
+  const settings = settingsOf(fields, available, why);
+  const { alpha } = settings.scoring;
+  const { random: _, ...scoring } = scoringOf(settings.methods, settings.scoring);
+  if (settings.enabled) checkScoring(scoring);
+  return { settings, scoring: { ...scoring, alpha } };
+}
+
+function settingsOf(fields: GuardFields, available: readonly Method[], why: string): GuardInForce {
   const { alpha, sigma } = fields.scoring;
   // These sizes have no effect: perturbations need a scorer.
   const scoring = {
@@ -42,13 +71,4 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
     'an upstream without a scorer cannot be calibrated; flags use a running estimate',
   ];
   return { ...guard, scoring, warnings };
-}
-
-const NO_ROLLBACKS =
-  'steps are flagged and not written again: a response with tools, a response format or several choices is not continued, nor one of /v1/responses';
-
-/** Says so where steps cannot be written again. */
-export function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {
-  if (!guard.enabled || !retracts(guard.action) || isText(asked)) return guard;
-  return { ...guard, warnings: [...(guard.warnings ?? []), NO_ROLLBACKS] };
 }

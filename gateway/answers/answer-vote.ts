@@ -17,14 +17,14 @@ import type { DoneEvent, GuardEvent, Usage } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
-import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './flagged-answer.js';
-import type { Prepared } from './served-model.js';
+import type { Answer } from './served-model.js';
+import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './whole-answer.js';
 
 interface VoteOptions {
   /** Most answers, the flagged one included. */
   readonly answers: number;
-  /** Prepares a further answer to the same request; called with 1, 2, 3 … */
-  readonly prepare: (number: number) => Promise<Prepared>;
+  /** A further answer to the same request; called with 1, 2, 3 … */
+  readonly answer: (number: number) => Promise<Answer>;
   /** What an answer says. */
   readonly said: (text: string) => Said;
   /** Called with whether another answer than the flagged one is returned, and the error of one that was not written. */
@@ -46,7 +46,7 @@ const WITHOUT_VOTE = ['length', 'content_filter'];
  */
 export function voted(
   { done, verdict, text, calls, withheld, kept }: FlaggedAnswer,
-  { answers: total, prepare, said, voted }: VoteOptions,
+  { answers: total, answer, said, voted }: VoteOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   const stays = from(withheld).pipe(paced(gate));
@@ -57,8 +57,8 @@ export function voted(
   let failure: { readonly error: unknown } | null = null;
 
   const drawn = (number: number): Observable<Candidate | null> =>
-    defer(() => prepare(number)).pipe(
-      concatMap((prepared) => eventsOf(prepared, gate)),
+    defer(() => answer(number)).pipe(
+      concatMap((next) => eventsOf(next, gate)),
       tap((event) => kept.add(event)),
       toArray(),
       map((events) => {

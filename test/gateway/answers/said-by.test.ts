@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { saidBy } from '#gateway/models/said-by.js';
+import { saidBy } from '#gateway/answers/said-by.js';
 import { voteSchema } from '#gateway/policy/vote-schema.js';
 
 describe('what an answer says', () => {

@@ -5,6 +5,8 @@ import { ApiError } from '../errors/api-error.js';
 /** The slots for generations of a model, which its clients share; other processes may use them, too. */
 export interface Slots {
   readonly most: number;
+  /** Generations of this process that have one or wait for one. */
+  taken: number;
   /** @returns a function that gives the slot back; `null` if there is none */
   take(client: string): Release | null | Promise<Release | null>;
 }
@@ -12,25 +14,30 @@ export interface Slots {
 /** Slots of this process alone. */
 export function ownSlots(most: number): Slots {
   const slots = new FairSlots(most);
-  return { most, take: (client) => slots.take(client) };
+  return { most, taken: 0, take: (client) => slots.take(client) };
 }
 
-/** @throws ApiError 503 `overloaded` for none */
-function checkSlot(slot: Release | null, { most }: Slots): Release {
-  if (slot) return slot;
-  throw new ApiError('overloaded', `at most ${most} concurrent generations of this model`);
-}
-
-/** Starts once it has a slot, and gives it back at its end. */
-export function inSlot<T>(slots: Slots, client: string, start: () => Observable<T>): Observable<T> {
+/**
+ * Starts once it has a slot, and gives it back at its end.
+ *
+ * Errors with an ApiError 503 `overloaded` if there is none.
+ */
+export function inSlot<T>(
+  slots: Slots | undefined,
+  client: string,
+  start: () => Observable<T>,
+): Observable<T> {
+  if (!slots) return defer(start);
   return defer(() => {
+    slots.taken += 1;
     const slot = Promise.resolve(slots.take(client));
     return from(slot).pipe(
       switchMap((taken) => {
-        checkSlot(taken, slots);
-        return start();
+        if (taken) return start();
+        throw new ApiError('overloaded', `at most ${slots.most} concurrent generations of this model`);
       }),
       finalize(() => {
+        slots.taken -= 1;
         slot.then((release) => release?.());
       }),
     );

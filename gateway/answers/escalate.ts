@@ -16,15 +16,15 @@ import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
-import { eventsOf, type FlaggedAnswer } from './flagged-answer.js';
-import type { Prepared } from './served-model.js';
+import type { Answer } from './served-model.js';
+import { eventsOf, type FlaggedAnswer } from './whole-answer.js';
 
 interface EscalateOptions {
   /** The model whose answer is flagged, and the one that answers in its place. */
   readonly of: string;
   readonly to: string;
-  /** Prepares the same request for it; called once the flagged answer has ended. */
-  readonly prepare: () => Promise<Prepared>;
+  /** Its answer to the same request; called once the flagged answer has ended. */
+  readonly answer: () => Promise<Answer>;
   /** Whether the client gets the answer at its end alone, so that nothing of one that fails on the way was told. */
   readonly whole: boolean;
   /** Called with the error for which the other model does not answer, or with `null` if it does. */
@@ -37,7 +37,7 @@ interface EscalateOptions {
  */
 export function escalated(
   { done: { usage }, verdict, withheld }: FlaggedAnswer,
-  { of: name, to, prepare, whole, escalated }: EscalateOptions,
+  { of: name, to, answer: ask, whole, escalated }: EscalateOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   let isTold = false;
@@ -48,7 +48,7 @@ export function escalated(
       const failed = error === null ? null : toApiError(error).body.code;
       return of<GuardEvent>({ type: 'generation.escalated', to, failed, guard, verdict });
     });
-  const answer = defer(prepare).pipe(
+  const answer = defer(ask).pipe(
     concatMap((prepared) => {
       ({ guard } = prepared);
       return eventsOf(prepared, gate);

@@ -1,54 +1,76 @@
 import { lastValueFrom, of, toArray } from 'rxjs';
 import { expect, it } from 'vitest';
+import { answer } from '#gateway/answers/answering.js';
+import type { Asked } from '#gateway/answers/asked.js';
 import { configSchema } from '#gateway/config/gateway-config.js';
-import { Models, type ServedModel } from '#gateway/index.js';
-import { GovernedModels } from '#gateway/models/governed-models.js';
-import { KeptAnswers } from '#gateway/models/kept-answers.js';
-import { servedWithin } from '#gateway/models/limited-models.js';
-import type { AnswerBounds } from '#gateway/models/served-model.js';
+import type { ServedModel } from '#gateway/index.js';
 import { Policies } from '#gateway/policy/policies.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { type AskedGuard, guardSchema } from '#gateway/requests/guard-limits.js';
-import { FlowGate, type Verdict } from '#src/index.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-scores.js';
+import { type BranchWriter, branchOf } from '#src/guard/branch.js';
+import { DEFAULT_SCORING, FlowGate, type RiskModel } from '#src/index.js';
+import { answeringOf, answerRequest } from '../../support/answers.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
-import { prepared } from '../../support/scripted-model.js';
 
-const flagged: Verdict = {
-  flagged: true,
-  risk: 1,
-  calibrated: true,
-  flaggedSteps: 1,
-  steps: 1,
-  unscoredTokens: 0,
-  rate: 0.1,
-  reason: null,
+/** All that is scored is more doubtful than anything else. */
+const risks: RiskModel = {
+  calibrated: () => true,
+  ofToken: () => 1,
+  ofStep: () => 1,
+  ofAnswer: () => 1,
+};
+
+const SCORED = {
+  scoring: { ...guardSchema.parse({}).scoring, alpha: 1e-4, sigma: 1e-3 },
+  methods: ['nll' as const],
+  method: 'nll' as const,
+};
+
+const writer: BranchWriter = {
+  promptTokens: 1,
+  written: 1,
+  tokens: () => of(tokenEvent(0, { text: '1' }), doneEvent()),
+  fits: () => false,
+  fork: () => Promise.reject(new Error('not asked for')),
+  close: () => {},
 };
 
 /** What a model was asked for. */
-interface Asked {
+interface AskedModel extends Pick<Asked, 'refusesUnscored' | 'maxTokens'> {
   readonly model: string;
   readonly guard: AskedGuard;
-  readonly bounds: AnswerBounds | undefined;
 }
 
 /** A model all of whose answers are flagged. */
-const doubtful = (name: string, asked: Asked[], hosts?: readonly string[]): ServedModel => ({
+const doubtful = (name: string, all: AskedModel[], hosts?: readonly string[]): ServedModel => ({
   name,
   hosts,
   status: () => ({ ready: true }),
-  prepare: async ({ guard }, { bounds }) => {
-    asked.push({ model: name, guard, bounds });
-    const { scoring, ...own } = prepared(() => of()).guard;
+  source: async ({ fields: { guard }, refusesUnscored, maxTokens }) => {
+    all.push({ model: name, guard, refusesUnscored, maxTokens });
     return {
-      ...prepared(() => of(tokenEvent(0, { text: '1' }), { ...doneEvent(), verdict: flagged })),
-      guard: { ...own, ...guardSchema.parse(guard), scoring, methods: ['nll'], method: 'nll' },
+      judge: {
+        settle: async (fields) => ({
+          settings: { ...fields, ...SCORED },
+          scoring: { ...DEFAULT_SCORING, methods: ['nll'] },
+        }),
+        rate: async () => ({ risks, warnings: [] }),
+      },
+      prepare: async () => ({
+        vocabulary: null,
+        promptTokens: 1,
+        warnings: [],
+        seed: 1,
+        open: async (judging) => branchOf(writer, logprobScorer(['nll']), judging),
+      }),
     };
   },
 });
 
 /** The guard and the bounds with which the answer in place of a flagged one is asked for, or why it is not. */
 async function inPlace(way: 'escalate' | 'vote', { first, other = {}, key = {}, request = {} }: Row) {
-  const asked: Asked[] = [];
+  const asked: AskedModel[] = [];
   const guards = { first, other };
   const policies = new Policies(
     configSchema.parse({
@@ -64,20 +86,17 @@ async function inPlace(way: 'escalate' | 'vote', { first, other = {}, key = {}, 
     }),
   );
   const failures: unknown[] = [];
-  const kept = new KeptAnswers(1 << 20);
-  const limits = { prompt_characters: 1000, response_tokens: 100 };
-  const all = new Models([doubtful('first', asked), doubtful('other', asked, ['127.0.0.1:9'])]);
-  const models = new GovernedModels(servedWithin(all, { limits, kept, texts: null }), policies, {
-    count: () => {},
-    severalKeys: false,
-    kept,
+  const models = [doubtful('first', asked), doubtful('other', asked, ['127.0.0.1:9'])];
+  const answering = answeringOf(models, {
+    policies,
+    limits: { prompt_characters: 1000, response_tokens: 100 },
     escalated: (_model, _to, error) => void failures.push(error),
     voted: (_model, _replaced, error) => void failures.push(error),
   });
   const messages = [{ role: 'user', content: 'x' }];
   const fields = parse(chatSchema, { model: 'first', messages, ...request });
-  const answer = await models.prepare(fields, { asked: { canRetract: true }, from: { principal: 'web' } });
-  await lastValueFrom(answer.start(new FlowGate()).pipe(toArray()));
+  const { start } = await answer(answerRequest(fields, { principal: 'web' }), answering);
+  await lastValueFrom(start(new FlowGate()).pipe(toArray()));
   const [, replacing] = asked;
   return { ...replacing, failure: failures.find((each) => each !== null) };
 }
@@ -97,7 +116,7 @@ interface Row {
   readonly request?: object;
 }
 
-const refuses = { bounds: { refusesUnscored: true } };
+const refuses = { refusesUnscored: true };
 
 /** What a policy promises about what the client gets. */
 const PROMISES: readonly (readonly [what: string, row: Row, held: object])[] = [
@@ -144,7 +163,7 @@ const PROMISES: readonly (readonly [what: string, row: Row, held: object])[] = [
     },
     { guard: { rate: 0.05, max_rollbacks: 1, candidates: 2 } },
   ],
-  ['at most so many tokens', { first: {} }, { bounds: { maxTokens: 100 } }],
+  ['at most so many tokens', { first: {} }, { maxTokens: 100 }],
 ];
 
 it.each(

@@ -1,19 +1,21 @@
-import type { Context } from '@opentelemetry/api';
-import type { Observable } from 'rxjs';
+import type { MonoTypeOperatorFunction, Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/engine-messages.js';
-import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
+import type { Branch } from '../../src/guard/branch.js';
+import type { Guard } from '../../src/guard/guard.js';
+import type { CompleteGuardFields, GuardFields } from '../../src/guard/guard-fields.js';
+import type { Judging } from '../../src/guard/guarded-branch.js';
+import type { RiskModel } from '../../src/risk/risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
-import type { ErrorCode } from '../errors/codes.js';
+import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
 import type { Route } from '../policy/passed-routes.js';
-import type { Prompt } from '../requests/completion-request.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import type { GivenText } from '../requests/given-text.js';
 import type { AskedGuard } from '../requests/guard-limits.js';
-import type { ResponseRequest } from '../requests/response-request.js';
-import type { GivenText } from './given-text.js';
+import type { Asked } from './asked.js';
+import type { Slots } from './slots.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
 export interface GuardInForce extends CompleteGuardFields {
@@ -29,92 +31,107 @@ export interface GuardInForce extends CompleteGuardFields {
   readonly policy?: string | null;
 }
 
-/** What an answer says of the guard: how it judges and acts, and what the client or a policy has set. */
-export type SaidGuard = Pick<
-  GuardInForce,
-  'enabled' | 'methods' | 'method' | 'per' | 'rate' | 'delivery' | 'action'
-> &
-  Partial<Omit<GuardInForce, 'scoring'>> & { readonly scoring?: Partial<GuardInForce['scoring']> };
+/** How an answer is scored and judged. */
+export interface Guarding {
+  readonly scoring: AbsoluteScoring;
+  readonly guard: Guard;
+  /** Distribution of ordinary scores. */
+  readonly risks: RiskModel;
+}
 
-/** A generation that is ready to start. */
+/** What can be computed of an answer, and what its scores are compared with. */
+export interface Judge {
+  /**
+   * The guard as it can be here: methods filled in, sizes absolute; off, with a warning, if nothing can be computed.
+   * @throws ApiError 400 that names the field; SettingsError
+   */
+  settle(
+    fields: GuardFields,
+  ): Promise<{ readonly settings: GuardInForce; readonly scoring: AbsoluteScoring }>;
+  /** The scores of ordinary answers, for one answer; with warnings, as text. */
+  rate(
+    scoring: AbsoluteScoring,
+    asked: Pick<Asked, 'client' | 'further'>,
+  ): Promise<{ readonly risks: RiskModel; readonly warnings: readonly string[] }>;
+  /** Logs a warning, once. */
+  warn?(warning: string): void;
+}
+
+/** A request as a model has understood it. It knows no policy, bound, metric or guard. */
+export interface Source {
+  readonly judge: Judge;
+  /** Of a request without `lag`, if no step waits for its verdict. */
+  readonly lag?: Guard['lag'];
+  /** Whether every token gets a score, unless scoring may fall behind. */
+  readonly scoresAll?: boolean;
+  /**
+   * Reads the prompt.
+   * @param guarding `null` if nothing is scored
+   * @throws ApiError 400 for a prompt that does not fit or that the template refuses
+   */
+  prepare(guarding: Guarding | null): Promise<Prepared>;
+}
+
+/** A text that is ready to be written. */
 export interface Prepared {
+  /** Meaning of its token ids. */
+  readonly vocabulary: Vocabulary;
+  /** `null` where only the upstream counts them: `generation.done` says. */
+  readonly promptTokens: number | null;
+  readonly form?: AnswerForm;
+  /** Warnings, as text. */
+  readonly warnings: readonly string[];
+  /** Other continuations are drawn by seeds that follow from it. */
+  readonly seed: number;
+  /**
+   * Begins to write. Called once.
+   * @param signal aborted when the answer is over
+   * @throws EngineError; ApiError for an upstream's fault
+   */
+  open(judging: Judging, signal: AbortSignal): Promise<Branch>;
+  /** What the client is told of the events. */
+  readonly told?: MonoTypeOperatorFunction<GuardEvent>;
+  /** Whether a continuation that fails with this error is done without. */
+  readonly dispensable?: (error: unknown) => boolean;
+}
+
+/**
+ * How an answer comes: as `tokens`; as tokens each of which is followed by its score at once (`scored`); or as
+ * `upstream.delta` with whole chunks, unscored (`chunks`).
+ */
+export type AnswerForm = 'tokens' | 'scored' | 'chunks';
+
+/** What is known of an answer before it starts. */
+export interface AnswerAbout {
   readonly model: string;
   /** Meaning of its token ids. */
   readonly vocabulary: Vocabulary;
   readonly guard: GuardInForce;
-  /** Fields of the guard that the operator's policy has set. */
-  readonly setByPolicy?: AskedGuard;
+  /** Fields of the guard that the client or the operator's policy has set. */
+  readonly set: AskedGuard;
   /** `null` where only the upstream counts them: `generation.done` says. */
   readonly promptTokens: number | null;
-  /** Whether each token is followed by its score at once, as scores by log-probabilities are. */
-  readonly scoredAtOnce?: boolean;
-  /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
-  readonly verbatim?: boolean;
-  /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
+  readonly form: AnswerForm;
+}
+
+/** An answer that is ready to start. */
+export interface Answer extends AnswerAbout {
+  /** Starts it, once; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
-}
-
-/** The part of a request that is not a field of a chat, and how the client gets the answer. */
-export interface AskedAnswer {
-  /** Prompt that is continued in place of `messages`, with no chat template around it. */
-  readonly prompt?: Prompt;
-  /** The request of which this one is the chat, as it came. */
-  readonly response?: ResponseRequest;
-  /** The answer, which is there already: it is scored, not written. */
-  readonly given?: GivenText;
-  /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
-  readonly canRetract: boolean;
-  /** Whether chunks may be passed on as they came where nothing is to be scored. */
-  readonly verbatim?: boolean;
-  /** Whether the transport keeps all events to the end, such as of an answer that is not streamed. */
-  readonly kept?: boolean;
-  /** Whether the client gets it as a stream, for traces. */
-  readonly stream?: boolean;
-}
-
-/** The client that asks, and the names of the answer elsewhere. */
-export interface Asker {
-  /** Client of the request ({@link Principal.client}): running estimates learn from its requests alone. */
-  readonly client?: string;
-  /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
-  readonly further?: boolean;
-  /** Id of the response, for the metrics. */
-  readonly responseId?: string;
-  /** The trace that it belongs to. */
-  readonly trace?: Context;
-}
-
-/** Bounds that the operator sets. */
-export interface AnswerBounds {
-  /** Maximum tokens of an answer to a request that does not say how many it wants. */
-  readonly maxTokens?: number;
-  /** Whether the response ends before its first token without a score. */
-  readonly refusesUnscored?: boolean;
-}
-
-/** Called while the answer is written. */
-export interface AnswerListeners {
-  /** Called with each event of a guard as it is written, before steps are held back. */
-  readonly written?: (event: GuardEvent) => void;
-  /** Called for a refusal after the start, which the client gets as a failure; an earlier one is its answer. */
-  readonly refused?: (code: ErrorCode) => void;
-}
-
-export interface PrepareOptions {
-  readonly asked: AskedAnswer;
-  readonly from?: Asker;
-  readonly bounds?: AnswerBounds;
-  readonly listeners?: AnswerListeners;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */
 export interface ServedModel {
   readonly name: string;
+  /** Places for its answers; without, as many are written as come. */
+  readonly slots?: Slots;
+  /** @throws ApiError 400 for what it cannot be asked */
+  source(asked: Asked): Promise<Source>;
   /**
-   * @throws ApiError 400 for a prompt that does not fit or that the template refuses
-   * @throws SettingsError for settings of the guard that do not fit together, or not to the model
+   * Source of an answer that the client gives: it is scored, not written.
+   * @throws ApiError 400
    */
-  prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared>;
+  given?(text: GivenText, asked: Asked): Promise<Source>;
   /** Forwards requests of listed routes that are not read here. */
   readonly forwards?: Forwards | undefined;
   /** The servers that run it, as `host:port`; never published. A server may be asked for another of its models. */

@@ -1,21 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { from, lastValueFrom, type Observable, tap } from 'rxjs';
+import { from, lastValueFrom, tap } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { answer } from '#gateway/answers/answering.js';
+import { KeptAnswers } from '#gateway/answers/kept-answers.js';
+import type { Answer } from '#gateway/answers/served-model.js';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { RESPONSES } from '#gateway/http/responses-route.js';
-import { KeptAnswers } from '#gateway/models/kept-answers.js';
-import { servedWithin } from '#gateway/models/limited-models.js';
-import { Models } from '#gateway/models/models.js';
-import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
+import { answered } from '#gateway/http/said-guard.js';
+import type { ServedModel } from '#gateway/index.js';
+import { Estimates } from '#gateway/models/estimates.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
-import { logprobScorer } from '#gateway/upstream/scoring/logprob-branch.js';
-import { branchOf } from '#src/guard/branch.js';
-import { guardedBranch } from '#src/guard/guarded-branch.js';
-import { DEFAULT_GUARD, DEFAULT_SCORING, FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';
+import { logprobJudge } from '#gateway/upstream/scoring/logprob-judge.js';
+import { logprobScorer } from '#gateway/upstream/scoring/logprob-scores.js';
+import { type BranchWriter, branchOf } from '#src/guard/branch.js';
+import { FlowGate, type GuardEvent } from '#src/index.js';
+import { answeringOf, answerRequest } from '../../support/answers.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
-import { prepared } from '../../support/scripted-model.js';
 
 const MIB = 1 << 20;
 const LIMIT = 4 * MIB;
@@ -52,53 +54,41 @@ async function* writing(tokens: number, gate: FlowGate) {
   yield doneEvent('stop', tokens);
 }
 
-/** An answer of the double: as many tokens as are asked for, by default plain. */
-type Start = (tokens: number, gate: FlowGate, written: (event: GuardEvent) => void) => Observable<GuardEvent>;
+/** As many tokens as are asked for. */
+const writer = (tokens: number): BranchWriter => ({
+  promptTokens: 1,
+  written: 0,
+  tokens: (gate) => from(writing(tokens, gate)),
+  fits: () => true,
+  fork: async () => Promise.reject(new Error('not asked for')),
+  close: () => {},
+});
 
-const plain: Start = (tokens, gate) => from(writing(tokens, gate));
-
-/** A text that may be continued from any of its tokens. */
-const rolledBack: Start = (tokens, gate, written) => {
-  const writer = {
-    promptTokens: 1,
-    written: 0,
-    tokens: (own: FlowGate) => from(writing(tokens, own)),
-    fits: () => true,
-    fork: async () => Promise.reject(new Error('not asked for')),
-    close: () => {},
-  };
-  const scoring = { ...DEFAULT_SCORING, methods: ['nll' as const] };
-  const guard = {
-    ...DEFAULT_GUARD,
-    method: 'nll' as const,
-    action: 'rollback' as const,
-    delivery: 'held' as const,
-    rate: 1e-9,
-  };
-  const judging = { scoring, guard, risks: new RunningRisk(), seed: 1, written };
-  return guardedBranch(async (judge) => branchOf(writer, logprobScorer(['nll']), judge), judging, gate);
+/** A model whose texts may be continued from any of their tokens. */
+const model: ServedModel = {
+  name: 'm',
+  status: () => ({ ready: true }),
+  source: async ({ fields }) => ({
+    judge: logprobJudge(['nll'], new Estimates()),
+    prepare: async (guarding) => ({
+      vocabulary: null,
+      promptTokens: 1,
+      warnings: [],
+      seed: 1,
+      open: async (judging) =>
+        branchOf(writer(fields.max_tokens ?? 1), logprobScorer(guarding ? ['nll'] : []), judging),
+    }),
+  }),
 };
 
-/** One model for all of a test: what is kept of its answers is bounded by {@link LIMIT}. */
+/** One gateway for all of a test: what is kept of its answers is bounded by {@link LIMIT}. */
 function serving() {
-  const models = servedWithin(
-    new Models([
-      {
-        name: 'm',
-        status: () => ({ ready: true }),
-        prepare: async (request, { listeners: { written = () => {} } = {} }: PrepareOptions) => {
-          const start = request.guard.action === 'rollback' ? rolledBack : plain;
-          const answer = prepared((gate) => start(request.max_tokens ?? 1, gate, written));
-          const { enabled = true, action = 'annotate', delivery = 'held' } = request.guard;
-          return { ...answer, guard: { ...answer.guard, enabled, action, delivery } };
-        },
-      },
-    ]),
-    { limits: { prompt_characters: 1000 }, kept: new KeptAnswers(LIMIT), texts: null },
-  );
-  return async (tokens: number, guard: object, kept: boolean, client = 'a'): Promise<Prepared> => {
+  const { observe } = new KeptAnswers(LIMIT);
+  const answering = answeringOf([model], { observe: [observe] });
+  return async (tokens: number, guard: object, kept: boolean, client = 'a'): Promise<Answer> => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], max_tokens: tokens, guard };
-    return models.prepare(parse(chatSchema, body), { asked: { canRetract: false, kept }, from: { client } });
+    const how = { canRetract: false, kept, client };
+    return answer(answerRequest(parse(chatSchema, body), how), answering);
   };
 }
 
@@ -108,14 +98,14 @@ const TOO_LARGE = {
   body: { code: 'answer_too_large', message: expect.stringContaining('limits.kept_bytes') },
 };
 
-const endOf = (answer: Prepared) => lastValueFrom(answer.start(new FlowGate())).catch((error) => error);
+const endOf = (answer: Answer) => lastValueFrom(answer.start(new FlowGate())).catch((error) => error);
 
 /** What an answer ends with, and how much the heap has grown meanwhile. */
-async function untilItEnds(answer: Prepared, keep: (event: GuardEvent) => void = () => {}) {
+async function untilItEnds(answer: Answer, keep: (event: GuardEvent) => void = () => {}) {
   const before = await heap();
   peak = before;
   let events = 0;
-  const start: Prepared['start'] = (gate) =>
+  const start: Answer['start'] = (gate) =>
     answer.start(gate).pipe(
       tap((event) => {
         keep(event);
@@ -139,7 +129,7 @@ describe('an answer of a million tokens', () => {
     const request = read();
     expect(request.kept).toBe(true);
     const answer = await serving()(1_000_000, OFF, request.kept);
-    const encoding = request.encode(answer, { id: 'a', idPrefix: 'p', tell: () => {} });
+    const encoding = request.encode(answered(answer), { id: 'a', idPrefix: 'p', tell: () => {} });
     let offset = 0;
     const { end, events, growth } = await untilItEnds(answer, (event) => {
       offset += encoding.event(event, offset).length;
@@ -151,7 +141,7 @@ describe('an answer of a million tokens', () => {
 
   it('that a guard may roll back ends without a verdict', async () => {
     const { end, events, growth } = await untilItEnds(
-      await serving()(1_000_000, { action: 'rollback', delivery: 'held' }, false),
+      await serving()(1_000_000, { action: 'rollback', delivery: 'held', rate: 1e-9 }, false),
     );
     expect(end).toMatchObject(TOO_LARGE);
     expect(events).toBeGreaterThan(5000);
@@ -183,7 +173,7 @@ it('many answers of one client make room for a larger one of another', async () 
 
 it('what was sent of a held answer makes room', async () => {
   const prepare = serving();
-  const end = await endOf(await prepare(15_000, { action: 'stop', delivery: 'held' }, false));
+  const end = await endOf(await prepare(15_000, { action: 'stop', delivery: 'held', rate: 1e-9 }, false));
   expect(end).toMatchObject({ type: 'generation.done' });
 });
 

@@ -1,0 +1,101 @@
+import type { Context } from '@opentelemetry/api';
+import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { Asked } from './asked.js';
+import type { AnswerAbout, ServedModel } from './served-model.js';
+
+/** Hears of one answer. What it throws disturbs neither the answer nor the other observers. */
+export interface AnswerObserver {
+  /** The trace for whoever writes, if the observer has a span in it. */
+  readonly trace?: Context | undefined;
+  /**
+   * The answer starts.
+   * @param end ends it with an error
+   */
+  started?(answer: AnswerAbout, end: (error: unknown) => void): void;
+  /** Each event of a guard as it is written, before steps are held back. */
+  written?(event: GuardEvent): void;
+  /** Each event as the client gets it. */
+  told?(event: GuardEvent): void;
+  over?(end: AnswerEnd): void;
+}
+
+/** An answer may fail before it starts. */
+export type AnswerEnd = 'complete' | 'cancelled' | { readonly error: unknown };
+
+/** @returns the observer of one answer; `null` for one that it leaves alone */
+export type Observe = (asked: Asked, model: ServedModel) => AnswerObserver | null;
+
+/** All observers of one answer. */
+export class Observers {
+  readonly #all: readonly AnswerObserver[];
+  readonly #faulty: (error: unknown) => void;
+  #over = false;
+
+  /** @param faulty called with what an observer throws */
+  constructor(
+    all: readonly Observe[],
+    { asked, model }: { readonly asked: Asked; readonly model: ServedModel },
+    faulty: (error: unknown) => void,
+  ) {
+    this.#faulty = faulty;
+    const own: AnswerObserver[] = [];
+    for (const observe of all)
+      this.#attempt(() => {
+        const observer = observe(asked, model);
+        if (observer) own.push(observer);
+      });
+    this.#all = own;
+  }
+
+  get trace(): Context | undefined {
+    return this.#all.find(({ trace }) => trace)?.trace;
+  }
+
+  /** Tells all of an event of the guard. */
+  readonly written = (event: GuardEvent): void => {
+    for (const observer of this.#all) if (observer.written) this.#attempt(() => observer.written?.(event));
+  };
+
+  /** The answer was refused before it started, or has failed. */
+  failed(error: unknown): void {
+    this.#end({ error });
+  }
+
+  /** The events of an answer, of which the observers hear. */
+  follow(answer: AnswerAbout): MonoTypeOperatorFunction<GuardEvent> {
+    return (events) => {
+      const started = new Observable<GuardEvent>((subscriber) => {
+        for (const observer of this.#all)
+          this.#attempt(() => observer.started?.(answer, (error) => subscriber.error(error)));
+        return events.subscribe(subscriber);
+      });
+      return started.pipe(
+        tap({
+          next: (event) => this.#told(event),
+          error: (error: unknown) => this.#end({ error }),
+          complete: () => this.#end('complete'),
+          unsubscribe: () => this.#end('cancelled'),
+        }),
+      );
+    };
+  }
+
+  #told(event: GuardEvent): void {
+    // One of them may end the answer.
+    for (const observer of this.#all) if (!this.#over) this.#attempt(() => observer.told?.(event));
+  }
+
+  #end(end: AnswerEnd): void {
+    this.#over = true;
+    for (const observer of this.#all) this.#attempt(() => observer.over?.(end));
+  }
+
+  #attempt(observe: () => void): void {
+    try {
+      observe();
+    } catch (error) {
+      this.#faulty(error);
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { concat, defer, filter, from, Observable } from 'rxjs';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { paced } from '../../src/stream/paced.js';
+import { ApiError } from '../errors/api-error.js';
+import type { Policies } from '../policy/policies.js';
+import { guardSchema } from '../requests/guard-limits.js';
+import { voted } from './answer-vote.js';
+import type { AnswerRequest, Asked } from './asked.js';
+import { escalated } from './escalate.js';
+import type { KeptAnswer, KeptAnswers } from './kept-answers.js';
+import { saidBy } from './said-by.js';
+import type { Answer } from './served-model.js';
+import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './whole-answer.js';
+
+/** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
+const VOTE_TEMPERATURE = 0.7;
+
+export interface Replaced {
+  /** Counts answers that wait for whether they are replaced. */
+  readonly kept: KeptAnswers;
+  /** Called when a flagged answer makes a model ask another one: with the error for which that one does not answer. */
+  readonly escalated: (model: string, to: string, error: unknown, asked: Asked) => void;
+  /** Called when answers have voted: whether another one is returned, with the error of one that was not written. */
+  readonly voted: (model: string, isReplaced: boolean, error: unknown, asked: Asked) => void;
+}
+
+export interface ReplacedBy extends Replaced {
+  readonly policies: Policies;
+  /** An answer of the same model. */
+  readonly written: (asked: Asked) => Promise<Answer>;
+  /** The answer of another model. */
+  readonly escalate: (to: string, request: AnswerRequest) => Promise<Answer>;
+}
+
+/** What the client is told after a flagged answer. */
+type Rest = (flagged: FlaggedAnswer, gate: FlowGate) => Observable<GuardEvent>;
+
+/**
+ * The answer of a model, and if it is flagged, what takes its place: the answer of another model, or of a vote.
+ * @throws ApiError 400 for a model that names no other, and for what another model cannot be asked
+ */
+export async function replaced(asked: Asked, model: string, by: ReplacedBy): Promise<Answer> {
+  const { fields, canRetract } = asked;
+  const { guard } = fields;
+  const action = guard.action === 'vote' ? 'vote' : 'escalate';
+  if ((fields.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
+  const held = !canRetract || guard.delivery === 'held';
+  const rest = action === 'vote' ? vote(asked, model, by) : escalation(asked, model, held, by);
+  const annotating = { ...guard, action: 'annotate', delivery: 'immediate' } as const;
+  const own = await by.written({ ...apart(asked), fields: { ...fields, guard: annotating } });
+  if (!own.guard.enabled) throw refusal('guard.action', `${action}: no answer can be flagged`);
+  const delivery = held ? 'held' : 'immediate';
+  return {
+    ...own,
+    vocabulary: null, // tokens of several answers, or models: each comes with its texts
+    form: 'tokens',
+    guard: { ...own.guard, action, delivery },
+    start: (gate) =>
+      new Observable((subscriber) => {
+        const kept = by.kept.open(asked.client, (error) => subscriber.error(error));
+        subscriber.add(() => kept.close());
+        subscriber.add(unlessFlagged(own, { held, kept, rest }, gate).subscribe(subscriber));
+      }),
+  };
+}
+
+/** One of several answers: none of them is what the client gets as it comes. */
+const apart = (asked: Asked): Asked => ({ ...asked, verbatim: false, kept: false });
+
+/** The events of an answer, up to its end, and the rest of it. An unknown verdict is left alone. */
+export function unlessFlagged(
+  own: Pick<Answer, 'start' | 'vocabulary'>,
+  { held, kept, rest }: { readonly held: boolean; readonly kept: KeptAnswer; readonly rest: Rest },
+  gate: FlowGate,
+): Observable<GuardEvent> {
+  const withheld: GuardEvent[] = [];
+  let text = '';
+  let calls = false;
+  const events = eventsOf(own, gate).pipe(
+    filter((event) => {
+      text += textOf(event);
+      calls ||= callsTool(event);
+      if (!held && event.type !== 'generation.done') return true;
+      withheld.push(event);
+      kept.add(event);
+      return false;
+    }),
+  );
+  const others = defer(() => {
+    const done = withheld.at(-1);
+    if (done?.type !== 'generation.done' || done.verdict?.flagged !== true)
+      return from(withheld).pipe(paced(gate));
+    return rest({ done, verdict: done.verdict, text, calls, withheld, kept }, gate);
+  });
+  return concat(events, others);
+}
+
+function escalation(asked: Asked, model: string, held: boolean, by: ReplacedBy): Rest {
+  const escalation = by.policies.escalationOf(model);
+  if (escalation === null) throw refusal('guard.action', `escalate: ${model} names no other model`);
+  if (Array.isArray(asked.prompt))
+    throw refusal('prompt', 'escalate takes texts, not token ids of one model');
+  const { to } = escalation;
+  const fields = { ...asked.fields, model: to, guard: {} };
+  const request = { ...asked, verbatim: false, canRetract: asked.canRetract && !held, fields };
+  const options = {
+    of: model,
+    to,
+    whole: asked.kept === true && asked.stream !== true,
+    answer: () => by.escalate(to, request),
+    escalated: (error: unknown) => by.escalated(model, to, error, asked),
+  };
+  return (flagged, gate) => escalated(flagged, options, gate);
+}
+
+function vote(asked: Asked, model: string, by: ReplacedBy): Rest {
+  const { fields, response } = asked;
+  const { guard, seed } = fields;
+  // Greedy answers would all be the same.
+  const temperature = fields.temperature || VOTE_TEMPERATURE;
+  const immediate = { ...guard, action: 'annotate', delivery: 'immediate' } as const;
+  const drawn = { ...fields, guard: immediate, temperature };
+  const further = {
+    ...apart(asked),
+    ...(response && { response: { ...response, temperature } }),
+    further: true,
+  };
+  const seeded = (number: number) =>
+    typeof seed === 'number' && {
+      seed: (Number.isSafeInteger(seed + number) ? seed : seed % 2 ** 31) + number,
+    };
+  const options = {
+    answers: 1 + guardSchema.parse(guard).candidates,
+    answer: (number: number) => by.written({ ...further, fields: { ...drawn, ...seeded(number) } }),
+    said: saidBy(by.policies.voteOf(model)),
+    voted: (isReplaced: boolean, error: unknown) => by.voted(model, isReplaced, error, asked),
+  };
+  return (flagged, gate) => voted(flagged, options, gate);
+}
+
+const refusal = (param: string, problem: string): ApiError =>
+  new ApiError('invalid_value', `${param}: ${problem}`, param);

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Observable } from 'rxjs';
+import { Observable, type Subscriber } from 'rxjs';
 import type { BranchWriter, Continuation } from '../../../src/guard/branch.js';
 import type { Part } from '../../../src/steps/text-part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../../src/stream/events.js';
@@ -55,11 +55,16 @@ export class UpstreamWriter implements BranchWriter {
   #cut = false;
   /** Whether it wrote something else than text, or text whose tokens are unknown. */
   #hidden = false;
+  /** Text of all tokens; `null` where parts that are in none pass. */
+  readonly #reported: ReportedParts | null;
+  /** Parts of tokens that the scorer cannot take. */
+  readonly #unknown = new Set<Part>();
 
   constructor(opened: Opened, options: UpstreamWriterOptions, past: Past = { keep: 0, left: options.room }) {
     this.#options = options;
     this.#opened = opened;
     this.#past = past;
+    this.#reported = options.request.knownOnly ? new ReportedParts() : null;
   }
 
   /** `null` if the server sends the number only at the end, or not at all. */
@@ -73,68 +78,59 @@ export class UpstreamWriter implements BranchWriter {
 
   /** Errors with an UpstreamError or a VocabularyMismatch. */
   tokens(gate: FlowGate): Observable<WrittenEvent> {
-    const { keep, left } = this.#past;
-    const { tokenizer, request } = this.#options;
     return new Observable((subscriber) => {
-      const read = async (): Promise<void> => {
-        const reader = tokenizer
-          ? new Alignment(tokenizer, keep > 0 || request.prefix !== undefined)
-          : AS_SENT;
-        /** Parts of tokens that the scorer cannot take. */
-        const unknown = new Set<Part>();
-        const reported = request.knownOnly ? new ReportedParts() : null;
-        let index = keep;
-        let tokens: readonly UpstreamToken[] = [];
-        let pieces: readonly UpstreamPiece[] = [];
-        let at = 0;
-        let passed = 0;
-        for (let over = false; ; ) {
-          for (const token of tokens) {
-            if (passed >= CHARACTERS_AT_ONCE) {
-              await setImmediate();
-              passed = 0;
-            }
-            passed += Math.max(TOKEN_CHARACTERS, token.text.length);
-            // One piece of an answer may be all of it.
-            if (!gate.open) await gate.opened();
-            if (subscriber.closed) return;
-            // Some servers write more than they were asked for, and a scorer may count other tokens.
-            this.#cut = index >= keep + left;
-            if (this.#cut) break;
-            this.#written += 1;
-            if (tokenizer && token.id === null) {
-              this.#hidden = true;
-              if (token.part) unknown.add(token.part);
-            }
-            reported?.wrote(token);
-            subscriber.next({ ...token, type: 'token.delta', index });
-            index += 1;
-          }
-          if (over || this.#cut) break;
-          if (!gate.open) await gate.opened();
-          if (subscriber.closed) return;
-          if (at === pieces.length) {
-            pieces = ((await this.#opened.answer.read()) ?? []).flatMap(inParts);
-            at = 0;
-          } else if (tokenizer && (pieces[at]?.text.length ?? 0) >= CHARACTERS_AT_ONCE) {
-            await setImmediate();
-          }
-          const piece = pieces[at++];
-          over = !piece;
-          this.#hidden ||= piece?.hidden === true || piece?.spelt !== undefined;
-          tokens = piece ? reader.push(piece) : reader.end();
-          if (piece?.beside) {
-            const { chunk, unscored } = piece.beside;
-            const all = [...new Set([...unscored, ...unknown, ...(reported?.unscoredIn(chunk) ?? [])])];
-            subscriber.next({ ...piece.beside, type: 'upstream.delta', at: index, unscored: all });
-            unknown.clear();
-          }
-        }
-        subscriber.next(this.#done(index));
-        subscriber.complete();
-      };
-      read().catch((error: unknown) => subscriber.error(error));
+      this.#write(gate, subscriber).catch((error: unknown) => subscriber.error(error));
     });
+  }
+
+  async #write(gate: FlowGate, subscriber: Subscriber<WrittenEvent>): Promise<void> {
+    const { keep } = this.#past;
+    const { tokenizer, request } = this.#options;
+    const reader = tokenizer ? new Alignment(tokenizer, keep > 0 || request.prefix !== undefined) : AS_SENT;
+    const turn = turns(gate);
+    const pass = async (tokens: readonly UpstreamToken[]): Promise<void> => {
+      for (const token of tokens) {
+        // One piece of an answer may be all of it.
+        const wait = turn(token);
+        if (wait) await wait;
+        if (subscriber.closed) return;
+        // Some servers write more than they were asked for, and a scorer may count other tokens.
+        this.#cut = this.#written >= this.#past.left;
+        if (this.#cut) return;
+        subscriber.next(this.#token(token));
+      }
+    };
+    for await (const piece of piecesOf(this.#opened.answer, tokenizer !== null)) {
+      this.#hidden ||= piece.hidden === true || piece.spelt !== undefined;
+      const tokens = reader.push(piece);
+      if (piece.beside) subscriber.next(this.#beside(piece.beside));
+      await pass(tokens);
+      if (this.#cut) break;
+      if (!gate.open) await gate.opened();
+      if (subscriber.closed) return;
+    }
+    if (!this.#cut) await pass(reader.end());
+    if (subscriber.closed) return;
+    subscriber.next(this.#done(keep + this.#written));
+    subscriber.complete();
+  }
+
+  #token(token: UpstreamToken): WrittenEvent {
+    const index = this.#past.keep + this.#written;
+    this.#written += 1;
+    if (this.#options.tokenizer && token.id === null) {
+      this.#hidden = true;
+      if (token.part) this.#unknown.add(token.part);
+    }
+    this.#reported?.wrote(token);
+    return { ...token, type: 'token.delta', index };
+  }
+
+  #beside(beside: NonNullable<UpstreamPiece['beside']>): WrittenEvent {
+    const { chunk, unscored } = beside;
+    const all = new Set([...unscored, ...this.#unknown, ...(this.#reported?.unscoredIn(chunk) ?? [])]);
+    this.#unknown.clear();
+    return { ...beside, type: 'upstream.delta', at: this.#past.keep + this.#written, unscored: [...all] };
   }
 
   /**
@@ -195,6 +191,30 @@ export class UpstreamWriter implements BranchWriter {
     };
     return { type: 'generation.done', finishReason: end.finishReason, usage };
   }
+}
+
+/**
+ * The pieces of an answer, one after the other.
+ * @param tokenised whether their text is tokenised: other work of the process comes in between
+ */
+async function* piecesOf(answer: UpstreamResponse, tokenised: boolean): AsyncGenerator<UpstreamPiece> {
+  for (let pieces = await answer.read(); pieces; pieces = await answer.read()) {
+    for (const [i, piece] of pieces.flatMap(inParts).entries()) {
+      if (tokenised && i > 0 && piece.text.length >= CHARACTERS_AT_ONCE) await setImmediate();
+      yield piece;
+    }
+  }
+}
+
+/** Lets other work of the process come in between many tokens: `null` for one that may be passed on at once. */
+function turns(gate: FlowGate): (token: UpstreamToken) => Promise<unknown> | null {
+  let passed = 0;
+  return ({ text }) => {
+    const isOver = passed >= CHARACTERS_AT_ONCE;
+    passed = (isOver ? 0 : passed) + Math.max(TOKEN_CHARACTERS, text.length);
+    if (isOver) return setImmediate().then(() => gate.opened());
+    return gate.open ? null : gate.opened();
+  };
 }
 
 /** A long text of which no tokens are known, part by part. */

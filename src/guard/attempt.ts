@@ -1,17 +1,8 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/engine-errors.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from '../stream/events.js';
-import type { FlowGate } from '../stream/flow-gate.js';
-import type { Branch } from './branch.js';
-import type { EventReader } from './event-reader.js';
+import type { Followed } from './followed-branches.js';
 import type { Candidate } from './policy.js';
-
-/** A branch that is being read. */
-export interface Followed {
-  readonly branch: Branch;
-  readonly gate: FlowGate;
-  readonly reader: EventReader<GuardEvent>;
-}
 
 /** A branch's version of one step. */
 export interface Attempt extends Candidate {

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { optionalPackage } from '../src/files/optional-package.js';
 import { ModelOption } from './model-option.js';
-import { note, say } from './terminal.js';
+import { note, type Streams, say, useStreams } from './terminal.js';
 
 interface Subcommand {
   readonly name: string;
@@ -108,9 +108,15 @@ function inherit(command: Command, parent: Command): Command {
  * The command `flinch`, apart from the process that runs it; docs/reference/cli.md is generated from it.
  * @param words of the command line: only subcommands named there are loaded, the others are name and description.
  *   By default all are loaded.
+ * @param own streams that its commands read and write; by default those of the process
  * @returns a command whose `parseAsync` throws CommanderError where commander would end the process
  */
-export async function flinchProgram(version: string, words?: readonly string[]): Promise<Command> {
+export async function flinchProgram(
+  version: string,
+  words?: readonly string[],
+  own: Streams = process,
+): Promise<Command> {
+  useStreams(own);
   const program = new Command('flinch')
     .description('Measures the uncertainty of a language model, token by token, while it writes.')
     .version(version)

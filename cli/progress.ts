@@ -1,5 +1,5 @@
 import { SingleBar } from 'cli-progress';
-import { showsBars } from './terminal.js';
+import { showsBars, streams } from './terminal.js';
 import { formatBytes } from './terminal-format.js';
 
 /** A bar on standard error, where people see it and pipes do not. It knows its rate, and so what is left. */
@@ -21,7 +21,7 @@ export class Progress {
     const format = name === undefined ? bar : `${name}: ${bar}`;
     this.#bar = new SingleBar({
       format,
-      stream: process.stderr,
+      stream: streams.stderr,
       hideCursor: true,
       clearOnComplete: true,
       etaBuffer: 100,
@@ -53,7 +53,7 @@ export const byteBar = (format: string): ByteBar =>
     format,
     formatValue: (value, _, type) =>
       type === 'value' || type === 'total' ? formatBytes(Number(value)) : String(value),
-    stream: process.stderr,
+    stream: streams.stderr,
     hideCursor: true,
     clearOnComplete: true,
   });

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import { chalk, chalkStderr } from '../src/files/colours.js';
 import { visible } from '../src/files/visible.js';
 
@@ -6,26 +7,40 @@ import { visible } from '../src/files/visible.js';
  * terminal obeys none of it.
  */
 
-export const say = (text: string): void => void process.stdout.write(shown(text));
+/** Streams that commands read and write. */
+export interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+}
+
+/** Those of the process, unless the program was made with others. */
+export let streams: Streams = process;
+
+export function useStreams(other: Streams): void {
+  streams = other;
+}
+
+export const say = (text: string): void => void streams.stdout.write(shown(text));
 
 /** Prints to standard error text that is not a result. */
-export const note = (text: string): void => void process.stderr.write(visible(text));
+export const note = (text: string): void => void streams.stderr.write(visible(text));
 
 /** Prints a notice: a line on standard error that begins with the program's name. */
 export const remark = (text: string): void => note(`flinch: ${indented(text)}\n`);
 
 /** The same for what went wrong. */
 export const complain = (text: string): void =>
-  void process.stderr.write(`${chalkStderr.red('flinch:')} ${visible(indented(text))}\n`);
+  void streams.stderr.write(`${chalkStderr.red('flinch:')} ${visible(indented(text))}\n`);
 
 /** No text from elsewhere begins a line like ours. */
 const indented = (text: string): string => text.replaceAll('\n', '\n  ');
 
 /** Whether standard error can show a bar: a dumb terminal does not go back to the start of a line. */
-export const showsBars = (): boolean => process.stderr.isTTY === true && process.env.TERM !== 'dumb';
+export const showsBars = (): boolean => streams.stderr.isTTY === true && process.env.TERM !== 'dumb';
 
 /** Text that was made visible before it got colours. */
-export const paint = (text: string): void => void process.stdout.write(text);
+export const paint = (text: string): void => void streams.stdout.write(text);
 
 /** Headings stay bold. Bold text is all that others can make with that. */
 const shown = (text: string): string =>

@@ -6,6 +6,7 @@ import { UsageError } from '../../src/files/file-errors.js';
 import { parseJsonLines } from '../../src/files/json-text.js';
 import { encodePrompt, encodeText } from '../../src/tokenizer/prompt.js';
 import { optionFile } from '../option-file.js';
+import { streams } from '../terminal.js';
 
 const message = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
 
@@ -42,7 +43,7 @@ function promptIdsOf(
  */
 export async function readPrompts(name: string, checkpoint: Checkpoint, most?: number): Promise<number[][]> {
   const lines =
-    name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
+    name === '-' ? await readAll(streams.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
   const where = `--input: ${name === '-' ? 'standard input' : name}`;
   const prompts = parseJsonLines(lines, promptLine, where).slice(0, most);
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');

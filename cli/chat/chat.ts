@@ -26,7 +26,7 @@ import { fieldOption } from '../field-option.js';
 import { reportOpening } from '../opening-progress.js';
 import { deviceOption, integer, modelOption, parseMethods, precisionOption, real } from '../options.js';
 import { addScoringOption, METHOD_HELP, scoringOf } from '../scoring-options.js';
-import { paint, remark, say } from '../terminal.js';
+import { paint, remark, say, streams } from '../terminal.js';
 import { uncalibrated } from '../uncalibrated.js';
 import { answerPainter, riskScale, scoreScale } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
@@ -122,7 +122,7 @@ Examples:
 }
 
 async function chat(question: string | undefined, given: GivenOptions): Promise<void> {
-  const interactive = question === undefined && process.stdin.isTTY === true;
+  const interactive = question === undefined && streams.stdin.isTTY === true;
   scoringFor(withColor(given)); // options that do not fit together are found before the model is opened
   const { device, precision, calibration } = given;
   const engine = await Engine.open(given.model, {
@@ -141,7 +141,7 @@ async function chat(question: string | undefined, given: GivenOptions): Promise<
     const ask = (messages: readonly ChatMessage[], interrupted: Observable<unknown>): Promise<Answered> =>
       answer(engine, messages, options, watch, interrupted);
     if (interactive) await converse(engine, { system, maxTokens, ask });
-    else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, watch);
+    else await askOnce(engine, question ?? (await readAll(streams.stdin)).trim(), options, watch);
   } finally {
     await engine.close();
   }
@@ -176,7 +176,7 @@ async function watchOf(
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
     for (const warning of warnings) remark(warning);
-  } else if (process.stderr.isTTY) {
+  } else if (streams.stderr.isTTY) {
     const hint = await uncalibrated(checkpoint);
     if (hint !== null) remark(`${checkpoint.name} is ${hint}`);
   }

@@ -5,7 +5,7 @@ import { chalk } from '../../src/files/colours.js';
 import type { ChatMessage } from '../../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../../src/tokenizer/prompt.js';
 import { reportError } from '../exit-errors.js';
-import { complain, remark, say } from '../terminal.js';
+import { complain, remark, say, streams } from '../terminal.js';
 import { Conversation } from './conversation.js';
 
 /** An answer as it stands. */
@@ -31,7 +31,7 @@ export async function converse(
   { checkpoint, contextLength }: Engine,
   { system, maxTokens = Math.floor(contextLength * ANSWER_SHARE), ask }: ConverseOptions,
 ): Promise<void> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const terminal = createInterface({ input: streams.stdin, output: streams.stdout });
   const interrupted = new Subject<void>();
   terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
   remark(`${checkpoint.name}: /new forgets the conversation, Ctrl-C stops an answer, Ctrl-D ends the chat`);

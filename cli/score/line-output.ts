@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { visible } from '../../src/files/visible.js';
+import { streams } from '../terminal.js';
 
 /** Lines to a file or to standard output, no faster than they are taken; a full disk is an error of `write`. */
 export class LineOutput {
@@ -17,7 +18,7 @@ export class LineOutput {
 
   /** @param name `-` for standard output */
   static async open(name: string): Promise<LineOutput> {
-    if (name === '-') return new LineOutput(process.stdout);
+    if (name === '-') return new LineOutput(streams.stdout);
     const file = createWriteStream(name);
     await once(file, 'ready');
     return new LineOutput(file);
@@ -30,7 +31,7 @@ export class LineOutput {
 
   /** Waits until a file is written; standard output stays open. */
   async close(): Promise<void> {
-    if (this.#stream !== process.stdout) await new Promise<void>((resolve) => this.#stream.end(resolve));
+    if (this.#stream !== streams.stdout) await new Promise<void>((resolve) => this.#stream.end(resolve));
     if (this.#error) throw this.#error;
   }
 }

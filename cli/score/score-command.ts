@@ -15,6 +15,7 @@ import { optionFile } from '../option-file.js';
 import { deviceOption, integer, modelOption } from '../options.js';
 import { Progress } from '../progress.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from '../scoring-options.js';
+import { streams } from '../terminal.js';
 import { linesOf, textOf } from './input-lines.js';
 import { LineOutput } from './line-output.js';
 import { outputLine, parseInputLine } from './score-lines.js';
@@ -141,7 +142,7 @@ async function scoreLine(
 }
 
 async function openInput(name: string): Promise<Readable> {
-  if (name === '-') return process.stdin;
+  if (name === '-') return streams.stdin;
   const file = createReadStream(name);
   await new Promise<void>((resolve, reject) => {
     file.once('ready', resolve);

@@ -4,6 +4,7 @@ import { type Command, CommanderError } from 'commander';
 import { CLI_ENTRY } from '#cli/entry.js';
 import { reportError } from '#cli/exit-errors.js';
 import { flinchProgram } from '#cli/program.js';
+import { type Streams, useStreams } from '#cli/terminal.js';
 import { labProgram } from '#lab/lab-program.js';
 import { Engine } from '#src/engine/engine.js';
 import { packageVersion } from '#src/package-root.js';
@@ -11,12 +12,15 @@ import type { Outcome } from './cli.js';
 import { openShared } from './shared-engines.js';
 
 /** Makes the program whose words these are. */
-export type Program = (words: readonly string[]) => Promise<Command>;
+export type Program = (words: readonly string[], streams: Streams) => Promise<Command>;
 
-export const FLINCH: Program = (words) => flinchProgram(packageVersion(), words);
-export const LAB: Program = async ([name]) => throwOnExit(await labProgram(name));
+export const FLINCH: Program = (words, streams) => flinchProgram(packageVersion(), words, streams);
+export const LAB: Program = async ([name], streams) => {
+  useStreams(streams);
+  return throwOnExit(await labProgram(name));
+};
 
-/** Commands take turns: they use the streams and the variables of this process. */
+/** Commands take turns: they use the variables of this process. */
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
@@ -45,9 +49,6 @@ async function run(
   const { exitCode } = process;
   process.exitCode = undefined;
   const undo = [
-    replace(process, 'stdout', stdout),
-    replace(process, 'stderr', stderr),
-    replace(process, 'stdin', Readable.from(input === '' ? [] : [Buffer.from(input)])),
     replace(process, 'argv', [process.execPath, CLI_ENTRY, ...args]),
     replace(process, 'env', { ...process.env, ...env }),
     replace(Engine, 'open', openShared),
@@ -55,7 +56,8 @@ async function run(
   for (const colours of [chalk, chalkStderr]) colours.level = level;
   const listeners = SIGNALS.map((signal) => process.listeners(signal));
   try {
-    const program = await load(args);
+    const stdin = Readable.from(input === '' ? [] : [Buffer.from(input)]);
+    const program = await load(args, { stdin, stdout, stderr });
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode;
@@ -67,6 +69,7 @@ async function run(
   const code = Number(process.exitCode ?? 0);
   process.exitCode = exitCode;
   for (const restore of undo) restore();
+  useStreams(process);
   for (const [i, signal] of SIGNALS.entries()) {
     for (const listener of process.listeners(signal)) {
       if (!listeners[i]?.includes(listener)) process.off(signal, listener);

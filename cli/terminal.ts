@@ -14,7 +14,7 @@ export interface Streams {
   readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
-/** Those of the process, unless the program was made with others. */
+/** Those of the process, unless the last program that was made has others: one runs at a time. */
 export let streams: Streams = process;
 
 export function useStreams(other: Streams): void {

@@ -2,8 +2,12 @@
 
 /** The gateway: serves models over HTTP, Server-Sent Events and WebSocket. */
 export { checkAccess } from './access/access.js';
+export type { Asked } from './answers/asked.js';
 export { Models } from './answers/models.js';
 export type {
+  Answer,
+  Guarding,
+  Judge,
   ModelInside,
   ModelStatus,
   Prepared,

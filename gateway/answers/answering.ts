@@ -27,7 +27,7 @@ export interface Answering extends Governing, Replaced {
  */
 export async function answer(request: AnswerRequest, answering: Answering): Promise<Answer> {
   const { names, fields } = request;
-  const by = { ...answering };
+  const by = { ...answering }; // a reload changes nothing for an answer that has begun
   try {
     const model = by.models.get(fields.model);
     const asked = understood(request, model, by);
@@ -79,7 +79,7 @@ async function written(model: ServedModel, asked: Asked, by: Answering): Promise
         inSlot(model.slots, asked.client, () => guarded(guard, options, gate)).pipe(observers.follow(about)),
     };
   } catch (error) {
-    observers.failed(error);
+    observers.refused(error);
     throw error;
   }
 }
@@ -88,5 +88,6 @@ function sourceOf(model: ServedModel, asked: Asked): Promise<Source> {
   const { given } = asked;
   if (!given) return model.source(asked);
   if (model.given) return model.given(given, asked);
-  throw new ApiError('invalid_value', `model: ${model.name} scores no text that is given`, 'model');
+  const problem = `model: ${model.name} has no scorer, so it scores no text that is given`;
+  throw new ApiError('invalid_value', problem, 'model');
 }

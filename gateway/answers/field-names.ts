@@ -5,10 +5,11 @@ import type { Answer } from './served-model.js';
 
 /** The error of a chat completion, as one of an API with other names: where it is about a field, about its own. */
 export function renamed(names: FieldNames | undefined, error: unknown): unknown {
+  if (!names) return error;
   const apiError = toApiError(error);
   const { param, message, code } = apiError.body;
-  const name = param === null ? undefined : names?.[param];
-  if (!names || name === undefined) return error;
+  const name = param === null ? undefined : names[param];
+  if (name === undefined) return error;
   return new ApiError(code, withName(names, message), name, apiError);
 }
 

@@ -39,7 +39,8 @@ export function understood(
   const checked = (): Asked => {
     const set = policy ? underPolicy(policy, fields.guard) : fields.guard;
     const { enabled } = guardSchema.parse(set);
-    const refusesUnscored = policy?.unscored === 'refuse' && enabled;
+    // A text that is given reaches no server.
+    const refusesUnscored = policy?.unscored === 'refuse' && enabled && !given;
     if (model.hosts && !given) {
       if (governing.severalKeys) checkReferences(request.response ?? fields);
       const closing = policy?.closed && enabled ? policy : closingBeside(model, principal, governing);

@@ -46,6 +46,9 @@ export const withWarnings = (guard: GuardInForce, more: readonly string[]): Guar
 /** Abort reason of an answer that is over; made once, because each error records a stack trace. */
 const OVER = new Error('the generation is over');
 
+/** Of answers without scores: it is not asked. */
+const NO_RISKS = new RunningRisk();
+
 const UNJUDGED: Judging = { forks: 0, rate: identity, judge: () => identity };
 
 export interface GuardedOptions {
@@ -78,9 +81,7 @@ export function guarded(
         switchMap((branch) => branch.events(gate)),
       ).pipe(
         // A guard that can compute nothing still has a verdict: unknown.
-        asked.fields.guard.enabled === false
-          ? identity
-          : judgeAnswer({ ...settings, risks: new RunningRisk() }),
+        asked.fields.guard.enabled === false ? identity : judgeAnswer({ ...settings, risks: NO_RISKS }),
       );
   return events.pipe(
     told,

@@ -53,12 +53,10 @@ export class Observers {
   }
 
   /** Tells all of an event of the guard. */
-  readonly written = (event: GuardEvent): void => {
-    for (const observer of this.#all) if (observer.written) this.#attempt(() => observer.written?.(event));
-  };
+  readonly written = (event: GuardEvent): void => this.#event('written', event);
 
-  /** The answer was refused before it started, or has failed. */
-  failed(error: unknown): void {
+  /** The answer does not start. */
+  refused(error: unknown): void {
     this.#end({ error });
   }
 
@@ -72,7 +70,7 @@ export class Observers {
       });
       return started.pipe(
         tap({
-          next: (event) => this.#told(event),
+          next: (event) => this.#event('told', event),
           error: (error: unknown) => this.#end({ error }),
           complete: () => this.#end('complete'),
           unsubscribe: () => this.#end('cancelled'),
@@ -81,9 +79,16 @@ export class Observers {
     };
   }
 
-  #told(event: GuardEvent): void {
-    // One of them may end the answer.
-    for (const observer of this.#all) if (!this.#over) this.#attempt(() => observer.told?.(event));
+  /** Each token passes here: no function is made for it. */
+  #event(what: 'written' | 'told', event: GuardEvent): void {
+    for (const observer of this.#all) {
+      if (this.#over) return; // one of them may have ended the answer
+      try {
+        observer[what]?.(event);
+      } catch (error) {
+        this.#faulty(error);
+      }
+    }
   }
 
   #end(end: AnswerEnd): void {

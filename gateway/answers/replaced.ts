@@ -46,9 +46,11 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
   const action = guard.action === 'vote' ? 'vote' : 'escalate';
   if ((fields.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
   const held = !canRetract || guard.delivery === 'held';
-  const rest = action === 'vote' ? vote(asked, model, by) : escalation(asked, model, held, by);
   const annotating = { ...guard, action: 'annotate', delivery: 'immediate' } as const;
-  const own = await by.written({ ...apart(asked), fields: { ...fields, guard: annotating } });
+  // None of several answers is what the client gets as it comes.
+  const first: Asked = { ...asked, verbatim: false, kept: false, fields: { ...fields, guard: annotating } };
+  const rest = action === 'vote' ? vote(first, model, by) : escalation(asked, model, held, by);
+  const own = await by.written(first);
   if (!own.guard.enabled) throw refusal('guard.action', `${action}: no answer can be flagged`);
   const delivery = held ? 'held' : 'immediate';
   return {
@@ -64,9 +66,6 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
       }),
   };
 }
-
-/** One of several answers: none of them is what the client gets as it comes. */
-const apart = (asked: Asked): Asked => ({ ...asked, verbatim: false, kept: false });
 
 /** The events of an answer, up to its end, and the rest of it. An unknown verdict is left alone. */
 export function unlessFlagged(
@@ -103,7 +102,8 @@ function escalation(asked: Asked, model: string, held: boolean, by: ReplacedBy):
     throw refusal('prompt', 'escalate takes texts, not token ids of one model');
   const { to } = escalation;
   const fields = { ...asked.fields, model: to, guard: {} };
-  const request = { ...asked, verbatim: false, canRetract: asked.canRetract && !held, fields };
+  const canRetract = asked.canRetract && !held;
+  const request = { ...asked, verbatim: false, announced: false, canRetract, fields };
   const options = {
     of: model,
     to,
@@ -114,16 +114,16 @@ function escalation(asked: Asked, model: string, held: boolean, by: ReplacedBy):
   return (flagged, gate) => escalated(flagged, options, gate);
 }
 
-function vote(asked: Asked, model: string, by: ReplacedBy): Rest {
-  const { fields, response } = asked;
+/** @param first the answer that may be flagged */
+function vote(first: Asked, model: string, by: ReplacedBy): Rest {
+  const { fields, response } = first;
   const { guard, seed } = fields;
   // Greedy answers would all be the same.
   const temperature = fields.temperature || VOTE_TEMPERATURE;
-  const immediate = { ...guard, action: 'annotate', delivery: 'immediate' } as const;
-  const drawn = { ...fields, guard: immediate, temperature };
   const further = {
-    ...apart(asked),
+    ...first,
     ...(response && { response: { ...response, temperature } }),
+    announced: false,
     further: true,
   };
   const seeded = (number: number) =>
@@ -132,9 +132,10 @@ function vote(asked: Asked, model: string, by: ReplacedBy): Rest {
     };
   const options = {
     answers: 1 + guardSchema.parse(guard).candidates,
-    answer: (number: number) => by.written({ ...further, fields: { ...drawn, ...seeded(number) } }),
+    answer: (number: number) =>
+      by.written({ ...further, fields: { ...fields, temperature, ...seeded(number) } }),
     said: saidBy(by.policies.voteOf(model)),
-    voted: (isReplaced: boolean, error: unknown) => by.voted(model, isReplaced, error, asked),
+    voted: (isReplaced: boolean, error: unknown) => by.voted(model, isReplaced, error, first),
   };
   return (flagged, gate) => voted(flagged, options, gate);
 }

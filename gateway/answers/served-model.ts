@@ -42,7 +42,7 @@ export interface Guarding {
 /** What can be computed of an answer, and what its scores are compared with. */
 export interface Judge {
   /**
-   * The guard as it can be here: methods filled in, sizes absolute; off, with a warning, if nothing can be computed.
+   * The guard as it can be here: methods filled in, sizes absolute. It may be off, with a warning that says why.
    * @throws ApiError 400 that names the field; SettingsError
    */
   settle(
@@ -57,7 +57,7 @@ export interface Judge {
   warn?(warning: string): void;
 }
 
-/** A request as a model has understood it. It knows no policy, bound, metric or guard. */
+/** A request as a model has understood it. It knows no metric and no guard, and of the operator two bounds in `asked`. */
 export interface Source {
   readonly judge: Judge;
   /** Of a request without `lag`, if no step waits for its verdict. */
@@ -65,9 +65,9 @@ export interface Source {
   /** Whether every token gets a score, unless scoring may fall behind. */
   readonly scoresAll?: boolean;
   /**
-   * Reads the prompt.
+   * Makes the answer ready to be written.
    * @param guarding `null` if nothing is scored
-   * @throws ApiError 400 for a prompt that does not fit or that the template refuses
+   * @throws ApiError 400 for a prompt that does not fit or that the template refuses; UnscoredError
    */
   prepare(guarding: Guarding | null): Promise<Prepared>;
 }
@@ -89,7 +89,7 @@ export interface Prepared {
    * @throws EngineError; ApiError for an upstream's fault
    */
   open(judging: Judging, signal: AbortSignal): Promise<Branch>;
-  /** What the client is told of the events. */
+  /** Changes the events on their way to the client. */
   readonly told?: MonoTypeOperatorFunction<GuardEvent>;
   /** Whether a continuation that fails with this error is done without. */
   readonly dispensable?: (error: unknown) => boolean;
@@ -128,10 +128,9 @@ export interface ServedModel {
   /** @throws ApiError 400 for what it cannot be asked */
   source(asked: Asked): Promise<Source>;
   /**
-   * Source of an answer that the client gives: it is scored, not written.
-   * @throws ApiError 400
+   * Source of an answer that the client gives: it is scored, not written. Not there without a scorer.
    */
-  given?(text: GivenText, asked: Asked): Promise<Source>;
+  readonly given?: ((text: GivenText, asked: Asked) => Promise<Source>) | undefined;
   /** Forwards requests of listed routes that are not read here. */
   readonly forwards?: Forwards | undefined;
   /** The servers that run it, as `host:port`; never published. A server may be asked for another of its models. */

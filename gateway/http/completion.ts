@@ -22,7 +22,7 @@ export interface CompletionChunk {
 }
 
 export interface CompletionOptions extends WholeOptions {
-  /** Whether the score of each token follows it at once: then one chunk carries both. */
+  /** How the answer comes: if the score of each token follows it at once (`scored`), one chunk carries both. */
   readonly comes?: AnswerForm;
   /** Whether a last chunk is to carry the usage; then the others carry `null`, as OpenAI's do. */
   readonly includeUsage: boolean;

@@ -48,9 +48,8 @@ export function createGeneration(api: GenerationApi, serving: Serving): RequestH
   const { models, answering, live, settings, logger, metrics } = serving;
   return async (req, res, next) => {
     if (req.headers['last-event-id'] !== undefined) return resumeStream(api, serving, req, res, next);
-    const request = api.read(req.body);
-    const { fields, names, prompt, response, kept, stream } = request;
-    res.locals.model = models.named(fields.model);
+    const { encode, resumable, ...request } = api.read(req.body);
+    res.locals.model = models.named(request.fields.model);
     const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
     const principal = principalOf(res);
@@ -59,29 +58,21 @@ export function createGeneration(api: GenerationApi, serving: Serving): RequestH
       id,
       principal,
       logger: logger.child({ request_id: res.locals.requestId, principal: principal.name }),
-      resumable: request.resumable,
+      resumable,
       prepare: () => {
         const { name, client } = principal;
         const by = { principal: name, client, responseId: id, trace };
-        const api = {
-          fields,
-          names,
-          kept,
-          stream,
-          ...(prompt !== undefined && { prompt }),
-          ...(response && { response }),
-        };
-        return answer({ ...api, ...by, canRetract: false, verbatim: true }, answering);
+        return answer({ ...request, ...by, canRetract: false, verbatim: true }, answering);
       },
       encode: (own) =>
-        request.encode(answered(own), {
+        encode(answered(own), {
           id,
           idPrefix: `${live.epoch}/${id}`,
           tell: (verdict) => res.set(verdictHeaders(verdict)),
         }),
     });
     if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
-    if (request.resumable) res.set('x-flinch-resumable', String(generation.resumable));
+    if (resumable) res.set('x-flinch-resumable', String(generation.resumable));
     const sink = request.stream
       ? new SseSink(res, generation, settings, next)
       : jsonSink(res, generation, next);

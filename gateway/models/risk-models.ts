@@ -74,7 +74,9 @@ export class RiskModels implements Judge {
 
   async settle(asked: GuardFields) {
     await this.refresh();
-    const fields = completeGuard(asked, METHODS, this.#judge);
+    // Without a guard its other fields are ignored.
+    const { method: _, ...ignored } = asked;
+    const fields = completeGuard(asked.enabled ? asked : ignored, METHODS, this.#judge);
     const scoring = await absoluteScoring(
       scoringOf(fields.methods, fields.scoring),
       this.#checkpoint.embeddingRms,

@@ -23,7 +23,7 @@ export const isEchoed = ({ fields, prompt }: Asked): boolean => prompt !== undef
 export function logprobSource(asked: Asked, asking: Asking, estimates: Estimates): Source {
   const { verbatim: asItCame, fields, refusesUnscored } = asked;
   const available = isEchoed(asked) ? [] : methodsOf(asking.capabilities);
-  // A guard without any method still has a verdict.
+  // Not where the guard is on and can compute nothing: then there is a verdict, which is unknown.
   const isVerbatim = fields.guard.enabled === false && asItCame === true;
   return {
     judge: logprobJudge(available, estimates, isEchoed(asked) ? ECHOED : undefined),

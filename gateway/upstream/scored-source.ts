@@ -26,7 +26,7 @@ const WAITS =
  */
 export function scoredSource(asked: Asked, asking: Asking, scorer: Scorer, unscored: Source): Source {
   return {
-    judge: scorer.judge,
+    judge: asked.fields.guard.enabled === false ? unscored.judge : scorer.judge,
     lag: asked.refusesUnscored ? 'wait' : 'skip',
     prepare: (guarding) => (guarding ? prepare(asked, asking, scorer, guarding) : unscored.prepare(null)),
   };

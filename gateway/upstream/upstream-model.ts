@@ -12,7 +12,6 @@ import type {
 import type { Slots } from '../answers/slots.js';
 import { Estimates } from '../models/estimates.js';
 import { givenSource } from '../models/given-source.js';
-import type { GivenText } from '../requests/given-text.js';
 import { usualJudge } from '../requests/guard-limits.js';
 import { isEchoed, logprobSource } from './logprob-source.js';
 import { scoredSource } from './scored-source.js';
@@ -107,21 +106,20 @@ export class UpstreamModel implements ServedModel {
     this.#failover.refresh();
     const asking = new Asking(asked, this.#failover, await this.#failover.capabilities());
     const unscored = logprobSource(asked, asking, this.#estimates);
-    const scorer = asked.fields.guard.enabled === false || isEchoed(asked) ? null : this.#scorer;
-    return scorer ? scoredSource(asked, asking, scorer, unscored) : unscored;
+    const scorer = this.#scorer;
+    return scorer && !isEchoed(asked) ? scoredSource(asked, asking, scorer, unscored) : unscored;
   }
 
-  /** @throws ApiError 400 for a model without a scorer */
-  async given(text: GivenText, asked: Asked): Promise<Source> {
-    if (!this.#scorer)
-      throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
+  get given(): ServedModel['given'] {
+    if (!this.#scorer) return undefined;
     const { engine, judge } = this.#scorer;
-    return givenSource(text, {
-      client: asked.client,
-      engine,
-      judge,
-      promptIds: () => promptOfGiven(engine, asked),
-    });
+    return async (text, asked) =>
+      givenSource(text, {
+        client: asked.client,
+        engine,
+        judge,
+        promptIds: () => promptOfGiven(engine, asked),
+      });
   }
 
   get forwards(): Forwards | undefined {

@@ -32,7 +32,7 @@ export interface Question extends Pick<Prepared, 'vocabulary' | 'promptTokens' |
   readonly suits: (server: UpstreamServer) => boolean;
   /** @param ask asks the servers */
   readonly open: (ask: () => Promise<Opened>, judging: Judging, signal: AbortSignal) => Promise<Branch>;
-  /** Of events, before the client is told. */
+  /** Changes the events on their way to the client. */
   readonly told?: MonoTypeOperatorFunction<GuardEvent>;
 }
 

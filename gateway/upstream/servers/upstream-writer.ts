@@ -84,33 +84,30 @@ export class UpstreamWriter implements BranchWriter {
   }
 
   async #write(gate: FlowGate, subscriber: Subscriber<WrittenEvent>): Promise<void> {
-    const { keep } = this.#past;
+    const { keep, left } = this.#past;
     const { tokenizer, request } = this.#options;
     const reader = tokenizer ? new Alignment(tokenizer, keep > 0 || request.prefix !== undefined) : AS_SENT;
     const turn = turns(gate);
-    const pass = async (tokens: readonly UpstreamToken[]): Promise<void> => {
+    await gate.opened();
+    if (subscriber.closed) return;
+    for await (const piece of piecesOf(this.#opened.answer, tokenizer !== null)) {
+      this.#hidden ||= piece?.hidden === true || piece?.spelt !== undefined;
+      const tokens = piece ? reader.push(piece) : reader.end();
+      if (piece?.beside) subscriber.next(this.#beside(piece.beside));
       for (const token of tokens) {
         // One piece of an answer may be all of it.
         const wait = turn(token);
         if (wait) await wait;
         if (subscriber.closed) return;
         // Some servers write more than they were asked for, and a scorer may count other tokens.
-        this.#cut = this.#written >= this.#past.left;
-        if (this.#cut) return;
+        this.#cut = this.#written >= left;
+        if (this.#cut) break;
         subscriber.next(this.#token(token));
       }
-    };
-    for await (const piece of piecesOf(this.#opened.answer, tokenizer !== null)) {
-      this.#hidden ||= piece.hidden === true || piece.spelt !== undefined;
-      const tokens = reader.push(piece);
-      if (piece.beside) subscriber.next(this.#beside(piece.beside));
-      await pass(tokens);
-      if (this.#cut) break;
+      if (this.#cut || !piece) break;
       if (!gate.open) await gate.opened();
       if (subscriber.closed) return;
     }
-    if (!this.#cut) await pass(reader.end());
-    if (subscriber.closed) return;
     subscriber.next(this.#done(keep + this.#written));
     subscriber.complete();
   }
@@ -194,16 +191,17 @@ export class UpstreamWriter implements BranchWriter {
 }
 
 /**
- * The pieces of an answer, one after the other.
+ * The pieces of an answer, one after the other; `null` after the last.
  * @param tokenised whether their text is tokenised: other work of the process comes in between
  */
-async function* piecesOf(answer: UpstreamResponse, tokenised: boolean): AsyncGenerator<UpstreamPiece> {
+async function* piecesOf(answer: UpstreamResponse, tokenised: boolean): AsyncGenerator<UpstreamPiece | null> {
   for (let pieces = await answer.read(); pieces; pieces = await answer.read()) {
     for (const [i, piece] of pieces.flatMap(inParts).entries()) {
       if (tokenised && i > 0 && piece.text.length >= CHARACTERS_AT_ONCE) await setImmediate();
       yield piece;
     }
   }
+  yield null;
 }
 
 /** Lets other work of the process come in between many tokens: `null` for one that may be passed on at once. */

@@ -1,5 +1,5 @@
 import type { Context } from '@opentelemetry/api';
-import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs';
+import { type MonoTypeOperatorFunction, Observable } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { Asked } from './asked.js';
 import type { AnswerAbout, ServedModel } from './served-model.js';
@@ -62,21 +62,29 @@ export class Observers {
 
   /** The events of an answer, of which the observers hear. */
   follow(answer: AnswerAbout): MonoTypeOperatorFunction<GuardEvent> {
-    return (events) => {
-      const started = new Observable<GuardEvent>((subscriber) => {
-        for (const observer of this.#all)
-          this.#attempt(() => observer.started?.(answer, (error) => subscriber.error(error)));
-        return events.subscribe(subscriber);
+    return (events) =>
+      new Observable((subscriber) => {
+        const fail = (error: unknown): void => {
+          this.#end({ error });
+          subscriber.error(error);
+        };
+        for (const observer of this.#all) this.#attempt(() => observer.started?.(answer, fail));
+        const subscription = events.subscribe({
+          next: (event) => {
+            this.#event('told', event);
+            subscriber.next(event);
+          },
+          error: fail,
+          complete: () => {
+            this.#end('complete');
+            subscriber.complete();
+          },
+        });
+        return () => {
+          subscription.unsubscribe();
+          this.#end('cancelled');
+        };
       });
-      return started.pipe(
-        tap({
-          next: (event) => this.#event('told', event),
-          error: (error: unknown) => this.#end({ error }),
-          complete: () => this.#end('complete'),
-          unsubscribe: () => this.#end('cancelled'),
-        }),
-      );
-    };
   }
 
   /** Each token passes here: no function is made for it. */
@@ -92,6 +100,7 @@ export class Observers {
   }
 
   #end(end: AnswerEnd): void {
+    if (this.#over) return;
     this.#over = true;
     for (const observer of this.#all) this.#attempt(() => observer.over?.(end));
   }

@@ -85,7 +85,7 @@ describe('the terminal', () => {
   it('is written to in one place', () => {
     // A doc comment may show how something is printed.
     const writes = sources('src', 'cli', 'bench/src', 'lab/src').filter(({ text }) =>
-      /^(?!\s*\*).*(process\.std(out|err)\.write|console\.)/m.test(text),
+      /^(?!\s*\*).*((process|streams)\.std(out|err)\.write|console\.)/m.test(text),
     );
     expect(writes.map(({ file }) => file)).toEqual(['cli/terminal.ts']);
   });

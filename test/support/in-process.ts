@@ -4,7 +4,7 @@ import { type Command, CommanderError } from 'commander';
 import { CLI_ENTRY } from '#cli/entry.js';
 import { reportError } from '#cli/exit-errors.js';
 import { flinchProgram } from '#cli/program.js';
-import { type Streams, useStreams } from '#cli/terminal.js';
+import { note, type Streams, say, useStreams } from '#cli/terminal.js';
 import { labProgram } from '#lab/lab-program.js';
 import { Engine } from '#src/engine/engine.js';
 import { packageVersion } from '#src/package-root.js';
@@ -101,7 +101,8 @@ function replace<T extends object, K extends keyof T>(owner: T, name: K, value: 
   return () => void Object.defineProperty(owner, name, before);
 }
 
+/** Has a program written for a process of its own end with an error, and write to the streams in use. */
 function throwOnExit(command: Command): Command {
   for (const subcommand of command.commands) throwOnExit(subcommand);
-  return command.exitOverride();
+  return command.exitOverride().configureOutput({ writeOut: say, writeErr: note });
 }

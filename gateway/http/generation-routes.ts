@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Verdict } from '../../src/stream/events.js';
+import { adviceOf } from '../../src/stream/wire.js';
 import type { Principal } from '../access/principal.js';
 import { answer } from '../answers/answering.js';
 import type { AnswerRequest } from '../answers/asked.js';
@@ -125,6 +126,7 @@ const principalOf = ({ locals }: Response): Principal => locals.principal;
 function verdictHeaders(verdict?: Verdict): Record<string, string> {
   const { flagged = null, risk = null } = verdict ?? {};
   return {
+    'x-flinch-advice': (verdict && adviceOf(verdict)) ?? 'unknown',
     'x-flinch-flagged': String(flagged ?? 'unknown'),
     ...(risk !== null && { 'x-flinch-risk': String(risk) }),
   };

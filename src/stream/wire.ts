@@ -91,6 +91,7 @@ export const usageByModelFields = ({ usageByModel }: Pick<DoneEvent, 'usageByMod
 export function verdictFields(verdict: Verdict) {
   const { flagged, risk, rate, flaggedSteps, steps, unscoredTokens, calibrated, reason } = verdict;
   return {
+    advice: adviceOf(verdict),
     flagged,
     risk,
     rate,
@@ -100,6 +101,12 @@ export function verdictFields(verdict: Verdict) {
     calibrated,
     reason,
   };
+}
+
+/** A flagged step is worth a look, also in an answer that is ordinary as a whole. `null`: nothing is known. */
+export function adviceOf({ flagged, flaggedSteps }: Pick<Verdict, 'flagged' | 'flaggedSteps'>) {
+  if (flagged || flaggedSteps > 0) return 'check' as const;
+  return flagged === null ? null : ('ordinary' as const);
 }
 
 function topLogprobFields(top: readonly TopToken[], vocabulary: Vocabulary) {

@@ -9,6 +9,7 @@ export type EventDraft = Draft<GenerationEvent>;
 
 /** On an ordinary answer. */
 export const VERDICT = {
+  advice: 'ordinary',
   flagged: false,
   risk: 0.3,
   rate: 0.02,

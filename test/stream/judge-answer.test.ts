@@ -9,6 +9,7 @@ import {
   type StepEvent,
   type Verdict,
 } from '#src/index.js';
+import { adviceOf } from '#src/stream/wire.js';
 import { closedEvent, doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 
 /** Of a hundred ordinary answers: the risk is a hundredth of the score. Remembers what it was asked. */
@@ -232,4 +233,14 @@ describe('judgeAnswer', () => {
       unscoredTokens: 1,
     });
   });
+});
+
+it.each([
+  [false, 0, 'ordinary'],
+  [false, 1, 'check'],
+  [true, 0, 'check'],
+  [null, 0, null],
+  [null, 2, 'check'],
+] as const)('flagged: %s with %d flagged steps is told as %s', (flagged, flaggedSteps, advice) => {
+  expect(adviceOf({ flagged, flaggedSteps })).toBe(advice);
 });

@@ -92,6 +92,11 @@ const ANSWER_HEADERS = {
     description: 'With `resumable`: whether it can be resumed. `false` while the shared state is away.',
     schema: { enum: ['true', 'false'] },
   },
+  'x-flinch-advice': {
+    description:
+      '`check` if the answer or a step of it is flagged, otherwise `ordinary`; `unknown` if it was not scored as a whole. Not with `stream`.',
+    schema: { enum: ['check', 'ordinary', 'unknown'] },
+  },
   'x-flinch-flagged': {
     description:
       'Whether the answer is flagged; `unknown` if it was not scored as a whole. Not with `stream`.',

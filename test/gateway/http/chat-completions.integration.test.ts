@@ -118,9 +118,11 @@ describe('a whole completion', () => {
     const response = await post(gateway.url, chatBody());
     expect(await response.json()).toMatchObject({ flinch: { verdict } });
     expect(response.headers.get('x-flinch-flagged')).toBe(String(verdict?.flagged ?? 'unknown'));
+    expect(response.headers.get('x-flinch-advice')).toBe(String(verdict?.advice ?? 'unknown'));
     expect(response.headers.get('x-flinch-risk')).toBe(verdict?.risk == null ? null : String(verdict.risk));
     const unguarded = await post(gateway.url, chatBody({ guard: { enabled: false } }));
     expect(unguarded.headers.get('x-flinch-flagged')).toBe('unknown');
+    expect(unguarded.headers.get('x-flinch-advice')).toBe('unknown');
     expect(unguarded.headers.get('x-flinch-risk')).toBeNull();
     expect(await unguarded.json()).not.toHaveProperty('flinch.verdict');
   });

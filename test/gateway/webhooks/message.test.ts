@@ -65,6 +65,7 @@ describe('the message of', () => {
         flagged: null,
         risk: null,
         rate: 0.05,
+        advice: 'check',
         flagged_steps: 1,
         steps: 3,
         unscored_tokens: 4,

@@ -5,9 +5,16 @@ export interface Example {
   readonly question: string;
 }
 
-/** Questions of the kinds that the embedded model was trained on, and one that it was not. */
+export const CAUGHT = 'What is (87 - 19) * 46 + 58?';
+export const MISSED = 'What is (93 - 37) * 8 + 67 - 29 * 6?';
+
+/**
+ * The embedded model gets the first wrong and is flagged at the wrong step, the second wrong without a flag
+ * (test/web/examples). Then questions of the kinds that it was trained on, and one that it was not.
+ */
 const PROBLEMS: readonly Example[] = [
-  { name: 'Arithmetic', question: 'What is (47 - 12) * 3 + 8?' },
+  { name: 'Watch it catch a mistake: 68 × 46 is 3128', question: CAUGHT },
+  { name: 'A mistake that it does not see: the answer is 341', question: MISSED },
   {
     name: 'Story',
     question:

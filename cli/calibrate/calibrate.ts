@@ -11,8 +11,8 @@ import {
   CALIBRATION_FILE,
   calibrationFileOf,
   calibrationOf,
+  keptJudge,
   readCalibration,
-  readKeptCalibration,
 } from '../../src/risk/calibration-file.js';
 import { FalseAlarmCheck } from '../../src/risk/false-alarms.js';
 import { riskModel } from '../../src/risk/risk-model.js';
@@ -73,7 +73,7 @@ export function calibrateCommand(): Command {
     .addOption(
       new Option(
         '--method <name>',
-        `the method that judges where nobody says otherwise, one of --methods (default: what the file says, or else ${DEFAULT_GUARD.method})`,
+        `the method that judges where nobody says otherwise, one of --methods (default: that of the calibration before, or else ${DEFAULT_GUARD.method})`,
       ).choices(METHODS),
     )
     .optionsGroup('Labels of answers:')
@@ -141,15 +141,13 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     const { checkpoint } = engine;
     const file = options.output ?? calibrationFileOf(checkpoint);
     // Everything that can be wrong is found out before hours of writing.
-    if (options.check === undefined) {
-      await writableFolder('--output', file);
-      await readKeptCalibration(file);
-    }
+    if (options.check === undefined) await writableFolder('--output', file);
+    const kept = options.check === undefined ? await keptJudge(checkpoint, file) : undefined;
     const checked = options.check === undefined ? null : await calibrationToCheck(checkpoint, options);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
     const prompts = await promptsOf(engine, options);
     await reportDevices(engine, options.device, ['decode', 'score']);
-    if (options.check === undefined) await collect(engine, options, scoring, prompts, file);
+    if (options.check === undefined) await collect(engine, options, scoring, prompts, { file, kept });
     else await check(engine, options, scoring, prompts, checked);
   } finally {
     await engine.close();
@@ -193,7 +191,7 @@ async function collect(
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
   prompts: readonly (readonly number[])[],
-  file: string,
+  { file, kept }: { readonly file: string; readonly kept: Method | undefined },
 ): Promise<void> {
   const { method, json, temperature, seed, maxTokens } = options;
   const answering = { temperature, seed, maxTokens };
@@ -204,8 +202,8 @@ async function collect(
     const needed = `at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`;
     throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
   }
-  const calibration = run.isEnough ? await run.write(method) : null;
-  if (!calibration) {
+  const written = run.isEnough ? await run.write(method ?? kept) : null;
+  if (!written) {
     remark(`the answers so far are in ${run.logFile}; the same command continues`);
     return;
   }
@@ -213,17 +211,22 @@ async function collect(
     remark(
       `stopped: ${file} is of ${counts.responses} of ${prompts.length} answers; the same command continues`,
     );
+  const calibration = written.calibrations.at(-1)!;
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
+  const judge = written.method ?? DEFAULT_GUARD.method;
   if (json) {
-    say(`${JSON.stringify({ output: file, model, settings, collected, thresholds })}\n`);
+    say(`${JSON.stringify({ output: file, model, method: judge, settings, collected, thresholds })}\n`);
     return;
   }
   const { responses, tokens, steps } = counts;
   say(
     `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above these thresholds raise an alarm:\n`,
   );
-  say(`${formatThresholds(thresholds)}\n${file}\n`);
+  const why = method ? 'as --method says' : kept ? 'as before' : 'the default';
+  const isCalibrated = written.calibrations.some(({ methods }) => methods[judge]);
+  const lack = isCalibrated ? '' : ': not calibrated, as it is not among --methods';
+  say(`${formatThresholds(thresholds)}\njudged by ${judge}, ${why}${lack}\n${file}\n`);
 }
 
 async function check(

@@ -121,17 +121,18 @@ export class CalibrationRun {
   /**
    * Writes the calibration of the answers so far, unless it would replace one of more answers. What else the file has stays.
    * @param method the one that judges; by default what the file says
-   * @returns `null` if it was not written
+   * @returns the file, whose last calibration is new; `null` if it was not written
    */
-  async write(method?: Method): Promise<Calibration | null> {
+  async write(method?: Method): Promise<CalibrationFile | null> {
     const { file } = this.#plan;
     const calibration = this.#calibration();
     const before: CalibrationFile | null = await readKeptCalibration(file);
     const isWhole = this.#missing.size === 0;
     if (!isWhole && isOfMore(before, this.model, calibration)) return null;
-    await writeCalibration(file, withCalibration(before, this.model, calibration, method));
+    const written = withCalibration(before, this.model, calibration, method);
+    await writeCalibration(file, written);
     if (isWhole) await this.#log.remove();
-    return calibration;
+    return written;
   }
 
   #calibration(): Calibration {

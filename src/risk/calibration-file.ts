@@ -46,9 +46,12 @@ export async function findCalibration(model: CalibratedModel): Promise<FoundCali
   }
   const own = await readCalibration(calibrationFileOf(model));
   if (own) return { calibration: own, shipped: false };
-  const shipped = await readCalibration(join(calibrationsPath, `${await fingerprint(model)}.json`));
+  const shipped = await readShipped(await fingerprint(model));
   return shipped && { calibration: shipped, shipped: true };
 }
+
+const readShipped = (fingerprint: string): Promise<CalibrationFile | null> =>
+  readCalibration(join(calibrationsPath, `${fingerprint}.json`));
 
 /** Differs when the file that {@link findCalibration} reads was written anew; `null` while there is none. */
 export async function calibrationVersion(model: CalibratedModel): Promise<string | null> {
@@ -75,6 +78,20 @@ export const judgeOf = async (
 export async function readKeptCalibration(file: string): Promise<CalibrationFile | null> {
   const json = await readJsonOf(file);
   return json === undefined ? null : parseCalibration(withoutOtherRules(json), file);
+}
+
+/**
+ * The method that a calibration in this file keeps: of the one that it replaces there, else of the model's own, else of the
+ * one that comes with flinch; `undefined` where the first of these names none.
+ * @throws ModelError as `readCalibration`
+ */
+export async function keptJudge(model: CalibratedModel, file: string): Promise<Method | undefined> {
+  const id = await fingerprint(model);
+  for (const each of [file, calibrationFileOf(model)]) {
+    const kept = await readKeptCalibration(each);
+    if (kept?.model === id) return kept.method;
+  }
+  return (await readShipped(id))?.method;
 }
 
 const readJsonOf = (file: string): Promise<unknown> => readOptionalJson(dirname(file), basename(file));

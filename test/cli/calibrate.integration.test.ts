@@ -41,6 +41,7 @@ describe('flinch calibrate', () => {
     expect(summary).toMatchObject({
       output: file,
       model: written?.model,
+      method: 'entropy',
       collected: { answers: 'all', seed: 3 },
     });
     expect(written?.method).toBe('entropy');
@@ -87,7 +88,11 @@ describe('flinch calibrate', () => {
     const refused = await run('--check', '2');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('other-rule.json: calibrations[0].stepRule: must be');
-    expect(await run()).toMatchObject({ code: 0, stderr: '' });
+    const made = await run();
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout).toContain(
+      'judged by entropy, the default: not calibrated, as it is not among --methods\n',
+    );
     const after = (await readCalibration(output))?.calibrations;
     expect(after?.map(({ methods, stepRule }) => [Object.keys(methods), stepRule])).toEqual([
       [['nll'], STEP_RULE_VERSION],
@@ -186,7 +191,9 @@ describe('flinch calibrate', () => {
     rmSync(output);
     const continued = await flinch([...common, firstProblems(18), '--json']);
     expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 18 } });
+    // The method is that of the model's own calibration.
+    expect(JSON.parse(continued.stdout)).toMatchObject({ method: 'nll', collected: { responses: 18 } });
+    expect((await readCalibration(output))?.method).toBe('nll');
     expect(await largest()).toBe(123);
     expect(logs()).toEqual([]);
   });

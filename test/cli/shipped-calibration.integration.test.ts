@@ -88,6 +88,20 @@ describe('a calibration that comes with flinch', () => {
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/no\.json: no such file/) });
   });
 
+  it('gives its method to the one that is made instead of it', async () => {
+    const [output, input] = [folder.path('made.json'), folder.path('problems.jsonl')];
+    const problems = readFileSync('models/reasoner/problems.jsonl', 'utf8').split('\n');
+    folder.write('problems.jsonl', problems.slice(0, 16).join('\n'));
+    const made = async (...more: readonly string[]) =>
+      (await flinch(['calibrate', '--model', model, '--input', input, '--output', output, ...more])).stdout;
+    expect(await made('--methods', 'adversarial')).toContain('\njudged by adversarial, as before\n');
+    expect((await readCalibration(output))?.method).toBe('adversarial');
+    expect(await made('--methods', 'nll,margin', '--method', 'margin')).toContain(
+      '\njudged by margin, as --method says\n',
+    );
+    expect(await made('--methods', 'nll,margin')).toContain('\njudged by margin, as before\n');
+  });
+
   it('is named by flinch doctor', async () => {
     expect(await placeOf(model)).toBe('shipped');
     const { stdout } = await flinch(['doctor', model, '--port', '0']);

@@ -1,4 +1,4 @@
-import { fullScore, rankWords, riskStrength, verdictWords } from 'flinch-client';
+import { fullScore, rankWords, riskStrength } from 'flinch-client';
 import { chalk } from '../../src/files/colours.js';
 import { visible } from '../../src/files/visible.js';
 import type { Guard } from '../../src/guard/guard.js';
@@ -11,24 +11,33 @@ import type {
   Verdict,
 } from '../../src/stream/events.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
+import { endLine, type Watched } from './end-line.js';
 import { heated, swatches } from './heat.js';
 
+export interface AnswerPainter {
+  readonly show: (event: GuardEvent) => void;
+  /** Ends the answer, also one that was stopped. */
+  readonly end: () => void;
+}
+
 /**
- * Writes an answer, and at the end what the guard found. With a scale, each token is written once its score is known, in
+ * Writes an answer, and at the end each flag, and in a line what the guard found. With a scale, each token is written once its score is known, in
  * the colour that the page gives it, and a legend follows. What comes must not be retracted: a terminal cannot take it
  * back.
  *
- * @param guard `null` without one
+ * @param watched `null` without a guard
  * @param scale `null` where nobody sees colours
  */
 export function answerPainter(
   write: (text: string) => void,
-  guard: Guard | null,
+  watched: Watched | null,
   scale: HeatScale | null,
-): (event: GuardEvent) => void {
+): AnswerPainter {
   const waiting = new Map<number, TokenEvent>();
   const flagged: FlaggedEvent[] = [];
   const rollbacks: RollbackDoneEvent[] = [];
+  let verdict: Verdict | null = null;
+  let ranked = false;
   let skipped = false;
   const paint = (event: ScoreEvent, { strength }: HeatScale): void => {
     const token = waiting.get(event.index);
@@ -38,28 +47,30 @@ export function answerPainter(
     const text = visible(token.text); // before it gets colours
     write(heat === null ? chalk.dim(text) : heated(text, heat));
   };
-  const end = (verdict: Verdict | null): void => {
-    const lines = guard
-      ? [
-          ...noteLines(flagged, rollbacks, guard),
-          ...(verdict && isNews(verdict) ? [verdictWords(verdict)] : []),
-        ]
-      : [];
-    const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
-    if (scale) write(`\n\n${scale.legend(swatches())}${dim}\n`);
-    else write(lines.length > 0 ? '\n\n' : '\n');
-    for (const line of lines) write(`${chalk.dim(visible(line))}\n`);
-  };
-  return (event) => {
+  const show = (event: GuardEvent): void => {
     if (event.type === 'step.flagged') flagged.push(event);
     if (event.type === 'rollback.done') rollbacks.push(event);
+    if (event.type === 'step.done') ranked ||= event.risk !== null;
     if (event.type === 'token.delta') {
       if (scale) waiting.set(event.index, event);
       else write(visible(event.text));
     }
     if (event.type === 'score.delta' && scale) paint(event, scale);
-    if (event.type === 'generation.done') end(event.verdict ?? null);
+    if (event.type === 'generation.done') verdict = event.verdict ?? null;
   };
+  const end = (): void => {
+    const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
+    if (scale) write(`\n\n${scale.legend(swatches())}${dim}\n`);
+    else write(watched ? '\n\n' : '\n');
+    if (watched === null) return;
+    const flags = new Set(flagged.map(({ step }) => step)).size;
+    const lines = [
+      ...flagged.map((step) => noteLine(step, rollbacks, watched.guard)),
+      endLine({ flags, ranked, verdict }, watched),
+    ];
+    for (const line of lines) write(`${chalk.dim(visible(line))}\n`);
+  };
+  return { show, end };
 }
 
 /** How strongly a token is coloured. */
@@ -94,30 +105,10 @@ export function scoreScale(method: Method): HeatScale {
   };
 }
 
-/** Whether a verdict is shown: not for an ordinary answer, nor while too few others are known. */
-const isNews = ({ flagged, reason }: Verdict): boolean =>
-  flagged === true || (flagged === null && reason !== 'too_few_answers');
-
-/** A line for each flag, and what its rank means. */
-function noteLines(
-  flagged: readonly FlaggedEvent[],
-  rollbacks: readonly RollbackDoneEvent[],
-  { method, rate, per }: Guard,
-): string[] {
-  const [first] = flagged;
-  if (!first) return [];
-  const meaning = first.calibrated
-    ? `calibrated: ${Number((100 * rate).toPrecision(3))} % of ordinary ${per}s would ${per === 'answer' ? 'have a flag' : 'be flagged'}`
-    : 'not calibrated: relative to the scores of this chat so far (see flinch calibrate)';
-  const notes = flagged.map((step) => {
-    const risk = step.risk === null ? '' : `: ${rankWords(step.risk, per)}`;
-    const deed = deedOf(
-      step,
-      rollbacks.find((rollback) => rollback.step === step.step),
-    );
-    return `⚑ step ${step.step + 1}${risk}${deed}`;
-  });
-  return [...notes, `risks by ${method}, not probabilities of an error; ${meaning}`];
+function noteLine(flag: FlaggedEvent, rollbacks: readonly RollbackDoneEvent[], { per }: Guard): string {
+  const risk = flag.risk === null ? '' : `: ${rankWords(flag.risk, per)}`;
+  const rollback = rollbacks.find(({ step }) => step === flag.step);
+  return `⚑ step ${flag.step + 1}${risk}${deedOf(flag, rollback)}`;
 }
 
 function deedOf({ action, text }: FlaggedEvent, rollback: RollbackDoneEvent | undefined): string {

@@ -28,7 +28,7 @@ import { deviceOption, integer, modelOption, parseMethods, precisionOption, real
 import { addScoringOption, METHOD_HELP, scoringOf } from '../scoring-options.js';
 import { paint, remark, say, streams } from '../terminal.js';
 import { uncalibrated } from '../uncalibrated.js';
-import { answerPainter, riskScale, scoreScale } from './chat-painter.js';
+import { type AnswerPainter, answerPainter, riskScale, scoreScale } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 
@@ -211,8 +211,11 @@ async function answer(
   const sampling = { temperature, seed };
   const request: GenerateRequest = { client: 'chat', promptIds, maxTokens, sampling };
   const { tokenizer } = engine.checkpoint;
-  const show = options.json
-    ? (event: GuardEvent) => say(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
+  const { show, end } = options.json
+    ? {
+        show: (event: GuardEvent) => say(`${JSON.stringify(eventFields(event, tokenizer))}\n`),
+        end: () => {},
+      }
     : painter(options.color, watch);
   const answered: Observable<GuardEvent> = watch
     ? guardedGeneration(engine, { ...request, ...watch })
@@ -224,15 +227,14 @@ async function answer(
   };
   const events = answered.pipe(tap(remember), tap(show), takeUntil(interrupted));
   const last = await lastValueFrom(events, { defaultValue: null });
-  const whole = last?.type === 'generation.done';
-  if (!whole && !options.json) say('\n');
-  return { text: texts.join(''), whole };
+  end();
+  return { text: texts.join(''), whole: last?.type === 'generation.done' };
 }
 
 /** Plain text if there are no colours. */
-function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
-  if (watch === null || chalk.level === 0) return answerPainter(paint, watch?.guard ?? null, null);
+function painter(method: Method, watch: Watch | null): AnswerPainter {
+  if (watch === null || chalk.level === 0) return answerPainter(paint, watch, null);
   const { guard, risks } = watch;
   const scale = risks.calibrated(method) ? riskScale(method, guard.rate) : scoreScale(method);
-  return answerPainter(paint, guard, scale);
+  return answerPainter(paint, watch, scale);
 }

@@ -41,13 +41,17 @@ describe('flinch chat with a guard', () => {
     const { stdout } = await chat(['--rate', '0.5'], inColour);
     const lines = stripVTControlCharacters(stdout);
     expect(lines).toMatch(/⚑ step \d+: higher than \d+ % of ordinary steps: “/);
-    expect(lines).toContain('calibrated: 50 % of ordinary steps would be flagged');
-    expect(lines).toContain('not probabilities of an error');
+    const flags = lines.match(/⚑/g)?.length;
+    expect(lines).toMatch(
+      new RegExp(`”\\n${flags} steps? flagged; judged by adversarial(; answer flagged.*)?\\n$`),
+    );
     const [answer, ...notes] = (await chat(['--rate', '0.5'])).stdout.split('\n\n⚑ ');
-    expect(`${answer}\n`).toBe((await chat(['--rate', '0.0001'])).stdout);
+    expect((await chat(['--rate', '0.0001'])).stdout).toBe(
+      `${answer}\n\nnothing flagged; judged by adversarial; answers cannot be judged yet: 100 of 9999 prompts\n`,
+    );
     expect(lines.replaceAll(/[^\S\n]+$/gm, '')).toContain(`⚑ ${notes.join('').trimEnd()}`);
     const clear = await chat(['--rate', '0.0001'], inColour);
-    expect(stripVTControlCharacters(clear.stdout)).not.toMatch(/⚑|calibrated/);
+    expect(stripVTControlCharacters(clear.stdout)).not.toContain('⚑');
   });
 
   it('takes nothing back in a terminal, and tells all of it in JSON', async () => {

@@ -21,13 +21,14 @@ describe('flinch chat', () => {
     expect(stdout).toBe(
       `${mergeTokens(chunks)
         .map(({ text }) => text)
-        .join('')}\n`,
+        .join('')}\n\nnothing flagged; judged by nll\n`,
     );
   });
 
   it('prints the same without scoring, and from standard input', async () => {
     const { stdout } = await flinch(['chat', '--temperature', '0', QUESTION]);
-    expect((await flinch(['chat', '--temperature', '0', '--no-score', QUESTION])).stdout).toBe(stdout);
+    const unscored = await flinch(['chat', '--temperature', '0', '--no-score', QUESTION]);
+    expect(`${unscored.stdout}\nnothing flagged; judged by nll\n`).toBe(stdout);
     expect((await flinch(['chat', '--temperature', '0'], `${QUESTION}\n`)).stdout).toBe(stdout);
   });
 
@@ -42,9 +43,9 @@ describe('flinch chat', () => {
       FORCE_COLOR: '3',
     });
     expect(stripVTControlCharacters(uncalibrated.stdout)).toMatch(
-      /adversarial: certain .* uncertain \(0\.\d+, not calibrated\)/,
+      /adversarial: certain .* uncertain \(0\.\d+, not calibrated\)\nnothing flagged; judged by adversarial; steps and answers cannot be judged yet: not calibrated, and fewer than 50 in this chat/,
     );
-    const plain = await flinch(['chat', '--temperature', '0', QUESTION]);
+    const plain = await flinch(['chat', '--temperature', '0', '--no-score', QUESTION]);
     expect(stripVTControlCharacters(stdout)).toContain(plain.stdout.trim());
   });
 
@@ -81,8 +82,9 @@ describe('flinch chat', () => {
     const running = start(['chat', '--temperature', '0', LONG_QUESTION]);
     while (running.stdout().length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
     running.child.kill('SIGINT');
-    const { code, stderr } = await running.finished;
+    const { code, stdout, stderr } = await running.finished;
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
+    expect(stdout).toMatch(/\n\nnothing flagged so far; judged by nll\n$/);
   });
 
   it('draws the same for the same seed', async () => {

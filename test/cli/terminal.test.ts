@@ -6,6 +6,7 @@ import { heading } from '#cli/terminal-format.js';
 import { ModelError, show, TemplateError } from '#src/files/file-errors.js';
 import { visible, visibleLine } from '#src/files/visible.js';
 import { DEFAULT_GUARD } from '#src/guard/guard.js';
+import { RunningRisk } from '#src/risk/running-risk.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 import { HOSTILE, obeyed } from '../support/hostile-text.js';
 import { sources } from '../support/sources.js';
@@ -70,12 +71,14 @@ describe('the terminal', () => {
     const write = (text: string): void => {
       all += text;
     };
-    const painter = answerPainter(write, DEFAULT_GUARD, kind === 'plain' ? null : scoreScale('nll'));
+    const watched = { guard: DEFAULT_GUARD, risks: new RunningRisk() };
+    const painter = answerPainter(write, watched, kind === 'plain' ? null : scoreScale('nll'));
     for (const [i, text] of ['one\n\ttwo ', '\x1b', '[2J', HOSTILE].entries()) {
-      painter(tokenEvent(i, { text }));
-      painter(scoreEvent(i, { scores: { nll: 9 } }));
+      painter.show(tokenEvent(i, { text }));
+      painter.show(scoreEvent(i, { scores: { nll: 9 } }));
     }
-    painter(doneEvent());
+    painter.show(doneEvent());
+    painter.end();
     // Colours are of the painter: they end before any text of the model begins.
     const uncoloured = all.replace(COLOURS, '');
     expect(uncoloured).toContain('one\n\ttwo \\u001b[2J');

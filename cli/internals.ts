@@ -51,7 +51,7 @@ export {
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
 } from '../src/uncertainty/settings.js';
-export { formatTable, formatThresholds, thresholdsOf } from './calibrate/calibrate-report.js';
+export { formatThresholds, thresholdsOf } from './calibrate/calibrate-report.js';
 export { formatDevices, reportDevices } from './devices.js';
 export { reportError } from './exit-errors.js';
 export { elements } from './model-facts.js';
@@ -59,4 +59,4 @@ export { deviceOption, integer, modelOption, real } from './options.js';
 export { type ByteBar, byteBar, Progress } from './progress.js';
 export { linesOf } from './score/input-lines.js';
 export { note, remark, say, showsBars } from './terminal.js';
-export { formatBytes, formatDuration, heading } from './terminal-format.js';
+export { formatBytes, formatDuration, formatTable, heading } from './terminal-format.js';

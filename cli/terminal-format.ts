@@ -41,3 +41,16 @@ export function priceOf({ withoutPasses, withAdversarial }: WritingSpeed): strin
 const SAME = 0.95;
 
 const rounded = (speed: number): number => Number(speed.toPrecision(2));
+
+/** Columns of the widths that they need. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -5,7 +5,7 @@ import { parseJsonLines } from '../../src/files/json-text.js';
 import { checkLabels, type LabelCheck, type LabelledAnswer, type Share } from '../../src/risk/label-check.js';
 import { optionFile } from '../option-file.js';
 import { remark, say } from '../terminal.js';
-import { formatTable } from './calibrate-report.js';
+import { formatTable } from '../terminal-format.js';
 
 export interface LabelsOptions {
   readonly labels: string;

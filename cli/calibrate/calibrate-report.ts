@@ -2,6 +2,7 @@ import { type Distribution, thresholdAt } from '../../src/numerics/distribution.
 import type { Calibration } from '../../src/risk/calibration.js';
 import type { FalseAlarms } from '../../src/risk/false-alarms.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { formatTable } from '../terminal-format.js';
 
 /** Rates that a summary shows thresholds for. */
 const RATES = [0.01, 0.05] as const;
@@ -80,15 +81,3 @@ export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
 }
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;
-
-export function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}

@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { DeviceChoice } from '../../src/engine/device.js';
 import { Engine } from '../../src/engine/engine.js';
 import { UsageError } from '../../src/files/file-errors.js';
+import { DEFAULT_GUARD } from '../../src/guard/guard.js';
+import { calibrationOf, judgeOf } from '../../src/risk/calibration-file.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { scoreResponse } from '../../src/uncertainty/sequence-scorer.js';
 import { type AbsoluteScoring, absoluteScoring, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
@@ -15,10 +17,11 @@ import { optionFile } from '../option-file.js';
 import { deviceOption, integer, modelOption } from '../options.js';
 import { Progress } from '../progress.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from '../scoring-options.js';
-import { streams } from '../terminal.js';
+import { say, streams } from '../terminal.js';
 import { linesOf, textOf } from './input-lines.js';
 import { LineOutput } from './line-output.js';
-import { outputLine, parseInputLine } from './score-lines.js';
+import { type OutputLine, outputLine, parseInputLine } from './score-lines.js';
+import { type DoubtfulAnswer, doubtfulAnswer, formatAnswers } from './worst-first.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface ScoreOptions {
@@ -28,6 +31,8 @@ interface ScoreOptions {
   readonly output: string;
   readonly methods: Method[];
   readonly seed: number;
+  readonly top?: number;
+  readonly json?: true;
 }
 
 export function scoreCommand(): Command {
@@ -36,6 +41,12 @@ export function scoreCommand(): Command {
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--output <file>', 'file to write; - is standard output', '-')
+    .option('--json', 'print JSON Lines, also at a terminal')
+    .addOption(
+      new Option('--top <number>', 'print a table of this many answers, the most doubtful first')
+        .argParser(integer(1, 1e6))
+        .conflicts('json'),
+    )
     .addOption(methodsOption());
   return addScoringOption(command, ['offline', 'windowed', 'lazy'])
     .option(
@@ -49,16 +60,19 @@ export function scoreCommand(): Command {
       `
 ${METHOD_HELP}
 
-Input line:
+Input line, of which the id is the line's number unless it has one:
   {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
 Output line, including the settings that affect the scores:
   {"id", "model", "schedule", "alpha", …, "positions", "tokens": [{"index", "id", "text", "logprob",
     "scores": {"adversarial", "nll", …}, "skipped": ["adversarial"],
     "rival": {"id", "text", "before", "after"}}]}
+At a terminal it is a table of all answers instead, the most doubtful first: by the mean of their three
+highest steps, as the guard judges answers, and by the method that the calibration of the model names.
 Lines that cannot be scored are reported on standard error, and the exit code is 1. The other lines
 are scored.
 
 Examples:
+  $ flinch score answers.jsonl --top 20
   $ flinch score answers.jsonl --output scores.jsonl
   $ echo '{"id": 1, "messages": [{"role": "user", "content": "2 + 3?"}], "response": "5"}' \\
       | flinch score - --scoring schedule=windowed,window=all
@@ -79,17 +93,38 @@ async function score(file: string, options: ScoreOptions): Promise<void> {
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
     const input = await optionFile('input', file, openInput(file));
     await refuseSameFile(file, options.output);
-    const output = await optionFile('--output', options.output, LineOutput.open(options.output));
-    await scoreLines(engine, input, output, file, absolute).finally(() => output.close());
+    const method = asTable(options) ? await judging(engine, options) : null;
+    const output =
+      method !== null && options.output === '-'
+        ? null
+        : await optionFile('--output', options.output, LineOutput.open(options.output));
+    const answers: DoubtfulAnswer[] = [];
+    const take = async (line: OutputLine): Promise<void> => {
+      await output?.write(JSON.stringify(line));
+      if (method !== null) answers.push(doubtfulAnswer(line, method));
+    };
+    await scoreLines(engine, input, take, file, absolute).finally(() => output?.close());
+    if (method !== null)
+      say(formatAnswers(answers, { method, top: options.top, width: streams.stdout.columns }));
   } finally {
     await engine.close();
   }
 }
 
+/** Whether people read standard output, and it has nothing else. */
+const asTable = ({ top, json, output }: ScoreOptions): boolean =>
+  top !== undefined || (!json && output === '-' && streams.stdout.isTTY === true);
+
+/** The method by which answers are sorted. */
+async function judging({ checkpoint }: Engine, { methods }: ScoreOptions): Promise<Method> {
+  const judge = (await judgeOf(checkpoint, await calibrationOf(checkpoint))) ?? DEFAULT_GUARD.method;
+  return methods.includes(judge) ? judge : methods[0]!;
+}
+
 async function scoreLines(
   engine: Engine,
   input: Readable,
-  output: LineOutput,
+  take: (line: OutputLine) => Promise<void>,
   name: string,
   scoring: AbsoluteScoring,
 ): Promise<void> {
@@ -106,9 +141,9 @@ async function scoreLines(
       if (interrupted) break;
       number += 1;
       if (line.every((byte) => byte <= SPACE)) continue;
-      const text = await scoreLine(engine, line, `${name === '-' ? 'input' : name}:${number}`, scoring);
-      if (text === null) process.exitCode = 1;
-      else await output.write(text);
+      const scored = await scoreLine(engine, line, { name: name === '-' ? 'input' : name, number }, scoring);
+      if (scored === null) process.exitCode = 1;
+      else await take(scored);
       progress.advance();
     }
   } catch (error) {
@@ -126,16 +161,18 @@ const SPACE = 0x20;
 async function scoreLine(
   engine: Engine,
   line: Uint8Array,
-  where: string,
+  { name, number }: { readonly name: string; readonly number: number },
   scoring: AbsoluteScoring,
-): Promise<string | null> {
+): Promise<OutputLine | null> {
   try {
-    const { id, promptIds, responseIds } = parseInputLine(textOf(line), engine.checkpoint);
+    const { id, promptIds, responseIds } = parseInputLine(textOf(line), number, engine.checkpoint);
     const response = await scoreResponse(engine, promptIds, responseIds, scoring);
-    return JSON.stringify(outputLine(id, engine.checkpoint, scoring, response));
+    return outputLine(id, engine.checkpoint, scoring, response);
   } catch (error) {
     reportError(
-      error instanceof Error ? new UsageError(`${where}: ${error.message}`, { cause: error }) : error,
+      error instanceof Error
+        ? new UsageError(`${name}:${number}: ${error.message}`, { cause: error })
+        : error,
     );
     return null;
   }

@@ -17,7 +17,8 @@ const inputLine = z.strictObject({
     .union([z.string(), z.number()], { error: 'must be a string or a number' })
     .refine((id) => !Number.isInteger(id) || Number.isSafeInteger(id), {
       error: 'has more digits than a number keeps; write it as a string',
-    }),
+    })
+    .optional(),
   promptIds: ids.optional(),
   /** Raw text: no template, no special tokens but those that it spells out. */
   prompt: z.string().optional(),
@@ -35,8 +36,11 @@ export interface InputLine {
   readonly responseIds: readonly number[];
 }
 
-/** @throws UsageError that names the field */
-export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine {
+/**
+ * @param number of the line in its file: the id of one without
+ * @throws UsageError that names the field
+ */
+export function parseInputLine(line: string, number: number, checkpoint: Checkpoint): InputLine {
   const parsed = inputLine.safeParse(parseJson(line));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -45,7 +49,7 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
     const problem = unknown.length > 0 ? `unknown field${fieldHint(inputLine, path)}` : issue?.message;
     throw new UsageError(`${fieldName(path) || 'line'}: ${problem}`);
   }
-  const { id, promptIds, prompt, messages, responseIds, response } = parsed.data;
+  const { id = number, promptIds, prompt, messages, responseIds, response } = parsed.data;
   const { tokenizer } = checkpoint;
   oneOf({ promptIds, prompt, messages });
   oneOf({ responseIds, response });
@@ -61,6 +65,8 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
   inVocabulary('responseIds', result.responseIds, checkpoint);
   return result;
 }
+
+export type OutputLine = ReturnType<typeof outputLine>;
 
 /** One line of output: the scores, and the settings that they hold for. */
 export function outputLine(

@@ -25,6 +25,9 @@ describe.runIf(HAS_TERMINAL)('colours on a terminal', () => {
     const env = { TERM, NO_COLOR: '1' };
     const { stdout } = await startOnTerminal(['score', '/dev/null'], env).finished;
     expect(stdout.includes('\x1b')).toBe(drawn);
+    expect(stdout).toContain('0 of 0 answers, the most doubtful first; judged by nll');
+    const json = await startOnTerminal(['score', '/dev/null', '--json'], env).finished;
+    expect(json.stdout).not.toContain('answers');
   });
 });
 

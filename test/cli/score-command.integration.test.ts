@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { formatAnswers } from '#cli/score/worst-first.js';
 import { openCheckpoint } from '#src/index.js';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
@@ -13,6 +14,7 @@ import {
   REASONER,
   scoreErrors,
 } from '../support/golden.js';
+import { obeyed } from '../support/hostile-text.js';
 
 const folder = useFolder();
 
@@ -111,6 +113,56 @@ describe('flinch score', () => {
     expect(token!.rival).toBeUndefined();
   });
 
+  it('numbers a line without id by its place in the file', async () => {
+    const { id: _, ...unnamed } = good;
+    const { stdout } = await flinch(['score', '-', '--methods', 'nll'], `\n${json([good, unnamed])}`);
+    expect(lines(stdout).map(({ id }) => id)).toEqual(['good', 3]);
+  });
+
+  it('prints the answers to read, with their most doubtful step', async () => {
+    const messages = [{ role: 'user', content: 'What is (82 - 16) * 9?' }];
+    const input = folder.write(
+      'answers.jsonl',
+      json([
+        { id: 'right', messages, response: '82 - 16 = 66.\n66 * 9 = 594.' },
+        { id: 'empty', messages, response: '' },
+        { id: 'wrong', messages, response: '82 - 16 = 66.\n66 * 9 = 694.' },
+      ]),
+    );
+    const top = await flinch(['score', input, '--top', '2']);
+    expect(top).toMatchObject({ code: 0, stderr: '' });
+    const [head, columns, first, second, ...rest] = top.stdout.split('\n');
+    expect(head).toBe('2 of 3 answers, the most doubtful first; judged by nll');
+    expect(columns).toMatch(/^answer +step +id +most doubtful step$/);
+    expect(first).toMatch(/^\d[\d.e-]+ +\d[\d.e-]+ +wrong +66 \* 9 = 694\.$/);
+    expect(second).toMatch(/ right +/);
+    expect(rest).toEqual(['']);
+    // The step has the sum of its tokens, of which the lines have each.
+    const output = folder.path('scored.jsonl');
+    const both = await flinch(['score', input, '--top', '3', '--methods', 'nll', '--output', output]);
+    expect(both.stdout).toMatch(/\nnone +none +empty\n$/);
+    const [, , wrong] = lines(folder.read('scored.jsonl'));
+    const second0 = wrong!.tokens.findIndex(({ text }) => text.includes('\n')) + 1;
+    const sum = wrong!.tokens.slice(second0).reduce((total, { scores }) => total + scores.nll!, 0);
+    expect(Number(first!.split(/ +/)[1])).toBeCloseTo(sum, 1);
+    const refused = await flinch(['score', input, '--top', '2', '--json']);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/--top.*--json/) });
+  });
+
+  it('makes no line of a table wider than the terminal', () => {
+    const step = { text: 'a\x1b[2J '.repeat(40), score: 2 };
+    const answers = [
+      { id: 'i'.repeat(99), score: 1, step },
+      { id: 2, score: Number.NEGATIVE_INFINITY, step: null },
+    ];
+    const table = formatAnswers(answers, { method: 'nll', width: 60 });
+    expect(obeyed(table)).toEqual([]);
+    const [, , first, second] = table.split('\n');
+    expect(first).toMatch(/^1\.00 +2\.00 +i{23}… +a\\u001b.*…$/);
+    expect(first).toHaveLength(60);
+    expect(second).toMatch(/^none +none +2$/);
+  });
+
   it('takes alpha relative to the embeddings, and reports what it comes to', async () => {
     const alpha = 0.01 * (await (await openCheckpoint(reasonerPath)).embeddingRms());
     const relative = await flinch(['score', '-', '--scoring', 'alpha=0.01rms'], json([good]));
@@ -135,7 +187,7 @@ describe('flinch score', () => {
       '{"id": 12345678901234567, "prompt": "x", "response": "y"}',
       'id: has more digits than a number keeps',
     ],
-    ['no id', { prompt: 'a', response: 'b' }, 'id: '],
+    ['an id that is none', { ...good, id: true }, 'id: must be a string or a number'],
     ['an unknown field', { ...good, respons: 'x' }, 'respons: unknown field; did you mean response?'],
     ['no prompt', { id: 1, response: 'x' }, 'needs one of promptIds, prompt, messages'],
     ['two prompts', { ...good, promptIds: [1] }, 'promptIds, prompt: only one of'],

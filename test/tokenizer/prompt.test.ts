@@ -57,8 +57,8 @@ describe('a text that no chat template surrounds', () => {
     const checkpoint = await openCheckpoint(fixture(name));
     const ids = [...prefix, ...checkpoint.tokenizer.encode('2 + 3')];
     expect(encodeText(checkpoint.tokenizer, '2 + 3')).toEqual(ids);
-    const line = JSON.stringify({ id: 1, prompt: '2 + 3', response: '5' });
-    expect(parseInputLine(line, checkpoint).promptIds).toEqual(ids);
+    const line = JSON.stringify({ prompt: '2 + 3', response: '5' });
+    expect(parseInputLine(line, 1, checkpoint).promptIds).toEqual(ids);
   });
 
   it('is refused if that is not known', () => {

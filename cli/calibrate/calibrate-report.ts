@@ -17,8 +17,9 @@ export interface Thresholds {
   readonly thresholds: readonly { readonly rate: number; readonly threshold: number | 'all' | null }[];
 }
 
-export function thresholdsOf({ levels, methods }: Calibration): Thresholds[] {
-  return METHODS.flatMap((method) => {
+/** @param first the method whose rows come first */
+export function thresholdsOf({ levels, methods }: Calibration, first?: Method): Thresholds[] {
+  return METHODS.toSorted((a, b) => Number(b === first) - Number(a === first)).flatMap((method) => {
     const scores = methods[method];
     if (!scores) return [];
     const row = (of: string, distribution: Distribution): Thresholds => ({

@@ -26,6 +26,7 @@ import { writableFolder } from '../option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from '../options.js';
 import { Progress } from '../progress.js';
 import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from '../scoring-options.js';
+import { shellWord } from '../shell-word.js';
 import { remark, say } from '../terminal.js';
 import { compareLabels } from './calibrate-labels.js';
 import { readPrompts } from './calibrate-prompts.js';
@@ -204,7 +205,9 @@ async function collect(
   }
   const written = run.isEnough ? await run.write(method ?? kept) : null;
   if (!written) {
-    remark(`the answers so far are in ${run.logFile}; the same command continues`);
+    remark(
+      `stopped: ${run.answered} of ${prompts.length} answers are kept in ${run.logFile}; the same command continues`,
+    );
     return;
   }
   if (!isWhole)
@@ -212,9 +215,9 @@ async function collect(
       `stopped: ${file} is of ${counts.responses} of ${prompts.length} answers; the same command continues`,
     );
   const calibration = written.calibrations.at(-1)!;
-  const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
   const judge = written.method ?? DEFAULT_GUARD.method;
+  const thresholds = thresholdsOf(calibration, judge);
   if (json) {
     say(`${JSON.stringify({ output: file, model, method: judge, settings, collected, thresholds })}\n`);
     return;
@@ -227,7 +230,16 @@ async function collect(
   const isCalibrated = written.calibrations.some(({ methods }) => methods[judge]);
   const lack = isCalibrated ? '' : ': not calibrated, as it is not among --methods';
   say(`${formatThresholds(thresholds)}\njudged by ${judge}, ${why}${lack}\n${file}\n`);
+  say(`\nServe it:  ${serveCommand(options)}\n`);
 }
+
+/** Serves the model with what was written. */
+const serveCommand = ({ model, output }: CalibrateOptions): string =>
+  [
+    'flinch serve',
+    ...(model === reasonerPath ? [] : ['--model', shellWord(model)]),
+    ...(output === undefined ? [] : ['--calibration', shellWord(output)]),
+  ].join(' ');
 
 async function check(
   engine: Engine,

@@ -109,6 +109,7 @@ describe('flinch calibrate', () => {
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^14 answers, \d+ ordinary tokens/);
     expect(stdout).toContain('none: too few scores for the rate');
+    expect(stdout).toMatch(new RegExp(`\n\nServe it:  flinch serve --calibration ${file}\n$`));
     expect(stdout).toMatch(/adversarial {2}token +\d+ +\d\d(\.\d)? %/); // some were skipped
     const after = await readCalibration(file);
     expect(after?.calibrations[0]).toEqual(before.calibrations[0]);
@@ -217,7 +218,7 @@ describe('flinch calibrate', () => {
       code: 130,
       stdout: '',
       stderr: expect.stringContaining(
-        `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
+        ` of 1000 answers are kept in ${folder.path(log!)}; the same command continues\n`,
       ),
     });
     expect(folder.read('large.json')).toBe(before);

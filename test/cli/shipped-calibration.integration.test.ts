@@ -99,7 +99,10 @@ describe('a calibration that comes with flinch', () => {
     expect(await made('--methods', 'nll,margin', '--method', 'margin')).toContain(
       '\njudged by margin, as --method says\n',
     );
-    expect(await made('--methods', 'nll,margin')).toContain('\njudged by margin, as before\n');
+    const again = await made('--methods', 'nll,margin');
+    expect(again).toContain('\njudged by margin, as before\n');
+    expect(again.search(/^margin +token/m)).toBeLessThan(again.search(/^nll +token/m));
+    expect(again).toContain(`\nServe it:  flinch serve --model ${model} --calibration ${output}\n`);
   });
 
   it('is named by flinch doctor', async () => {

@@ -50,7 +50,7 @@ export function parseGguf(bytes: Uint8Array, fileSize: number, file: string): Gg
   } catch (error) {
     if (error instanceof OutOfBytes && bytes.length < fileSize) return null;
     if (error instanceof OutOfBytes)
-      throw new ModelError(file, cursor.field, 'is cut off by the end of the file');
+      throw new ModelError(file, cursor.field, 'the file is cut off there: download it again');
     throw error;
   }
 }
@@ -136,11 +136,17 @@ function checkPlaces(
     found.set(name, tensor);
     const byteLength = tensor.byteLength ?? 0;
     if (offset < end) throw new ModelError(file, name || 'tensors', `overlaps ${show(before)}`);
-    if (offset + byteLength > fileSize) {
-      const problem = `ends at ${offset + byteLength}, but the file at ${fileSize}`;
-      throw new ModelError(file, name || 'tensors', problem);
-    }
     [end, before] = [offset + byteLength, name];
   }
+  if (end > fileSize) {
+    const problem = `the file is cut off (${ofBytes(fileSize, end)}): download it again`;
+    throw new ModelError(file, before || 'tensors', problem);
+  }
   return found;
+}
+
+/** As people read sizes, unless both would read the same. */
+function ofBytes(part: number, whole: number): string {
+  const [some, all] = [Math.floor(part / 1e6), Math.ceil(whole / 1e6)];
+  return all > 1 && some < all - 1 ? `${some} of ${all} MB` : `${part} of ${whole} bytes`;
 }

@@ -134,7 +134,7 @@ describe('a GGUF file that cannot be used is refused by the field', () => {
 
   it.each([
     [/^magic: expected GGUF, found "GGML"/, Buffer.from('GGML0000')],
-    [/^magic: is cut off by the end of the file/, Buffer.from('')],
+    [/^magic: the file is cut off there: download it again$/, Buffer.from('')],
     [/^version: 9 \(supported: 2, 3, little-endian\)/, patched(0, 0x0000_0009_4655_4747n)],
     [/^version: is that of a big-endian file/, patched(0, 0x0300_0000_4655_4747n)],
     [/^tensor_count: 9223372036854775808 does not fit/, patched(8, 2n ** 63n)],
@@ -145,10 +145,23 @@ describe('a GGUF file that cannot be used is refused by the field', () => {
     [/^tokenizer\.ggml\.scores: 4611686018427387904 does not fit/, patched(scores + 14, 2n ** 62n)],
     [/does not fit|cut off|has a value of type/, patched(16, bytes.readBigUInt64LE(16) + 1n)], // one too many
     [/^tokenizer\.ggml\.\w+(\[\d+\])?: /, bytes.subarray(0, 2000)],
-    [/cut off|ends at|does not fit/, bytes.subarray(0, byteLength - 64)],
-    [/^\S+: ends at \d+, but the file at \d+/, bytes.subarray(0, bytes.length - 100)],
+    [/cut off|does not fit/, bytes.subarray(0, byteLength - 64)],
+    [
+      new RegExp(
+        `^\\S+: the file is cut off \\(${bytes.length - 100} of ${bytes.length} bytes\\): download it again$`,
+      ),
+      bytes.subarray(0, bytes.length - 100),
+    ],
   ])('by bytes: %s', async (message, changed) => {
     expect(await problem(changed)).toMatch(message);
+  });
+
+  it('by the sizes of a large file that is cut off', async () => {
+    const last = Math.max(...[...readHeader(bytes).tensors.values()].map(({ offset }) => offset));
+    const place = Buffer.alloc(8);
+    place.writeBigUInt64LE(BigInt(last - byteLength));
+    const moved = patched(bytes.lastIndexOf(place, byteLength), 491_000_000n);
+    expect(await problem(moved)).toMatch(/: the file is cut off \(0 of 492 MB\): download it again$/);
   });
 
   it('asks for more bytes while it has not seen the whole header', () => {

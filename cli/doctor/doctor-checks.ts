@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
-import { Agent, fetch } from 'undici';
 import { checkAccess } from '../../gateway/access/access.js';
 import { keyHash } from '../../gateway/access/access-keys.js';
 import { OwnUsage } from '../../gateway/access/usage.js';
@@ -12,7 +11,7 @@ import { checkWebhooks } from '../../gateway/webhooks/webhooks.js';
 import { readsPending } from '../../src/files/regular-file.js';
 import { shownAddress } from '../../src/files/shown-address.js';
 import { listenProblem } from '../exit-errors.js';
-import { checkPort } from '../serve/check-port.js';
+import { checkPort, isAlive, RUNNING, RunningAlready } from '../serve/check-port.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from '../serve/serve-config.js';
 import { shellWord } from '../shell-word.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
@@ -117,31 +116,16 @@ async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
       await checkPort(port, host);
       return [ok('port', 'is free', address)];
     } catch (error) {
-      if (await isAlive(host, port)) return [ok('port', 'flinch answers there already', address)];
+      const remedy = `flinch serve ${flag} 0`;
+      if (error instanceof RunningAlready) return [bad('warning', 'port', RUNNING, remedy, address)];
       // Its other ports answer other questions.
       if (part !== 'listen' && (await isAlive(config.listen.host, config.listen.port)))
         return [ok('port', 'is in use, as flinch runs already', address)];
       const found = error instanceof Error ? (listenProblem(error) ?? error.message) : String(error);
-      return [bad('problem', 'port', found, `flinch serve ${flag} 0`, address)];
+      return [bad('problem', 'port', found, remedy, address)];
     }
   });
   return (await Promise.all(findings)).flat();
-}
-
-/** Whether a gateway is there, which is no other program. */
-async function isAlive(host: string, port: number): Promise<boolean> {
-  const name = host.includes(':') ? `[${host}]` : host;
-  // What else is there may never end.
-  const dispatcher = new Agent({ maxResponseSize: 1000 });
-  try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const answer = await fetch(`http://${name}:${port}/livez`, { signal, dispatcher });
-    return (await answer.text()) === '{"status":"alive"}';
-  } catch {
-    return false;
-  } finally {
-    await dispatcher.close();
-  }
 }
 
 function redisFindings(config: ServeConfig): Promise<readonly Finding[]> {

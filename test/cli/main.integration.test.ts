@@ -80,7 +80,7 @@ describe('flinch serve', () => {
     const { port } = new URL(await address(running.stdout));
     expect(await flinch(['serve', '--port', port, '--model', '/no/such/model'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^flinch: \S+ is in use by another program; .*--port/),
+      stderr: expect.stringMatching(/^flinch: \S+: flinch answers there already; .*--port/),
     });
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(0);

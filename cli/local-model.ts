@@ -3,6 +3,7 @@ import { ggufFilesIn } from '../src/checkpoint/model-path.js';
 import { UsageError } from '../src/files/file-errors.js';
 import { asHubModel } from '../src/hub/hub-model.js';
 import { downloadModel } from './hub-download.js';
+import { nearModels } from './known-models.js';
 import { shellWord } from './shell-word.js';
 
 /**
@@ -15,6 +16,7 @@ import { shellWord } from './shell-word.js';
 export async function localModel(model: string, command: string | null): Promise<string> {
   const info = await stat(model).catch(() => null);
   if (info?.isDirectory() && command) await refuseGgufFolder(model, command);
+  if (!info && !/[/\\]|\.gguf$/i.test(model)) refuseUnknown(model, command);
   const remote = /\.gguf$/i.test(model) ? null : asHubModel(model);
   if (info || !remote) return model;
   try {
@@ -24,6 +26,16 @@ export async function localModel(model: string, command: string | null): Promise
     const own = command ? `\nfiles of your own: ${command} PATH` : '';
     throw new UsageError(`${model}: no such file or folder, and from the hub: ${error.message}${own}`);
   }
+}
+
+/** @throws UsageError with the models of the hub whose names are like it, if there are any */
+function refuseUnknown(name: string, command: string | null): void {
+  const near = nearModels(name);
+  if (near.length === 0) return;
+  const lines = near.map((model) => (command ? `${command} ${model}` : model));
+  throw new UsageError(
+    [`${name}: no such file or folder; on the hub (flinch pull --list) there are:`, ...lines].join('\n'),
+  );
 }
 
 /** @throws UsageError with a command for each of the files */

@@ -1,14 +1,11 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
-import { z } from 'zod';
 import { Engine } from '../../src/engine/engine.js';
 import { UsageError } from '../../src/files/file-errors.js';
-import { readJsonFile } from '../../src/files/json-text.js';
 import { parseHubModel } from '../../src/hub/hub-model.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { tableOf } from '../doctor/doctor-finding.js';
 import { modelsFindings } from '../doctor/doctor-models.js';
 import { downloadModel } from '../hub-download.js';
+import { knownModels } from '../known-models.js';
 import { reportOpening } from '../opening-progress.js';
 import { serveConfig } from '../serve/serve-config.js';
 import { say } from '../terminal.js';
@@ -85,23 +82,11 @@ async function tryOut(path: string): Promise<SelfTest> {
   }
 }
 
-const knownModels = z.array(
-  z.strictObject({
-    model: z.string(),
-    /** Parameters that its files hold. */
-    million: z.int().positive(),
-    gated: z.boolean(),
-    /** Whether the model was tested with its real weights. */
-    tested: z.boolean(),
-  }),
-);
-
 /** Published in bf16, which is read as it is. */
 const BYTES = 2e6;
 
 function printKnown(json: boolean): void {
-  const file = join(PACKAGE_ROOT, 'models/known-models.json');
-  const models = readJsonFile(file, knownModels).map(({ million, ...rest }) => {
+  const models = knownModels().map(({ million, ...rest }) => {
     return { ...rest, parameters: 1e6 * million, bytes: BYTES * million };
   });
   if (json) return void say(`${JSON.stringify(models)}\n`);

@@ -32,6 +32,19 @@ describe('a model that is not there', () => {
     expect(hub.asked).toEqual([]);
   });
 
+  it.each([
+    ['Qwen2.5-Coder', ['Qwen/Qwen2.5-0.5B-Instruct', 'Qwen/Qwen2.5-1.5B-Instruct']],
+    ['llama-3.2', ['meta-llama/Llama-3.2-1B-Instruct', 'meta-llama/Llama-3.2-3B-Instruct']],
+  ])('is named with models of the hub that are like it: %s', async (model, near) => {
+    const { code, stderr } = await flinch(['chat', '--model', model, 'Hi'], '', env);
+    const commands = near.map((each) => `  flinch chat --model ${each}\n`).join('');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `flinch: ${model}: no such file or folder; on the hub (flinch pull --list) there are:\n${commands}`,
+    });
+    expect(hub.asked).toEqual([]);
+  });
+
   it('is said not to come without a network, with what helps', async () => {
     const nowhere = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await flinch(['serve', '--model', 'a/b', '--port', '0'], '', {

@@ -233,6 +233,52 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await shared.page.unrouteAll();
   });
 
+  it('folds thoughts away, which stay open while they grow, coloured', async () => {
+    const { page } = shared;
+    const [created, token, score, done] = withoutScorer('');
+    let say = (..._events: object[]) => {};
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      let offset = 0;
+      say = (...events) => {
+        for (const event of events) socket.send(JSON.stringify({ ...event, offset: offset++ }));
+      };
+      socket.onMessage((message) => {
+        const { type, request_id } = JSON.parse(String(message));
+        if (type === 'generation.create') say({ ...created, request_id });
+      });
+    });
+    await shared.reload();
+    await shared.set({ view: 'formatted' });
+    const answer = await shared.ask(QUESTION);
+    say({ ...token, text: '<think>\nA **long** ' }, { ...score });
+    const summary = answer.locator('summary').getByText('Thinking');
+    await summary.waitFor();
+    expect(await tokensOf(answer).first().isVisible()).toBe(false);
+    // The card of a folded token is beside the words that it is behind.
+    await answer.locator('.formatted').focus();
+    await page.keyboard.press('Home');
+    await page.locator('#token-card').waitFor();
+    await page.keyboard.press('Escape');
+    await summary.click();
+    await shared.picture('thinking');
+    say({ ...token, index: 1, text: 'way</think>Four' }, { ...score, index: 1 });
+    await answer.locator('summary').getByText('Thought').waitFor();
+    const text = answer.locator('.formatted');
+    expect(await text.locator('details[open] .verbatim').textContent()).toBe(
+      '<think>\nA **long** way</think>',
+    );
+    expect(await text.locator('p').last().textContent()).toBe('Four');
+    const colours = await tokensOf(answer).evaluateAll((all) =>
+      all.map((each) => getComputedStyle(each).backgroundColor),
+    );
+    expect(new Set(colours).size).toBe(1);
+    expect(colours[0]).not.toBe('rgba(0, 0, 0, 0)');
+    await shared.picture('thought');
+    say({ ...done });
+    await shared.ended(answer);
+    await page.unrouteAll();
+  });
+
   it('keeps formulas within their answer', async () => {
     const { page } = shared;
     await page.setViewportSize({ width: 1280, height: 850 });
@@ -264,7 +310,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
 
   it('has nothing that axe-core finds fault with', async () => {
     const { page } = shared;
-    const text = 'So \\(x^2\\) is **wrong**.\n\n- a `b`\n';
+    const text = '<think>Hm</think>So \\(x^2\\) is **wrong**.\n\n- a `b`\n';
     const found = async (state: string) => expect(await findings(page), state).toEqual([]);
     await shared.newChat();
     await shared.set({ view: 'plain' });
@@ -286,7 +332,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
       for (const view of ['plain', 'formatted']) {
         await shared.set({ view });
         await shared.answered(QUESTION);
-        await tokensOf(shared.answers.last()).first().hover();
+        await tokensOf(shared.answers.last()).last().hover();
         await found(`${state}, ${view}`);
       }
       await shared.openOptions();

@@ -1,20 +1,79 @@
-import { type Answer, answerText } from 'flinch-client';
+import { type Answer, answerText, isOver, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { struckBefore, type TokenLook, tokenLooks } from 'flinch-react';
-import { struckHtml, type TextRange, toHtml, verbatimHtml } from './markdown.js';
+import type { RecordedEvent } from '../chats/recording.js';
+import { struckHtml, type TextRange, thoughtsHtml, toHtml, verbatimHtml } from './markdown.js';
+import { thoughtsLength, thoughtsWords, unscoredReasoning } from './thoughts.js';
 
 /**
- * An answer as HTML, its text as Markdown, its reasoning and tool calls as they were written. Tokens have the attributes
- * of `AnswerText`, and `data-strength`: a page's policy lets no style be written into HTML.
+ * An answer as HTML: its text as Markdown, its tool calls as they were written, its thoughts so, too, and folded. Tokens
+ * have the attributes of `AnswerText`, and `data-strength`: a page's policy lets no style be written into HTML.
+ * @param events its events so far, for times, and for what came without tokens
  */
-export function answerHtml(answer: Answer, method: Method): string {
+export function answerHtml(answer: Answer, method: Method, events: readonly RecordedEvent[] = []): string {
+  const times = tokenTimes(events);
+  const thoughts = (
+    text: string,
+    ranges: readonly TextRange[],
+    tokens: readonly Token[],
+    rest = '',
+  ): string => {
+    const [first = 0, next = 0] = [tokens[0]?.index, (tokens.at(-1)?.index ?? 0) + 1];
+    const [from, to] = [times[first], times[next] ?? times[next - 1]];
+    const words = thoughtsWords({
+      going: rest === '' && next === answer.tokens.length && !isOver(answer),
+      ms: from === undefined || to === undefined ? null : to - from,
+      flagged: ranges.filter(({ attributes }) => attributes['data-first'] !== undefined).length,
+      scored: !isOver(answer) || tokens.some(({ scores }) => scores !== null),
+    });
+    return thoughtsHtml(words, verbatimHtml(text, ranges));
+  };
   const html = runs(tokenLooks(answer, method)).map((run) => {
     const { part } = run[0]?.token ?? {};
-    if (part === undefined)
-      return toHtml(answerText({ tokens: run.map(({ token }) => token) }), rangesOf(run));
-    return verbatimHtml(run.map(({ text }) => text).join(''), rangesOf(run), part);
+    const tokens = run.map(({ token }) => token);
+    const ranges = rangesOf(run);
+    const text = part === undefined ? answerText({ tokens }) : run.map((look) => look.text).join('');
+    if (part === 'reasoning') return thoughts(text, ranges, tokens);
+    if (part !== undefined) return verbatimHtml(text, ranges, part);
+    const length = thoughtsLength(text);
+    if (length === 0) return toHtml(text, ranges);
+    const [before, after] = splitAt(ranges, length);
+    const [own, rest] = [tokens.slice(0, before.length), text.slice(length)];
+    return thoughts(text.slice(0, length), before, own, rest) + toHtml(rest, after);
   });
+  const unscored = unscoredReasoning(events);
+  if (unscored) {
+    const going = answer.tokens.length === 0 && !isOver(answer);
+    const words = thoughtsWords({ going, ms: unscored.ms, flagged: 0, scored: false });
+    html.unshift(thoughtsHtml(words, verbatimHtml(unscored.text, [])));
+  }
   return [...html, ...struckBefore(answer, answer.tokens.length).map(struckHtml)].join('');
+}
+
+/** When each token came, by its index; one that was drawn again, the last time. */
+function tokenTimes(events: readonly RecordedEvent[]): readonly number[] {
+  const times: number[] = [];
+  for (const { atMs, event } of events) if (event.type === 'token.delta') times[event.index] = atMs;
+  return times;
+}
+
+/** The ranges before and after a place; the first ones are as many as the tokens that begin before it. */
+function splitAt(
+  ranges: readonly TextRange[],
+  length: number,
+): readonly [readonly TextRange[], readonly TextRange[]] {
+  const before = ranges.filter(({ from }) => from < length);
+  const across = before.filter(({ to }) => to > length);
+  const shifted = ({ from, to, ...range }: TextRange) => ({ ...range, from: from - length, to: to - length });
+  return [
+    before.map((range) => ({ ...range, to: Math.min(range.to, length) })),
+    [
+      ...across.map(({ to, attributes: { 'data-first': _first, ...attributes } }) =>
+        shifted({ from: length, to, attributes }),
+      ),
+      ...ranges.slice(before.length).map(shifted),
+    ],
+  ];
 }
 
 /** Neighbours of the same part. */

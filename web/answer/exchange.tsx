@@ -58,7 +58,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
     return text ? elementsOf(text, index)[0] : undefined;
   };
   const label = (each: Token): string => labelOf(each, method);
-  const text = { answer, method, active, onPoint: pointFrom('text'), labelOf: label };
+  const text = { method, active, onPoint: pointFrom('text'), labelOf: label };
   return (
     <section className="exchange" ref={root}>
       <p className="question">{exchange.question}</p>
@@ -70,7 +70,11 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
       >
         <Notes answer={answer} />
         <div className="text">
-          {formatted ? <FormattedText {...text} /> : <AnswerText {...text} describedBy={TOKEN_CARD_ID} />}
+          {formatted ? (
+            <FormattedText {...text} exchange={exchange} />
+          ) : (
+            <AnswerText {...text} answer={answer} describedBy={TOKEN_CARD_ID} />
+          )}
         </div>
         {answer.error && (
           <p className="failure" role="alert">

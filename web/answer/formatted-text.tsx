@@ -1,8 +1,9 @@
 import DOMPurify from 'dompurify';
-import { type Answer, isOver, type Token } from 'flinch-client';
+import { isOver, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { useTokenNavigation } from 'flinch-react';
 import { type ReactNode, useLayoutEffect, useMemo, useRef } from 'react';
+import type { Exchange } from '../chats/session.js';
 import { answerHtml } from './answer-html.js';
 import { drawFormula, type Katex, useKatex } from './formulas.js';
 import { useThrottled } from './use-throttled.js';
@@ -27,6 +28,7 @@ const ALLOWED_TAGS = [
     'del',
   ],
   ...['span', 'ul', 'ol', 'li', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
+  ...['details', 'summary'],
 ];
 const ALLOWED_ATTR = ['href', 'title', 'start', 'align', 'class', 'aria-hidden'];
 const ALLOWED_URI_REGEXP = /^(https?|mailto):/i;
@@ -36,7 +38,7 @@ const REDRAW_MS = 150;
 const REDRAW_SHARE = 8;
 
 export interface FormattedTextProps {
-  readonly answer: Answer;
+  readonly exchange: Exchange;
   readonly method: Method;
   readonly active: number | null;
   readonly onPoint: (index: number | null) => void;
@@ -44,13 +46,14 @@ export interface FormattedTextProps {
 }
 
 /** The answer as Markdown with formulas, its tokens coloured and its steps underlined as in the text. */
-export function FormattedText({ answer, method, active, onPoint, labelOf }: FormattedTextProps): ReactNode {
+export function FormattedText({ exchange, method, active, onPoint, labelOf }: FormattedTextProps): ReactNode {
+  const { answer } = exchange;
   const root = useRef<HTMLDivElement>(null);
   const cost = useRef(0);
-  const shown = useThrottled(answer, isOver(answer) ? 0 : Math.max(REDRAW_MS, REDRAW_SHARE * cost.current));
+  const shown = useThrottled(exchange, isOver(answer) ? 0 : Math.max(REDRAW_MS, REDRAW_SHARE * cost.current));
   const [html, readMs] = useMemo(() => {
     const start = performance.now();
-    return [answerHtml(shown, method), performance.now() - start];
+    return [answerHtml(shown.answer, method, shown.events), performance.now() - start];
   }, [shown, method]);
   const katex = useKatex(html.includes('data-tex='));
   const handlers = useTokenNavigation(root, active, onPoint);
@@ -87,9 +90,11 @@ export function FormattedText({ answer, method, active, onPoint, labelOf }: Form
   );
 }
 
-/** The elements of a token; a formula is one of all its tokens. */
+/** The elements of a token; a formula is one of all its tokens, and a summary of all that are folded away. */
 export function elementsOf(root: Element, index: number): readonly Element[] {
   const own = [...root.querySelectorAll(`[data-index="${index}"]`)];
+  const summary = own[0]?.closest('details:not([open])')?.querySelector('summary');
+  if (summary) return [summary];
   if (own.length > 0) return own;
   return [...root.querySelectorAll<HTMLElement>('[data-tokens]')].filter(({ dataset }) =>
     dataset.tokens?.split(' ').includes(String(index)),
@@ -106,15 +111,21 @@ function draw(root: HTMLElement, html: string, katex: Katex | null): void {
     ALLOWED_URI_REGEXP,
     RETURN_DOM_FRAGMENT: true,
   });
-  const blocks = [...fragment.children];
+  update(root, [...fragment.children], katex);
+}
+
+function update(root: Element, blocks: readonly Element[], katex: Katex | null): void {
   for (const [at, block] of blocks.entries()) {
     const source = `${katex !== null} ${block.outerHTML}`;
     const old = root.children[at];
     if (old && drawnFrom.get(old) === source) continue;
-    decorate(block, katex);
-    drawnFrom.set(block, source);
-    if (old) old.replaceWith(block);
-    else root.append(block);
+    const isFold = block.tagName === 'DETAILS';
+    const drawn = isFold && old?.tagName === 'DETAILS' ? old : block; // It stays open.
+    if (isFold) update(drawn, [...block.children], katex);
+    else decorate(block, katex);
+    drawnFrom.set(drawn, source);
+    if (!old) root.append(drawn);
+    else if (old !== drawn) old.replaceWith(drawn);
   }
   for (const old of [...root.children].slice(blocks.length)) old.remove();
 }

@@ -21,8 +21,8 @@ const escapedText = (text: string): string =>
 
 /**
  * The answer as HTML, each range in `span` elements: around pieces of text, never around Markdown, as a range may hold
- * half of an emphasis, or two paragraphs. Tags in an answer are shown as they were written: `List<int>` is no HTML, and
- * `<think>` is to be seen. A formula is a `span` with `data-tex`, its source as text; a long one is text alone, and so is what
+ * half of an emphasis, or two paragraphs. Tags in an answer are shown as they were written, in text that is Markdown as
+ * any other: `List<int>` is no HTML. A formula is a `span` with `data-tex`, its source as text; a long one is text alone, and so is what
  * is too long or too deep for a parser on the thread that draws the page.
  * @param ranges in order, without overlap
  */
@@ -35,6 +35,10 @@ export function verbatimHtml(source: string, ranges: readonly TextRange[], part?
   const of = part === undefined ? '' : ` data-part="${escaped(part)}"`;
   return `<p class="verbatim"${of}>${new Marks(source, ranges).mark(source, escaped)}</p>`;
 }
+
+/** Thoughts, folded. @param html of them */
+export const thoughtsHtml = (words: string, html: string): string =>
+  `<details data-part="reasoning"><summary>${escaped(words)}</summary>${html}</details>`;
 
 /** Text that was struck out; screen readers read the final answer. */
 export const struckHtml = (text: string): string =>
@@ -69,7 +73,11 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
   const markdown = new Marked({
     gfm: true,
     breaks: true,
-    tokenizer: { table: (text) => (cells.exceeded(text) ? undefined : false) },
+    tokenizer: {
+      table: (text) => (cells.exceeded(text) ? undefined : false),
+      // No block is HTML.
+      html: () => undefined,
+    },
     hooks: { provideLexer: () => BoundedLexer.of },
     renderer: {
       text(token) {

@@ -78,6 +78,27 @@ describe('an answer as Markdown', () => {
   });
 
   it.each([
+    [
+      'the language of code',
+      '```c++ x"y\na\n```',
+      '<div class="code" data-language="c++"><pre><code>a</code></pre>',
+    ],
+    [
+      'no hostile language',
+      '```"><img>\na\n```',
+      '<div class="code" data-language=""><pre><code>a</code></pre>',
+    ],
+    [
+      'boxes of tasks',
+      '- [x] a\n- [ ] b',
+      '<span class="task">☑</span> a</li>\n<li><span class="task">☐</span> b',
+    ],
+    ['alignments', '|a|b|\n|:-:|-:|\n|1|2|', '<td align="center">1</td>\n<td align="right">2</td>'],
+  ])('has %s', (_name, source, expected) => {
+    expect(toHtml(source, [])).toContain(expected);
+  });
+
+  it.each([
     ['quotes within each other', `${'> '.repeat(20_000)}a < b`, /<blockquote>\n<p>&gt; &gt; /],
     ['a long paragraph', `${'*a* '.repeat(2000)}a < b`, /^<p>\*a\* \*a\* /],
     ['a long formula', `\\(${'x+'.repeat(2000)}x\\) a < b`, /^<p>\(x\+x\+/],

@@ -279,6 +279,43 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await page.unrouteAll();
   });
 
+  it('breaks no number of a table, scrolls what is wide, copies code, and writes from the right', async () => {
+    const { page } = shared;
+    const rows = ['| n '.repeat(20), '|:-:'.repeat(20), '| 1.2/0 12,345.67 '.repeat(20)];
+    const code = `a = "${'b'.repeat(200)}"\nc`;
+    const text = `3. [x] a\n\n${rows.join('|\n')}|\n\n\`\`\`py\n${code}\n\`\`\`\n\nשלום\n`;
+    await page.setViewportSize({ width: 375, height: 720 });
+    await shared.answerWith((id) => withoutScorer(id, { text }));
+    const answer = await shared.answered(QUESTION);
+    await shared.picture('wide');
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    const scrolls = (selector: string) =>
+      answer.locator(selector).evaluate((each) => each.scrollWidth > each.clientWidth);
+    expect([await scrolls('.scroll'), await scrolls('pre')]).toEqual([true, true]);
+    expect(await answer.locator('ol').getAttribute('start')).toBe('3');
+    const cell = answer.locator('td').first();
+    expect(await cell.evaluate((each) => getComputedStyle(each).textAlign)).toContain('center');
+    const linesOf = (words: string) =>
+      cell.evaluate((each, searched) => {
+        const range = document.createRange();
+        const node = document.createTreeWalker(each, NodeFilter.SHOW_TEXT).nextNode()!;
+        const at = node.textContent!.indexOf(searched);
+        range.setStart(node, at);
+        range.setEnd(node, at + searched.length);
+        return range.getClientRects().length;
+      }, words);
+    expect([await linesOf('1.2/0'), await linesOf('12,345.67')]).toEqual([1, 1]);
+    const hebrew = answer.locator('p').getByText('שלום');
+    expect(await hebrew.evaluate((each) => getComputedStyle(each.closest('p')!).direction)).toBe('rtl');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await answer.locator('.code button').click();
+    await answer.locator('.code').getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(code);
+    expect(await findings(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 850 });
+    await shared.picture('wide-desktop');
+  });
+
   it('keeps formulas within their answer', async () => {
     const { page } = shared;
     await page.setViewportSize({ width: 1280, height: 850 });

@@ -3,8 +3,10 @@ import { isOver, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { useTokenNavigation } from 'flinch-react';
 import { type ReactNode, useLayoutEffect, useMemo, useRef } from 'react';
+import { createRoot } from 'react-dom/client';
 import type { Exchange } from '../chats/session.js';
 import { answerHtml } from './answer-html.js';
+import { CopyButton } from './copy-button.js';
 import { drawFormula, type Katex, useKatex } from './formulas.js';
 import { useThrottled } from './use-throttled.js';
 
@@ -28,9 +30,11 @@ const ALLOWED_TAGS = [
     'del',
   ],
   ...['span', 'ul', 'ol', 'li', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
-  ...['details', 'summary'],
+  ...['details', 'summary', 'div'],
 ];
 const ALLOWED_ATTR = ['href', 'title', 'start', 'align', 'class', 'aria-hidden'];
+/** DOMPurify would look for addresses in them, and find none. */
+const NO_URIS = ['align', 'start'];
 const ALLOWED_URI_REGEXP = /^(https?|mailto):/i;
 
 /** Minimum time between two layouts of a growing answer, also as a multiple of what one takes. */
@@ -82,6 +86,10 @@ export function FormattedText({ exchange, method, active, onPoint, labelOf }: Fo
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between its tokens
         tabIndex={0}
         {...handlers}
+        onKeyDown={(event) => {
+          // Wide tables and code scroll by the same keys.
+          if (event.target === root.current) handlers.onKeyDown(event);
+        }}
       />
       <span className="visually-hidden" aria-live="polite">
         {token && document.activeElement === root.current ? labelOf(token) : ''}
@@ -109,6 +117,7 @@ function draw(root: HTMLElement, html: string, katex: Katex | null): void {
     ALLOWED_TAGS,
     ALLOWED_ATTR,
     ALLOWED_URI_REGEXP,
+    ADD_URI_SAFE_ATTR: NO_URIS,
     RETURN_DOM_FRAGMENT: true,
   });
   update(root, [...fragment.children], katex);
@@ -132,6 +141,15 @@ function update(root: Element, blocks: readonly Element[], katex: Katex | null):
 
 /** Adds what cannot be written into HTML. */
 function decorate(block: Element, katex: Katex | null): void {
+  block.setAttribute('dir', 'auto');
+  for (const each of [block, ...block.querySelectorAll<HTMLElement>('.scroll, .code > pre')]) {
+    if (!(each instanceof HTMLElement) || !each.matches('.scroll, pre')) continue;
+    each.tabIndex = 0;
+    if (each.tagName !== 'PRE') continue;
+    const button = document.createElement('span');
+    createRoot(button).render(<CopyButton text={() => writtenIn(each)} />);
+    each.before(button);
+  }
   for (const link of block.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';
@@ -142,4 +160,12 @@ function decorate(block: Element, katex: Katex | null): void {
   for (const token of block.querySelectorAll<HTMLElement>('[data-strength]')) {
     token.style.setProperty('--flinch-strength', token.dataset.strength ?? '0');
   }
+}
+
+/** A text without what was struck out of it. */
+function writtenIn(element: Element): string {
+  const copy = element.cloneNode(true);
+  if (!(copy instanceof Element)) return '';
+  for (const struck of copy.querySelectorAll('del.flinch-struck')) struck.remove();
+  return copy.textContent;
 }

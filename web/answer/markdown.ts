@@ -1,4 +1,4 @@
-import { Marked, type TokenizerAndRendererExtension } from 'marked';
+import { Marked, Renderer, type TokenizerAndRendererExtension } from 'marked';
 import { BoundedLexer, Cells, MOST_MARKDOWN } from './bounded-markdown.js';
 
 /** A piece of the answer's text that gets an element of its own. */
@@ -85,7 +85,12 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
         return marks.mark(token.text, escapedText);
       },
       codespan: ({ text }) => `<code>${marks.mark(text, escaped)}</code>`,
-      code: ({ text }) => `<pre><code>${lines(text)}\n</code></pre>\n`,
+      code: ({ text, lang = '' }) =>
+        `<div class="code" data-language="${LANGUAGE.exec(lang)?.[0] ?? ''}"><pre><code>${lines(text)}</code></pre></div>\n`,
+      checkbox: ({ checked }) => `<span class="task">${checked ? '☑' : '☐'}</span> `,
+      table(token) {
+        return `<div class="scroll">${Renderer.prototype.table.call(this, token)}</div>\n`;
+      },
       html: ({ text }) => lines(text),
       image: ({ text, href }) => marks.mark(text || href, escaped),
     },
@@ -93,6 +98,9 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
   markdown.use({ extensions: [formula('block'), formula('inline')] });
   return markdown.parse(source, { async: false });
 }
+
+/** The name of a block's language. */
+const LANGUAGE = /^[\w+#.-]{1,30}/;
 
 /** Maximum characters of a formula; a longer one is text. */
 const LONGEST_TEX = 3000;

@@ -64,6 +64,16 @@ describe('an answer as Markdown', () => {
     },
   );
 
+  it.each([
+    ['So\n\\[\n    x_a = `1\n\n    y* z*', '<p class="verbatim">\\[\n    x_a = `1\n\n    y* z*</p>'],
+    ['So \\(x_a* b*', 'So \\(x_a* b*'],
+    ['a $$x$$ b $$*y*', '$$*y*'],
+  ])('leaves as it is the formula that a growing text ends in: %j', (source, expected) => {
+    expect(toHtml(source, [], true)).toContain(expected);
+    expect(toHtml(source, [], true)).not.toMatch(/<(pre|code|em)>/);
+    expect(toHtml(source, [])).not.toContain(expected);
+  });
+
   it('gives white space an element only where something is to be seen at it', () => {
     const blank = { from: 1, to: 2, attributes: { 'data-index': '1' } };
     expect(toHtml('a b', [blank])).toBe('<p>a b</p>\n');
@@ -124,12 +134,11 @@ describe('an answer as Markdown', () => {
     );
     const pieces = fc.array(piece);
     fc.assert(
-      fc.property(pieces, pieces, pieces, (before, flagged, after) => {
+      fc.property(pieces, pieces, pieces, fc.boolean(), (before, flagged, after, growing) => {
         const [a, b, c] = [before, flagged, after].map((each) => each.join(''));
-        const plain = toHtml(`${a}${b}${c}`, []);
-        const html = toHtml(`${a}${b}${c}`, [
-          { from: a!.length, to: a!.length + b!.length, attributes: { 'data-index': '0' } },
-        ]);
+        const plain = toHtml(`${a}${b}${c}`, [], growing);
+        const flag = { from: a!.length, to: a!.length + b!.length, attributes: { 'data-index': '0' } };
+        const html = toHtml(`${a}${b}${c}`, [flag], growing);
         expect(unmarked(html)).toBe(plain);
         expect(plain).not.toMatch(/<(i|img)\b/);
       }),

@@ -259,6 +259,8 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await page.keyboard.press('Home');
     await page.locator('#token-card').waitFor();
     await page.keyboard.press('Escape');
+    const cursor = answer.locator('.cursor');
+    expect(await cursor.evaluate((each) => each.parentElement?.tagName)).toBe('SUMMARY');
     await summary.click();
     await shared.picture('thinking');
     say({ ...token, index: 1, text: 'way</think>Four' }, { ...score, index: 1 });
@@ -274,8 +276,22 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(new Set(colours).size).toBe(1);
     expect(colours[0]).not.toBe('rgba(0, 0, 0, 0)');
     await shared.picture('thought');
+    for (const [index, text, tag] of [
+      [2, ' is\n\n- a **b**', 'LI'],
+      [3, '\n\nand \\(\\text{if } x\\)', 'P'],
+      [4, '\n\n```\nc', 'CODE'],
+      [5, '\n```\n\n\\[\n    \\frac{', 'P'],
+    ] as const) {
+      say({ ...token, index, text });
+      await answer.locator(`[data-index="${index}"], [data-tokens="${index}"]`).first().waitFor();
+      await shared.picture(`cursor-${index}`);
+      expect(await cursor.evaluateAll((all) => all.map((each) => each.parentElement?.tagName))).toEqual([
+        tag,
+      ]);
+    }
     say({ ...done });
     await shared.ended(answer);
+    expect(await cursor.count()).toBe(0);
     await page.unrouteAll();
   });
 

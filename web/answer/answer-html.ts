@@ -36,10 +36,10 @@ export function answerHtml(answer: Answer, method: Method, events: readonly Reco
     if (part === 'reasoning') return thoughts(text, ranges, tokens);
     if (part !== undefined) return verbatimHtml(text, ranges, part);
     const length = thoughtsLength(text);
-    if (length === 0) return toHtml(text, ranges);
+    if (length === 0) return toHtml(text, ranges, !isOver(answer));
     const [before, after] = splitAt(ranges, length);
     const [own, rest] = [tokens.slice(0, before.length), text.slice(length)];
-    return thoughts(text.slice(0, length), before, own, rest) + toHtml(rest, after);
+    return thoughts(text.slice(0, length), before, own, rest) + toHtml(rest, after, !isOver(answer));
   });
   const unscored = unscoredReasoning(events);
   if (unscored) {

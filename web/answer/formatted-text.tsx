@@ -59,13 +59,16 @@ export function FormattedText({ exchange, method, active, onPoint, labelOf }: Fo
     const start = performance.now();
     return [answerHtml(shown.answer, method, shown.events), performance.now() - start];
   }, [shown, method]);
+  const over = isOver(shown.answer);
   const katex = useKatex(html.includes('data-tex='));
   const handlers = useTokenNavigation(root, active, onPoint);
   useLayoutEffect(() => {
     const start = performance.now();
+    root.current?.querySelector('.cursor')?.remove();
     if (root.current) draw(root.current, html, katex);
+    if (root.current && !over) placeCursor(root.current);
     cost.current = readMs + performance.now() - start;
-  }, [html, readMs, katex]);
+  }, [html, readMs, katex, over]);
   useLayoutEffect(() => {
     const { current } = root;
     for (const token of current?.querySelectorAll('[data-active]') ?? [])
@@ -137,6 +140,23 @@ function update(root: Element, blocks: readonly Element[], katex: Katex | null):
     else if (old !== drawn) old.replaceWith(drawn);
   }
   for (const old of [...root.children].slice(blocks.length)) old.remove();
+}
+
+/** What may hold the end of a text. */
+const HOLDERS = [
+  ...['p', 'ul', 'ol', 'li', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'details'],
+  ...['.code', 'pre', 'pre > code', '.scroll', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
+].join();
+
+/** Marks the place of the next token, in the line that it will be in. */
+function placeCursor(root: Element): void {
+  let end: Element = root;
+  for (let last = root.lastElementChild; last?.matches(HOLDERS); last = end.lastElementChild) {
+    end = (last.matches('details:not([open])') && last.querySelector('summary')) || last;
+  }
+  const cursor = document.createElement('span');
+  cursor.className = 'cursor';
+  end.append(cursor);
 }
 
 /** Adds what cannot be written into HTML. */

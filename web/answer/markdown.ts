@@ -25,9 +25,10 @@ const escapedText = (text: string): string =>
  * any other: `List<int>` is no HTML. A formula is a `span` with `data-tex`, its source as text; a long one is text alone, and so is what
  * is too long or too deep for a parser on the thread that draws the page.
  * @param ranges in order, without overlap
+ * @param growing whether the text goes on: a formula that it ends in is text as it was written, and no Markdown
  */
-export function toHtml(source: string, ranges: readonly TextRange[]): string {
-  return source.length > MOST_MARKDOWN ? verbatimHtml(source, ranges) : fromMarkdown(source, ranges);
+export function toHtml(source: string, ranges: readonly TextRange[], growing = false): string {
+  return source.length > MOST_MARKDOWN ? verbatimHtml(source, ranges) : fromMarkdown(source, ranges, growing);
 }
 
 /** A text as it was written. @param part what it is a part of, if not of the answer */
@@ -44,7 +45,7 @@ export const thoughtsHtml = (words: string, html: string): string =>
 export const struckHtml = (text: string): string =>
   `<del class="flinch-struck" aria-hidden="true">${escaped(text)}</del>`;
 
-function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
+function fromMarkdown(source: string, ranges: readonly TextRange[], growing: boolean): string {
   const marks = new Marks(source, ranges);
   const lines = (text: string): string =>
     text
@@ -61,13 +62,14 @@ function fromMarkdown(source: string, ranges: readonly TextRange[]): string {
   const formula = (level: 'block' | 'inline'): TokenizerAndRendererExtension => ({
     name: `${level}Formula`,
     level,
-    start: (text) => startOf(text, level),
-    tokenizer: (text) => formulaAt(text, level),
+    start: (text) => startOf(text, level, growing),
+    tokenizer: (text) => formulaAt(text, level, growing),
     renderer: ({ raw, tex, display }) => {
-      const drawn = isDrawn(String(tex))
-        ? `<span data-tex="${escaped(String(tex))}"${display ? ' data-display' : ''}>${lines(raw)}</span>`
-        : lines(raw);
-      return level === 'block' ? `<p>${drawn}</p>\n` : drawn;
+      const drawn =
+        tex !== null && isDrawn(String(tex))
+          ? `<span data-tex="${escaped(String(tex))}"${display ? ' data-display' : ''}>${lines(raw)}</span>`
+          : lines(raw);
+      return level === 'block' ? `<p${tex === null ? ' class="verbatim"' : ''}>${drawn}</p>\n` : drawn;
     },
   });
   const markdown = new Marked({
@@ -117,17 +119,18 @@ const SIGNS = [
 /** A dollar with a space inside or a digit after it is money. */
 const DOLLARS = /^\$(?![\s$])([^$\n]*[^\s$\\])\$(?!\d)/;
 
-function formulaAt(rest: string, level: 'block' | 'inline') {
+function formulaAt(rest: string, level: 'block' | 'inline', growing: boolean) {
   const text = rest.slice(0, LONGEST_TEX);
-  const found = (raw: string, tex: string, display: boolean) => ({
+  const found = (raw: string, tex: string | null, display: boolean) => ({
     type: `${level}Formula`,
     raw,
-    tex: tex.trim(),
+    tex: tex?.trim() ?? null,
     display,
   });
   for (const [open, close, display] of SIGNS) {
     if (!text.startsWith(open) || (level === 'block' && !display)) continue;
     const end = text.indexOf(close, open.length + 1);
+    if (end < 0 && growing && text === rest) return found(rest, null, display);
     if (end < 0) continue;
     const raw = text.slice(0, end + close.length);
     // A block is alone on its lines.
@@ -139,11 +142,11 @@ function formulaAt(rest: string, level: 'block' | 'inline') {
 }
 
 /** Where a formula may begin that would end the paragraph, or the text: no further on than these may go. */
-function startOf(text: string, level: 'block' | 'inline'): number | undefined {
+function startOf(text: string, level: 'block' | 'inline', growing: boolean): number | undefined {
   if (level === 'inline') return at(text.search(/[\\$<![`*_~]/));
   const end = text.indexOf('\n\n');
   for (const { index } of (end < 0 ? text : text.slice(0, end)).matchAll(/\n(?=\\\[|\$\$)/g))
-    if (formulaAt(text.slice(index + 1), 'block')) return index + 1;
+    if (formulaAt(text.slice(index + 1), 'block', growing)) return index + 1;
   return undefined;
 }
 

@@ -72,6 +72,13 @@ export function chatCommand(): Command {
       'calibration of the model (default: the one beside it, or else the one that comes with flinch)',
     )
     .option('--system <text>', 'system message')
+    .option('--no-score', 'generate without scoring')
+    .addOption(
+      new Option(
+        '--color <method>',
+        `score shown by the colours (default: the one that the calibration names, or else ${DEFAULT_GUARD.method})`,
+      ).choices(METHODS),
+    )
     .option('--json', 'print events as JSON Lines')
     .optionsGroup('Sampling:')
     .option(
@@ -84,22 +91,15 @@ export function chatCommand(): Command {
       '--max-tokens <number>',
       'maximum length of the answer (default: the rest of the context)',
       integer(1, 1 << 20),
-    )
-    .optionsGroup('Scoring:')
-    .option('--no-score', 'generate without scoring')
+    );
+  addGuardOptions(command, 'that of --color')
+    .optionsGroup('For research:')
     .addOption(
       fieldOption('methods', '<names>', `${DEFAULT_METHODS.join(',')}, and those of --color and --method`)
         .argParser(parseMethods)
         .conflicts('score'),
-    )
-    .addOption(
-      new Option(
-        '--color <method>',
-        `score shown by the colours (default: the one that the calibration names, or else ${DEFAULT_GUARD.method})`,
-      ).choices(METHODS),
     );
-  addScoringOption(command, ['windowed', 'lazy']);
-  return addGuardOptions(command, 'that of --color')
+  return addScoringOption(command, ['windowed', 'lazy'])
     .addHelpText(
       'after',
       `

@@ -35,17 +35,6 @@ export function serveCommand(): Command {
     .option('--config <file>', 'configuration in YAML or JSON; flags and environment variables override it')
     .option('--watch', 'reload --config, as on SIGHUP, when it or a file with the key of a client changes')
     .option('--check-config', 'print the resulting configuration and exit')
-    .optionsGroup('Network:')
-    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
-    .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
-    .option(
-      '--health-port <number>',
-      'separate port for /livez, /readyz, /healthz and /metrics',
-      integer(0, 65535),
-    )
-    .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
-    .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('One model, instead of those in the configuration:')
     .addOption(
       new ModelOption(
@@ -94,6 +83,17 @@ export function serveCommand(): Command {
       'limit for the predicted memory of all sequences, such as 4GB (default: 70 % of free memory)',
       parseBytes,
     )
+    .optionsGroup('Network:')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
+    .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
+    .option(
+      '--health-port <number>',
+      'separate port for /livez, /readyz, /healthz and /metrics',
+      integer(0, 65535),
+    )
+    .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
+    .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('Other:')
     .option(
       '--methods <names>',

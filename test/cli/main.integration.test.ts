@@ -28,6 +28,15 @@ describe('flinch', () => {
     expect(await flinch(args)).toMatchObject(refused);
   });
 
+  it.each([
+    ['chat', ['Options:', 'Sampling:', 'Guard:', 'For research:']],
+    ['serve', ['Options:', 'One model, instead of those in the configuration:', 'Network:', 'Other:']],
+  ])('has the options of %s that a newcomer needs before others', async (command, headings) => {
+    const { stdout } = await flinch([command, '--help']);
+    const [options = ''] = stdout.split(/\nExamples:|\nSettings of /);
+    expect(options.match(/^[A-Z].*:$/gm)?.filter((heading) => heading !== 'Arguments:')).toEqual(headings);
+  });
+
   it('exits with 2 as a process, with 1 for other errors, and with 0 after its help', async () => {
     const codes = [['scor'], ['doctor', '/nowhere'], ['serve', '--help'], ['--version']].map(
       async (args) => (await start(args).finished).code,

@@ -1,3 +1,4 @@
+import { isOver } from 'flinch-client';
 import { type ReactNode, type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Announcer } from './announcer.js';
 import { Composer } from './ask/composer.js';
@@ -13,16 +14,16 @@ import { Transcript } from './transcript.js';
 
 export function App({ page }: { readonly page: Page }): ReactNode {
   const state = useSyncExternalStore(page.subscribe, page.snapshot);
-  const { settings, model, exchanges, key } = state;
+  const { settings, model, turns, key } = state;
   const [dialog, setDialog] = useState<'help' | 'chats' | null>(null);
   const [options, setOptions] = useState(false);
   const question = useRef<HTMLTextAreaElement>(null);
-  const current = exchanges.at(-1);
+  const current = turns.at(-1)?.shown;
   const ready = isReady(state);
-  const busy = exchanges.some(({ answer }) => answer.phase === 'waiting' || answer.phase === 'streaming');
-  const ask = (text: string): boolean => {
+  const busy = turns.some(({ shown }) => !isOver(shown.answer));
+  const ask = (text: string, turn?: string): boolean => {
     if (Object.keys(problemsOf(settings, model?.policy ?? null)).length > 0) setOptions(true); // they say what is wrong
-    return page.ask(text);
+    return page.ask(text, turn);
   };
   useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
   useEffect(() => question.current?.focus(), []);
@@ -40,7 +41,13 @@ export function App({ page }: { readonly page: Page }): ReactNode {
       />
       <Notice state={state} onRetry={() => page.retry()} />
       <CalibrationRow model={model} onCalibrate={() => page.calibrate()} />
-      <Transcript state={state} ready={ready} onAsk={ask} />
+      <Transcript
+        state={state}
+        ready={ready}
+        onAsk={ask}
+        onShow={(exchange) => page.show(exchange)}
+        onDelete={(turn) => void page.deleteTurn(turn)}
+      />
       <section className="bottom" aria-label="Ask">
         {options && (
           <Options
@@ -109,8 +116,8 @@ function Notice({ state, onRetry }: { readonly state: PageState; readonly onRetr
 }
 
 /** The field of the last question that the server refused, with its reason. */
-function refusedField({ exchanges }: PageState): Readonly<Record<string, string>> {
-  const { param = null, message = '' } = exchanges.at(-1)?.answer.error ?? {};
+function refusedField({ turns }: PageState): Readonly<Record<string, string>> {
+  const { param = null, message = '' } = turns.at(-1)?.shown.answer.error ?? {};
   return param === null ? {} : { [param.replace(/^guard\./, '')]: message };
 }
 

@@ -10,7 +10,7 @@ export interface PageHeaderProps {
 }
 
 export function PageHeader({ state, onModel, onChats, onNewChat, onHelp }: PageHeaderProps): ReactNode {
-  const { models, model, exchanges, chats } = state;
+  const { models, model, turns, chats } = state;
   return (
     <header className="page-header">
       <h1>
@@ -45,7 +45,7 @@ export function PageHeader({ state, onModel, onChats, onNewChat, onHelp }: PageH
         type="button"
         id="new-chat"
         className="quiet"
-        disabled={exchanges.length === 0}
+        disabled={turns.length === 0}
         aria-label="New chat"
         onClick={onNewChat}
       >

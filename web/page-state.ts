@@ -1,7 +1,7 @@
 import { type ConnectionState, isOver } from 'flinch-client';
 import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
-import { ALTERNATIVES, type Exchange, recordingOf, Session } from './chats/session.js';
+import { ALTERNATIVES, type Exchange, recordingOf, Session, type Turn } from './chats/session.js';
 import { guardRequest, problemsOf, type Settings } from './page-settings.js';
 import { Server } from './server/page-connection.js';
 import type { Model } from './server/page-models.js';
@@ -31,7 +31,7 @@ export interface PageState {
   readonly models: readonly Model[];
   readonly model: Model | null;
   readonly settings: Settings;
-  readonly exchanges: readonly Exchange[];
+  readonly turns: readonly Turn[];
   readonly chats: readonly ChatSummary[];
 }
 
@@ -44,7 +44,7 @@ const NOTHING: PageState = {
   models: [],
   model: null,
   settings: storedSettings(),
-  exchanges: [],
+  turns: [],
   chats: [],
 };
 
@@ -52,7 +52,7 @@ const NOTHING: PageState = {
 export class Page {
   #state = NOTHING;
   /** The chat on the page; in the store only once it has an answer. */
-  #chat = chatOfUrl() ?? newChatId();
+  #chat = chatOfUrl() ?? newId();
   readonly #listeners = new Set<() => void>();
   #frame = 0;
   readonly #server: Server;
@@ -130,22 +130,42 @@ export class Page {
     this.#tell(); // a field shows what was typed in it at once
   }
 
-  /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
-  ask(text: string): boolean {
+  /**
+   * Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box.
+   * @param turn the one that gets another answer; by default the question is a new one
+   */
+  ask(text: string, turn = newId()): boolean {
     const { model, settings } = this.#state;
     if (!model || !isReady(this.#state) || text.trim() === '') return false;
     if (Object.keys(problemsOf(settings, model.policy)).length > 0) return false;
     this.#set({ problem: null, resumed: false });
     history.replaceState(null, '', `#${this.#chat}`);
     const { topLogprobs } = model;
-    this.#session.ask(text.trim(), {
+    const options = {
       model: model.id,
       guard: guardRequest(settings, model),
       ...(settings.system.trim() !== '' && { system: settings.system.trim() }),
       ...(topLogprobs !== null && { topLogprobs: Math.min(ALTERNATIVES, topLogprobs) }),
       ...(settings.temperature !== '' && { temperature: Number(settings.temperature) }),
-    });
+    };
+    this.#session.ask(text.trim(), options, turn);
     return true;
+  }
+
+  /** Shows another answer of a turn. */
+  show(exchange: Exchange): void {
+    this.#session.show(exchange);
+    this.#set({ turns: this.#session.turns });
+    void this.#keep(exchange);
+  }
+
+  async deleteTurn(turn: string): Promise<void> {
+    this.#session.remove(turn);
+    this.#set({ turns: this.#session.turns });
+    const chat = this.#summary();
+    if (this.#session.turns.length === 0) return this.deleteChat(chat);
+    await this.#stored(() => this.#store.removeTurn(chat, turn));
+    await this.#list();
   }
 
   /** Has the model calibrated while nobody asks. */
@@ -160,9 +180,9 @@ export class Page {
   newChat(): void {
     this.#session.stop();
     this.#session.clear();
-    this.#chat = newChatId();
+    this.#chat = newId();
     history.replaceState(null, '', location.pathname + location.search);
-    this.#set({ exchanges: [], problem: null });
+    this.#set({ turns: [], problem: null });
   }
 
   async openChat(id: string): Promise<void> {
@@ -198,16 +218,25 @@ export class Page {
   }
 
   #changed(exchange: Exchange): void {
-    const chat = this.#chat;
-    this.#set({ exchanges: this.#session.exchanges });
+    this.#set({ turns: this.#session.turns });
     if (this.#restoring || this.#leaving || !isOver(exchange.answer)) return;
     if (exchange.answer.phase === 'failed') void this.#server.refresh();
-    const title = this.#session.exchanges[0]?.question ?? exchange.question;
-    void this.#keep({ id: chat, title, atMs: Date.now() }, exchange);
+    void this.#keep(exchange);
   }
 
-  async #keep(chat: ChatSummary, exchange: Exchange): Promise<void> {
-    await this.#stored(() => this.#store.add(chat, recordingOf(exchange)));
+  /** The chat on the page, as the list of chats shows it. */
+  #summary(): ChatSummary {
+    return { id: this.#chat, title: this.#session.exchanges[0]?.question ?? '', atMs: Date.now() };
+  }
+
+  async #keep({ turn: id }: Exchange): Promise<void> {
+    const turn = this.#session.turns.find((each) => each.id === id);
+    if (!turn) return;
+    const chat = this.#summary();
+    const variants = turn.variants.map((each) => toLines(recordingOf(each)));
+    await this.#stored(() =>
+      this.#store.put(chat, { id, shown: turn.variants.indexOf(turn.shown), variants }),
+    );
     await this.#list();
   }
 
@@ -220,14 +249,19 @@ export class Page {
     const chat = this.#chat;
     this.#loaded = false;
     await this.#stored(async () => {
-      const recordings = await this.#store.load(chat);
+      const turns = await this.#store.load(chat);
       // Meanwhile somebody may have gone elsewhere, or asked.
       if (chat !== this.#chat || this.#session.current) return;
       this.#restoring = true;
       this.#session.clear();
-      for (const recording of recordings) this.#session.open(recording);
+      for (const { id, variants } of turns)
+        for (const recording of variants) this.#session.open(recording, id);
+      this.#session.turns.forEach(({ id, variants }) => {
+        const shown = variants[turns.find((turn) => turn.id === id)?.shown ?? 0];
+        if (shown) this.#session.show(shown);
+      });
       this.#restoring = false;
-      this.#set({ exchanges: this.#session.exchanges });
+      this.#set({ turns: this.#session.turns });
     });
     this.#loaded = true;
     this.#resumeChats();
@@ -247,7 +281,7 @@ export class Page {
     if (!writing || writing.chat !== this.#chat) return;
     if (!this.#loaded || this.#state.model === null || this.#session.current) return;
     forgetWriting();
-    this.#session.resume(fromLines(writing.lines));
+    this.#session.resume(fromLines(writing.lines), writing.turn);
   }
 
   async #changedElsewhere(id: string): Promise<void> {
@@ -267,7 +301,8 @@ export class Page {
     }
     // What the server tells again need not be kept.
     const short = { ...recording, events: recording.events.slice(0, 1) };
-    if ([recording, short].some((each) => storeWriting(this.#chat, toLines(each)))) this.#server.detach();
+    if ([recording, short].some((each) => storeWriting(this.#chat, current.turn, toLines(each))))
+      this.#server.detach();
   }
 
   #set(change: Partial<PageState>): void {
@@ -283,13 +318,13 @@ export class Page {
   }
 }
 
-export const isReady = ({ connection, model, exchanges }: PageState): boolean =>
-  connection.status === 'open' && model !== null && exchanges.every(({ answer }) => isOver(answer));
+export const isReady = ({ connection, model, turns }: PageState): boolean =>
+  connection.status === 'open' && model !== null && turns.every(({ shown }) => isOver(shown.answer));
 
 const chatOfUrl = (): string | null => /^#([\w-]{8,})$/.exec(location.hash)?.[1] ?? null;
 
 /** `crypto.randomUUID` is missing in pages that came by plain HTTP. */
-const newChatId = (): string =>
+const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );

@@ -33,19 +33,22 @@ export const storeKey = (key: string | null): void => put(sessionStorage, KEY, k
 export const storedDraft = (): string => sessionStorage.getItem(DRAFT) ?? '';
 export const storeDraft = (text: string): void => put(sessionStorage, DRAFT, text === '' ? null : text);
 
-/** The answer that was being written when the page was left, with its chat. */
-export function storedWriting(): { readonly chat: string; readonly lines: string } | null {
-  const stored = sessionStorage.getItem(WRITING) ?? '';
-  const end = stored.indexOf('\n');
-  return end < 0 ? null : { chat: stored.slice(0, end), lines: stored.slice(end + 1) };
+/** The answer that was being written when the page was left, with its chat and turn. */
+export function storedWriting(): {
+  readonly chat: string;
+  readonly turn: string;
+  readonly lines: string;
+} | null {
+  const [chat, turn, ...lines] = (sessionStorage.getItem(WRITING) ?? '').split('\n');
+  return chat && turn ? { chat, turn, lines: lines.join('\n') } : null;
 }
 
 export const forgetWriting = (): void => sessionStorage.removeItem(WRITING);
 
 /** Synchronous: a page that is left is given no time. @returns false for an answer beyond the browser's limit */
-export function storeWriting(chat: string, lines: string): boolean {
+export function storeWriting(chat: string, turn: string, lines: string): boolean {
   try {
-    sessionStorage.setItem(WRITING, `${chat}\n${lines}`);
+    sessionStorage.setItem(WRITING, `${chat}\n${turn}\n${lines}`);
     return true;
   } catch {
     return false;

@@ -1,5 +1,5 @@
-import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { ExchangeView, type Pointed } from './answer/exchange.js';
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ExchangeActions, ExchangeView, type Pointed } from './answer/exchange.js';
 import { Introduction } from './ask/introduction.js';
 import type { PageState } from './page-state.js';
 import { storeChart, storedChart } from './stored.js';
@@ -10,17 +10,16 @@ const NEAR_END_PX = 48;
 /** From this width on the chart is beside the text, and open. */
 const WIDE = '(min-width: 64rem)';
 
-export interface TranscriptProps {
+export interface TranscriptProps extends ExchangeActions {
   readonly state: PageState;
   /** Whether a question can be asked. */
   readonly ready: boolean;
-  readonly onAsk: (question: string) => boolean;
 }
 
 /** The questions and answers, or what to ask first. It follows the text until it is scrolled away from its end. */
-export function Transcript({ state, ready, onAsk }: TranscriptProps): ReactNode {
-  const { exchanges, model, settings, connection } = state;
-  const last = exchanges.at(-1)?.id ?? null;
+export function Transcript({ state, ready, ...actions }: TranscriptProps): ReactNode {
+  const { turns, model, settings, connection } = state;
+  const last = turns.at(-1)?.shown.id ?? null;
   const scroller = useFollowing(last);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [openChart, setOpenChart] = useState<string | null>(null);
@@ -32,25 +31,34 @@ export function Transcript({ state, ready, onAsk }: TranscriptProps): ReactNode 
     storeChart(open);
     setOpenChart(open ? id : null);
   }, []);
-  const latest = useRef(onAsk);
-  latest.current = onAsk;
-  const ask = useCallback((question: string) => void latest.current(question), []);
+  const latest = useRef(actions);
+  latest.current = actions;
+  const stable = useMemo<ExchangeActions>(
+    () => ({
+      onAsk: (question, turn) => latest.current.onAsk(question, turn),
+      onShow: (exchange) => latest.current.onShow(exchange),
+      onDelete: (turn) => latest.current.onDelete(turn),
+    }),
+    [],
+  );
   return (
     <main ref={scroller.ref} onScroll={scroller.onScroll}>
-      {exchanges.length === 0 && model && <Introduction model={model} canAsk={ready} onAsk={ask} />}
-      {exchanges.map((exchange) => (
+      {turns.length === 0 && model && <Introduction model={model} canAsk={ready} onAsk={stable.onAsk} />}
+      {turns.map(({ shown, variants }) => (
         <ExchangeView
-          key={exchange.id}
-          exchange={exchange}
+          key={shown.id}
+          exchange={shown}
+          variants={variants}
+          isLast={shown.id === last}
           chosen={isMethod(settings.colours) ? settings.colours : null}
           formatted={settings.view !== 'plain'}
           connected={connection.status === 'open'}
           canAsk={ready}
-          chartOpen={openChart === exchange.id}
-          pointed={pointed?.exchange === exchange.id ? pointed : null}
+          chartOpen={openChart === shown.id}
+          pointed={pointed?.exchange === shown.id ? pointed : null}
           onPoint={setPointed}
           onChart={toggleChart}
-          onAsk={ask}
+          {...stable}
         />
       ))}
     </main>

@@ -332,6 +332,54 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await shared.picture('wide-desktop');
   });
 
+  it('asks again in place, with each answer to go back to, and edits and deletes', async () => {
+    const { page, answers } = shared;
+    const asked: string[][] = [];
+    await shared.offer(model('few'));
+    await shared.answerWith((id, request) => {
+      const { messages } = request as { messages: { content: string }[] };
+      asked.push(messages.map(({ content }) => content));
+      return withoutScorer(id, { text: `Hm ${asked.length}` });
+    });
+    await shared.newChat();
+    await shared.answered('One?');
+    await shared.answered('Two?');
+    const texts = () => answers.locator('.text').allTextContents();
+    const does = (name: string) => answers.last().getByRole('button', { name }).click();
+    await does('Ask again');
+    await expect.poll(texts).toEqual(['Hm 1', 'Hm 3']);
+    expect(asked.at(-1)).toEqual(['One?', 'Hm 1', 'Two?']);
+    await shared.picture('again');
+    await does('Previous answer');
+    await expect.poll(texts).toEqual(['Hm 1', 'Hm 2']);
+    await expect.poll(() => answers.last().locator('.place').textContent()).toBe('1/2');
+    await expect.poll(() => page.locator('.chart[open]').count()).toBe(1);
+
+    await does('Edit');
+    const editor = page.getByLabel('Edit the question');
+    await editor.fill('Three?');
+    await shared.picture('edit');
+    await editor.press('Enter');
+    await expect.poll(texts).toEqual(['Hm 1', 'Hm 4']);
+    expect(asked.at(-1)).toEqual(['One?', 'Hm 1', 'Three?']);
+    await does('Previous answer');
+    await does('Previous answer');
+    await expect.poll(texts).toEqual(['Hm 1', 'Hm 2']);
+    await expect
+      .poll(async () => {
+        await shared.reload();
+        return [...(await texts()), await answers.last().locator('.place').textContent()];
+      })
+      .toEqual(['Hm 1', 'Hm 2', '1/3']);
+
+    page.once('dialog', (question) => void question.accept());
+    await does('Delete');
+    await expect.poll(texts).toEqual(['Hm 1']);
+    await shared.answered('Four?');
+    expect(asked.at(-1)).toEqual(['One?', 'Hm 1', 'Four?']);
+    await page.unrouteAll();
+  });
+
   it('keeps formulas within their answer', async () => {
     const { page } = shared;
     await page.setViewportSize({ width: 1280, height: 850 });

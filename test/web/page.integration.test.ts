@@ -246,7 +246,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     await shared.newChat();
     const answer = await shared.answered(QUESTION);
     expect(await shared.page.locator('.chart, .legend').count()).toBe(0);
-    expect(await answer.getByRole('button').allTextContents()).toEqual(['Ask again']);
+    expect(await answer.getByRole('button').allTextContents()).toEqual(['Ask again', 'Edit', 'Delete']);
   });
 
   it('are Markdown that can do no harm, with colours and flags, and are copied', async () => {

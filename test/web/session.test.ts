@@ -25,7 +25,8 @@ function start(answers: () => Observable<GenerationEvent> = () => new Subject())
     nowMs: () => now,
     changed: () => {},
   });
-  const ask = (question: string) => session.ask(question, { model: 'reasoner', guard: { rate: 0.02 } });
+  const ask = (question: string, turn = question) =>
+    session.ask(question, { model: 'reasoner', guard: { rate: 0.02 } }, turn);
   const phases = () => session.exchanges.map(({ answer }) => answer.phase);
   const wait = (ms: number) => {
     now += ms;
@@ -37,7 +38,7 @@ describe('a session', () => {
   it('asks without a temperature unless one is chosen', () => {
     const { session, asked, ask } = start();
     ask('What is 2 + 2?');
-    session.ask('And 3 + 3?', { model: 'reasoner', guard: {}, temperature: 0 });
+    session.ask('And 3 + 3?', { model: 'reasoner', guard: {}, temperature: 0 }, 'b');
     expect(asked).toEqual([
       {
         model: 'reasoner',
@@ -59,12 +60,7 @@ describe('a session', () => {
 
   it('sends the system prompt first, and asks for no more alternatives than there are', () => {
     const { session, asked } = start();
-    session.ask('What is 2 + 2?', {
-      model: 'm',
-      guard: {},
-      system: 'Be brief.',
-      topLogprobs: 1,
-    });
+    session.ask('What is 2 + 2?', { model: 'm', guard: {}, system: 'Be brief.', topLogprobs: 1 }, 'a');
     expect(asked[0]).toMatchObject({
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -101,6 +97,34 @@ describe('a session', () => {
       { role: 'assistant', content: 'So 4' },
       { role: 'user', content: 'three' },
     ]);
+  });
+
+  it('asks again in place: without the earlier answer, which stays a variant', () => {
+    const { session, asked, ask } = start(() => from(whole));
+    for (const question of ['one', 'two', 'three']) ask(question);
+    ask('two', 'two');
+    const before = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'So 4' },
+    ];
+    expect(asked[3]?.messages).toEqual([...before, { role: 'user', content: 'two' }]);
+    ask('Two?', 'two');
+    expect(asked[4]?.messages).toEqual([...before, { role: 'user', content: 'Two?' }]);
+    expect(session.exchanges.map(({ question }) => question)).toEqual(['one', 'Two?', 'three']);
+    expect(session.turns.map(({ variants }) => variants.length)).toEqual([1, 3, 1]);
+
+    session.show(session.turns[1]!.variants[0]!);
+    session.remove('three');
+    ask('four');
+    expect(asked[5]!.messages!.map(({ content }) => content)).toEqual(['one', 'So 4', 'two', 'So 4', 'four']);
+  });
+
+  it('keeps no attempt without a token as a variant', () => {
+    const replies = [throwError(() => new FlinchError('overloaded', 'no')), from(whole)];
+    const { session, ask } = start(() => replies.shift() ?? EMPTY);
+    ask('one');
+    ask('one');
+    expect(session.turns.map(({ variants }) => variants.length)).toEqual([1]);
   });
 
   it('leaves the oldest exchanges out, until the context has room', () => {
@@ -156,8 +180,8 @@ describe('a session', () => {
   it('shows a recorded answer beside the others; one without an end as stopped', () => {
     const { session, phases } = start(() => NEVER);
     const events = whole.map((event, index) => ({ atMs: index, event }));
-    session.open({ question: 'one', model: 'other', events, error: null });
-    session.open({ question: 'two', model: 'other', events: events.slice(0, 2), error: null });
+    session.open({ question: 'one', model: 'other', events, error: null }, 'a');
+    session.open({ question: 'two', model: 'other', events: events.slice(0, 2), error: null }, 'b');
     expect(phases()).toEqual(['done', 'done']);
     expect(session.exchanges.map(({ answer }) => answer.finishReason)).toEqual(['stop', 'cancelled']);
   });
@@ -165,7 +189,7 @@ describe('a session', () => {
   it('goes on with an answer of before the page was loaded, after its last event', () => {
     const { session, places } = start(() => from(whole.slice(2)));
     const events = whole.slice(0, 2).map((event, i) => ({ atMs: 10 * i, event }));
-    session.resume({ question: 'What is 2 + 2?', model: 'reasoner', events, error: null });
+    session.resume({ question: 'What is 2 + 2?', model: 'reasoner', events, error: null }, 'a');
     expect(places).toEqual([{ responseId: 'resp-1', epoch: 'epoch-1', offset: 2 }]);
     expect(session.exchanges).toMatchObject([
       { question: 'What is 2 + 2?', answer: { phase: 'done', tokens: [{ text: 'So' }, { text: ' 4' }] } },

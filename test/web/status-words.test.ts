@@ -18,7 +18,7 @@ it.each([
 ])('says which model wrote the answer: %j', (escalation, words) => {
   const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', escalation } as const;
   const exchange = { model: 'small', events: [], leftOut: 0 };
-  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, 'nll', true)).toBe(words);
+  expect(statusWords({ id: 'a', turn: 'a', question: '', answer, ...exchange }, 'nll', true)).toBe(words);
 });
 
 it.each([
@@ -28,5 +28,5 @@ it.each([
   const vote = { answers: 3, agreed: 2, replaced, failed: null, verdict };
   const answer = { ...EMPTY_ANSWER, model: 'small', phase: 'streaming', vote } as const;
   const exchange = { model: 'small', events: [], leftOut: 0 };
-  expect(statusWords({ id: 'a', question: '', answer, ...exchange }, 'nll', true)).toBe(words);
+  expect(statusWords({ id: 'a', turn: 'a', question: '', answer, ...exchange }, 'nll', true)).toBe(words);
 });

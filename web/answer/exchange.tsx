@@ -1,7 +1,7 @@
 import { answerText, isOver, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
-import { memo, type ReactNode, useRef } from 'react';
+import { memo, type ReactNode, useRef, useState } from 'react';
 import type { Exchange } from '../chats/session.js';
 import { describeError, formatScore, METHOD_WORDS, PART_WORDS, visibleText } from '../words.js';
 import { Chart } from './chart.js';
@@ -10,6 +10,7 @@ import { elementsOf, FormattedText } from './formatted-text.js';
 import { Legend } from './legend.js';
 import { Notes } from './notes.js';
 import { isCharted, riskOf, scoreOf, shownMethod } from './queries.js';
+import { QuestionEditor } from './question-editor.js';
 import { Rollbacks } from './rollbacks.js';
 import { statusWords } from './status-words.js';
 import { TOKEN_CARD_ID, TokenCard } from './token-card.js';
@@ -21,8 +22,19 @@ export interface Pointed {
   readonly from: 'text' | 'chart';
 }
 
-export interface ExchangeViewProps {
+/** What can be done with a question and its answer. */
+export interface ExchangeActions {
+  /** @param turn the one that gets another answer. @returns whether the question was sent */
+  readonly onAsk: (question: string, turn?: string) => boolean;
+  readonly onShow: (exchange: Exchange) => void;
+  readonly onDelete: (turn: string) => void;
+}
+
+export interface ExchangeViewProps extends ExchangeActions {
   readonly exchange: Exchange;
+  /** All answers of its turn. */
+  readonly variants: readonly Exchange[];
+  readonly isLast: boolean;
   /** Method to colour by, if the answer has it; `null`: the one that judges. */
   readonly chosen: Method | null;
   readonly formatted: boolean;
@@ -35,13 +47,14 @@ export interface ExchangeViewProps {
   /** @param update of what is pointed to on the page */
   readonly onPoint: (update: (before: Pointed | null) => Pointed | null) => void;
   readonly onChart: (id: string, open: boolean) => void;
-  readonly onAsk: (question: string) => void;
 }
 
 /** A question and its answer: the text, beside or below it the chart, and what can be done with it. */
 export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
-  const { exchange, chosen, formatted, connected, canAsk, chartOpen, pointed, onPoint, onChart, onAsk } =
-    props;
+  const { exchange, chosen, formatted, connected, canAsk, chartOpen, pointed, onPoint, onChart } = props;
+  const { isLast, onAsk, onDelete } = props;
+  const { question, turn } = exchange;
+  const [editing, setEditing] = useState(false);
   const root = useRef<HTMLElement>(null);
   const { answer } = exchange;
   const over = isOver(answer);
@@ -61,7 +74,16 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
   const text = { method, active, onPoint: pointFrom('text'), labelOf: label };
   return (
     <section className="exchange" ref={root}>
-      <p className="question">{exchange.question}</p>
+      {editing ? (
+        <QuestionEditor
+          question={question}
+          canAsk={canAsk}
+          onAsk={(text) => onAsk(text, turn)}
+          onClose={() => setEditing(false)}
+        />
+      ) : (
+        <p className="question">{question}</p>
+      )}
       <article
         className="answer"
         aria-label="Answer"
@@ -85,14 +107,24 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         <Rollbacks answer={answer} />
         {over && (
           <div className="foot">
+            <Variants {...props} />
             {answer.tokens.length > 0 && <CopyButton text={() => answerText(answer)} />}
+            <button type="button" className="quiet" disabled={!canAsk} onClick={() => onAsk(question, turn)}>
+              Ask again
+            </button>
+            {isLast && (
+              <button type="button" className="quiet" onClick={() => setEditing(true)}>
+                Edit
+              </button>
+            )}
             <button
               type="button"
               className="quiet"
-              disabled={!canAsk}
-              onClick={() => onAsk(exchange.question)}
+              onClick={() => {
+                if (confirm(`Delete “${question}”?`)) onDelete(turn);
+              }}
             >
-              Ask again
+              Delete
             </button>
           </div>
         )}
@@ -140,6 +172,33 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
     </section>
   );
 });
+
+/** Which of the answers this is, with the way to the others. */
+function Variants({ exchange, variants, onShow }: ExchangeViewProps): ReactNode {
+  if (variants.length < 2) return null;
+  const place = variants.indexOf(exchange);
+  const to = (by: 1 | -1, name: string, sign: string) => {
+    const other = variants[place + by];
+    return (
+      <button
+        type="button"
+        className="quiet"
+        aria-label={name}
+        disabled={!other}
+        onClick={() => other && onShow(other)}
+      >
+        {sign}
+      </button>
+    );
+  };
+  return (
+    <>
+      {to(-1, 'Previous answer', '‹')}
+      <span className="place">{`${place + 1}/${variants.length}`}</span>
+      {to(1, 'Next answer', '›')}
+    </>
+  );
+}
 
 /** The legend, where it is beside the text: the chart above it is not to be covered. */
 function besideOf(exchange: HTMLElement | null): DOMRect | null {

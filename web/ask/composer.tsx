@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, type RefObject, useState } from 'react';
 import { storeDraft, storedDraft } from '../stored.js';
 
 export interface ComposerProps {
@@ -13,6 +13,10 @@ export interface ComposerProps {
   readonly onAsk: (question: string) => boolean;
   readonly onStop: () => void;
 }
+
+/** Enter that ends a composition (Japanese, Chinese, Korean input) belongs to the text. */
+export const isSend = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
+  key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
 
 /** The row to ask: question, options, send. */
 export function Composer(props: ComposerProps): ReactNode {
@@ -57,8 +61,7 @@ export function Composer(props: ComposerProps): ReactNode {
         value={text}
         onChange={({ currentTarget }) => write(currentTarget.value)}
         onKeyDown={(event) => {
-          // Enter that ends a composition (Japanese, Chinese, Korean input) belongs to the text.
-          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          if (!isSend(event)) return;
           event.preventDefault();
           submit();
         }}

@@ -6,7 +6,7 @@ import { introWords } from './intro.js';
 export interface IntroductionProps {
   readonly model: Model;
   readonly canAsk: boolean;
-  readonly onAsk: (question: string) => void;
+  readonly onAsk: (question: string) => boolean;
 }
 
 /** Before the first question: what is to be seen, and questions for the model. */

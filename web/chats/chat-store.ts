@@ -1,5 +1,5 @@
-import { createStore, del, entries, get, update } from 'idb-keyval';
-import { fromLines, type Recording, toLines } from './recording.js';
+import { createStore, del, entries, get, set, update } from 'idb-keyval';
+import { fromLines, type Recording } from './recording.js';
 
 /** What the list of chats shows of one. */
 export interface ChatSummary {
@@ -10,11 +10,18 @@ export interface ChatSummary {
   readonly atMs: number;
 }
 
+/** A turn of a conversation as it is kept: the answers that were drawn for it, and which is shown. */
+export interface KeptTurn<Answer = Recording> {
+  readonly id: string;
+  readonly shown: number;
+  readonly variants: readonly Answer[];
+}
+
 /** The oldest are deleted first. */
 const MAX_CHATS = 200;
 
 /**
- * Chats in the browser's database. Each is kept for itself, and each answer is added in a transaction of its own, so
+ * Chats in the browser's database. Each is kept for itself, and each turn is written in a transaction of its own, so
  * that two tabs do not overwrite each other; they tell each other of changes.
  */
 export class ChatStore {
@@ -35,28 +42,32 @@ export class ChatStore {
     return all.map(([id, summary]) => ({ id, ...summary })).sort((a, b) => b.atMs - a.atMs);
   }
 
-  /** The answers of a chat; those that another version of the page wrote and that cannot be read are left out. */
-  async load(id: string): Promise<Recording[]> {
-    const lines = (await get<string[]>(id, this.#answers)) ?? [];
-    return lines.flatMap((each) => {
-      try {
-        return [fromLines(each)];
-      } catch {
-        return [];
-      }
-    });
+  /** The turns of a chat; answers that another version of the page wrote and that cannot be read are left out. */
+  async load(id: string): Promise<KeptTurn[]> {
+    const turns = (await get<Stored[]>(id, this.#answers)) ?? [];
+    return turns.map(turnOf).map((turn) => ({ ...turn, variants: turn.variants.flatMap(readable) }));
   }
 
-  /** Adds an answer to a chat, which may be new. */
-  async add({ id, title, atMs }: ChatSummary, recording: Recording): Promise<void> {
-    const lines = toLines(recording);
-    await update<string[]>(id, (answers = []) => [...answers, lines], this.#answers);
-    await update<Omit<ChatSummary, 'id'>>(
-      id,
-      (before) => ({ title: before?.title ?? title, atMs }),
-      this.#summaries,
+  /** Writes a turn of a chat, which may be new, in the place of an earlier state of it. */
+  async put(chat: ChatSummary, turn: KeptTurn<string>): Promise<void> {
+    await this.#change(chat, (turns) =>
+      turns.some(({ id }) => id === turn.id)
+        ? turns.map((each) => (each.id === turn.id ? turn : each))
+        : [...turns, turn],
     );
     for (const old of (await this.list()).slice(MAX_CHATS)) await this.remove(old.id);
+  }
+
+  async removeTurn(chat: ChatSummary, turn: string): Promise<void> {
+    await this.#change(chat, (turns) => turns.filter(({ id }) => id !== turn));
+  }
+
+  async #change(
+    { id, title, atMs }: ChatSummary,
+    change: (turns: KeptTurn<string>[]) => KeptTurn<string>[],
+  ): Promise<void> {
+    await update<Stored[]>(id, (turns = []) => change(turns.map(turnOf)), this.#answers);
+    await set(id, { title, atMs }, this.#summaries);
     this.#channel.postMessage(id);
   }
 
@@ -64,5 +75,19 @@ export class ChatStore {
     await del(id, this.#summaries);
     await del(id, this.#answers);
     this.#channel.postMessage(id);
+  }
+}
+
+/** Earlier versions of the page kept one answer for each turn. */
+type Stored = KeptTurn<string> | string;
+
+const turnOf = (stored: Stored, place: number): KeptTurn<string> =>
+  typeof stored === 'string' ? { id: `${place}`, shown: 0, variants: [stored] } : stored;
+
+function readable(lines: string): Recording[] {
+  try {
+    return [fromLines(lines)];
+  } catch {
+    return [];
   }
 }

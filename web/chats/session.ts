@@ -4,8 +4,11 @@ import type { GenerationEvent } from 'flinch-client/protocol';
 import { catchError, concat, from, type Observable, Subscription, tap } from 'rxjs';
 import { answerIn, durationOf, type RecordedEvent, type Recording } from './recording.js';
 
+/** A question with one of its answers. */
 export interface Exchange {
   readonly id: string;
+  /** The place in the conversation: the same for all answers there. */
+  readonly turn: string;
   readonly question: string;
   readonly model: string;
   readonly answer: Answer;
@@ -13,6 +16,15 @@ export interface Exchange {
   readonly events: readonly RecordedEvent[];
   /** Earlier exchanges that the model was not told, because its context has no room for them. */
   readonly leftOut: number;
+}
+
+/** A place in the conversation, with the answers that were drawn for it. */
+export interface Turn {
+  readonly id: string;
+  /** In the order in which they were asked for. */
+  readonly variants: readonly Exchange[];
+  /** The one that is on the page, and that the model is told. */
+  readonly shown: Exchange;
 }
 
 export interface AskOptions {
@@ -43,7 +55,7 @@ export const ALTERNATIVES = 5;
 /** The exchanges of this page. Knows no DOM and no socket. */
 export class Session {
   readonly #options: SessionOptions;
-  readonly #exchanges = new Map<string, Exchange>();
+  readonly #turns = new Map<string, Turn>();
   #count = 0;
   #running: Subscription | null = null;
 
@@ -51,8 +63,13 @@ export class Session {
     this.#options = options;
   }
 
+  get turns(): Turn[] {
+    return [...this.#turns.values()];
+  }
+
+  /** Those that are shown. */
   get exchanges(): Exchange[] {
-    return [...this.#exchanges.values()];
+    return this.turns.map(({ shown }) => shown);
   }
 
   /** The exchange whose answer is being written; there is at most one. */
@@ -60,11 +77,14 @@ export class Session {
     return this.exchanges.find(({ answer }) => !isOver(answer)) ?? null;
   }
 
-  /** The model is told the earlier questions and answers, too. */
-  ask(question: string, options: AskOptions): void {
+  /**
+   * The model is told the earlier questions and answers, too. In a turn that exists, the answer is another variant, and
+   * the model is told only what came before the turn: with its earlier answer it would likely repeat that one.
+   */
+  ask(question: string, options: AskOptions, turn: string): void {
     const { generate, nowMs } = this.#options;
     const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
-    const earlier = this.exchanges.filter(({ answer }) => answer.phase === 'done');
+    const earlier = this.#before(turn).filter(({ answer }) => answer.phase === 'done');
     const id = this.#nextId();
     const events: RecordedEvent[] = [];
     const start = nowMs();
@@ -94,12 +114,12 @@ export class Session {
     };
     this.#write(
       eventStream().pipe(tap((event) => events.push({ atMs: nowMs() - start, event }))),
-      (answer) => ({ id, question, model, answer, events, leftOut }),
+      (answer) => ({ id, turn, question, model, answer, events, leftOut }),
     );
   }
 
   /** Goes on with an answer that was being written when the page was left. */
-  resume(recording: Recording): void {
+  resume(recording: Recording, turn: string): void {
     const { question, model } = recording;
     const events = [...recording.events];
     const point = placeAfter(events);
@@ -111,6 +131,7 @@ export class Session {
       .pipe(tap((event) => events.push({ atMs: this.#options.nowMs() - start, event })));
     this.#write(concat(from(recording.events.map(({ event }) => event)), rest), (answer) => ({
       id,
+      turn,
       question,
       model,
       answer,
@@ -134,20 +155,30 @@ export class Session {
   }
 
   /** Shows an answer of another time. */
-  open(recording: Recording): void {
+  open(recording: Recording, turn: string): void {
     const { question, model, events } = recording;
     const answer = answerIn(recording);
     const whole = isOver(answer)
       ? answer
       : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
-    this.#set({ id: this.#nextId(), question, model, answer: whole, events, leftOut: 0 });
+    this.#set({ id: this.#nextId(), turn, question, model, answer: whole, events, leftOut: 0 });
+  }
+
+  /** Shows another answer of its turn. */
+  show(exchange: Exchange): void {
+    const turn = this.#turns.get(exchange.turn);
+    if (turn) this.#turns.set(turn.id, { ...turn, shown: exchange });
+  }
+
+  remove(turn: string): void {
+    this.#turns.delete(turn);
   }
 
   /** Forgets all exchanges; an answer under way is cancelled. */
   clear(): void {
     this.#running?.unsubscribe();
     this.#running = null;
-    this.#exchanges.clear();
+    this.#turns.clear();
   }
 
   /** Never used twice: a view of an earlier chat must not be taken for one of this. */
@@ -155,8 +186,21 @@ export class Session {
     return `exchange-${this.#count++}`;
   }
 
+  #before(turn: string): Exchange[] {
+    const place = this.turns.findIndex(({ id }) => id === turn);
+    return place < 0 ? this.exchanges : this.exchanges.slice(0, place);
+  }
+
+  /** An earlier attempt without a token is not kept. */
   #set(exchange: Exchange): void {
-    this.#exchanges.set(exchange.id, exchange);
+    const { id, turn } = exchange;
+    const variants = [...(this.#turns.get(turn)?.variants ?? [])];
+    const place = variants.findIndex((each) => each.id === id);
+    const all =
+      place < 0
+        ? [...variants.filter(({ answer }) => answer.tokens.length > 0), exchange]
+        : variants.with(place, exchange);
+    this.#turns.set(turn, { id: turn, variants: all, shown: exchange });
     this.#options.changed(exchange);
   }
 }

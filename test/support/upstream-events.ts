@@ -1,7 +1,11 @@
 /** What a gateway sends of an upstream that gives log-probabilities alone, of a text of one token. */
 export function withoutScorer(
   request_id: string,
-  { text = 'Hm', events = [] }: { text?: string; events?: readonly object[] } = {},
+  {
+    text = 'Hm',
+    events = [],
+    warnings = ['adversarial: there is no scorer'],
+  }: { text?: string; events?: readonly object[]; warnings?: readonly string[] } = {},
 ): readonly object[] {
   const guard = {
     enabled: true,
@@ -10,7 +14,7 @@ export function withoutScorer(
     rate: 0.02,
     delivery: 'immediate',
     action: 'annotate',
-    warnings: ['adversarial: there is no scorer'],
+    warnings,
   };
   const created = {
     type: 'generation.created',

@@ -380,6 +380,46 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await page.unrouteAll();
   });
 
+  it('shows the wait and an error where the answer will be', async () => {
+    const { page } = shared;
+    const messages: { text: string; send: (event: object) => void }[] = [];
+    await page.setViewportSize({ width: 1280, height: 850 });
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      socket.onMessage((text) =>
+        messages.push({ text: String(text), send: (event) => socket.send(JSON.stringify(event)) }),
+      );
+    });
+    await page.goto(gateway.url);
+    await shared.ready();
+    const placesOf = () =>
+      page.locator('.exchange > .question, .answer > .text, .status').evaluateAll((all) =>
+        all.map((each) => {
+          const { x, y, width, height } = each.getBoundingClientRect();
+          return each.matches('.question') ? { x, y, width, height } : { x, y };
+        }),
+      );
+    const answer = await shared.ask(SHORT);
+    const waiting = await placesOf();
+    await shared.picture('waiting');
+    await expect.poll(() => messages.length).toBe(1);
+    const { text, send } = messages[0]!;
+    const { request_id: id } = JSON.parse(text);
+    for (const event of withoutScorer(id, { warnings: [] }).slice(0, 3)) send(event);
+    await tokensOf(answer).first().waitFor();
+    expect(await placesOf()).toEqual(waiting);
+    const error = { type: 'overloaded', code: 'overloaded', message: 'no slot is free', param: null };
+    await page.locator('button#stop').click();
+    await shared.newChat();
+    const failed = await shared.ask(SHORT);
+    await expect.poll(() => messages.filter((each) => each.text.includes('create')).length).toBe(2);
+    const request = JSON.parse(messages.findLast((each) => each.text.includes('create'))!.text);
+    messages.at(-1)!.send({ type: 'error', request_id: request.request_id, error });
+    await shared.ended(failed, 'failed');
+    await shared.picture('failed');
+    expect((await placesOf()).slice(0, 2)).toEqual(waiting.slice(0, 2));
+    await page.unrouteAll();
+  });
+
   it('keeps formulas within their answer', async () => {
     const { page } = shared;
     await page.setViewportSize({ width: 1280, height: 850 });

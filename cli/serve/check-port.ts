@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { UsageError } from '../../src/files/file-errors.js';
 
-const PATIENCE_MS = 5000;
-
 export const RUNNING = 'flinch answers there already';
 
 /** A gateway has the port. */
@@ -21,27 +19,12 @@ export async function checkPort(port: number | undefined, host: string): Promise
     await once(server, 'listening');
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    // Loaded for this alone: it takes its time.
+    const { isAlive } = await import('./is-alive.js');
     if (!isTaken || !(await isAlive(host, port))) throw error;
     const advice = 'stop it, or choose another port with --port';
     throw new RunningAlready(`${host}:${port}: ${RUNNING}; ${advice}`, { cause: error });
   }
   server.close();
   await once(server, 'close');
-}
-
-/** Whether a gateway is there, which is no other program. */
-export async function isAlive(host: string, port: number): Promise<boolean> {
-  const { Agent, fetch } = await import('undici');
-  const name = host.includes(':') ? `[${host}]` : host;
-  // What else is there may never end.
-  const dispatcher = new Agent({ maxResponseSize: 1000 });
-  try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const answer = await fetch(`http://${name}:${port}/livez`, { signal, dispatcher });
-    return (await answer.text()) === '{"status":"alive"}';
-  } catch {
-    return false;
-  } finally {
-    await dispatcher.close();
-  }
 }

@@ -69,7 +69,7 @@ it('is read by nobody without a limit', () => {
   expect(unlimited.map(({ file }) => file)).toEqual([
     'cli/calibrate/calibrate-prompts.ts', // standard input
     'cli/chat/chat.ts', // standard input
-    'cli/doctor/doctor-checks.ts', // limited by its agent
+    'cli/serve/is-alive.ts', // limited by its agent
     'src/files/regular-file.ts', // so many bytes of a file
   ]);
 });

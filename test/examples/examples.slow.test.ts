@@ -100,7 +100,8 @@ describe('examples/', () => {
     // Once as it came, once from its tokens.
     expect(outcome.stdout.match(/^.*66 \* 9 = 694\.$/gm)?.length).toBeGreaterThanOrEqual(2);
     expect(outcome.stdout).toMatch(SLIP);
-    if (name === 'ai-sdk.js') expect(outcome.stdout).toMatch(/^verdict: \{"flagged":(true|false),/m);
+    if (name === 'ai-sdk.js')
+      expect(outcome.stdout).toMatch(/^verdict: \{"advice":"check","flagged":(true|false),/m);
   });
 
   it.each(['openai.js', 'ai-sdk.js', 'terminal.js', 'agent.js'])(

@@ -21,9 +21,9 @@ export interface AnswerPainter {
 }
 
 /**
- * Writes an answer, and at the end each flag, and in a line what the guard found. With a scale, each token is written once its score is known, in
- * the colour that the page gives it, and a legend follows. What comes must not be retracted: a terminal cannot take it
- * back.
+ * Writes an answer. At its end come the flags, each in a line, and a line that says what the guard found. With a scale,
+ * each token is written once its score is known, in the colour that the page gives it, and a legend follows. What comes
+ * must not be retracted: a terminal cannot take it back.
  *
  * @param watched `null` without a guard
  * @param scale `null` where nobody sees colours

@@ -10,8 +10,8 @@ export type Part = 'reasoning' | 'tool_calls';
 
 /** The whole answer among ordinary answers. */
 export interface Verdict {
-  /** What to do with the answer: `check` it if it or a step of it is flagged; `ordinary` if not. `null` if that is unknown. */
-  advice: 'check' | 'ordinary' | null;
+  /** What to do with the answer: `check` it if it or a step of it is flagged; `ordinary` if not. `null` if that is unknown. Older servers do not send it. */
+  advice?: 'check' | 'ordinary' | null | undefined;
   /** Whether `risk` is at least 1 − `rate`, or the guard stopped the answer. `null` if it is unknown: that is not a clean verdict. */
   flagged: boolean | null;
   /** Share of ordinary answers that score lower, from 0 to 1: a rank, not a probability of being wrong. `null` if it is unknown. */

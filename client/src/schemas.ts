@@ -50,8 +50,8 @@ const verdict = about(
   'The whole answer among ordinary answers.',
   z.object({
     advice: about(
-      'What to do with the answer: `check` it if it or a step of it is flagged; `ordinary` if not. `null` if that is unknown.',
-      z.nullable(z.enum(['check', 'ordinary'])),
+      'What to do with the answer: `check` it if it or a step of it is flagged; `ordinary` if not. `null` if that is unknown. Older servers do not send it.',
+      z.optional(z.nullable(z.enum(['check', 'ordinary']))),
     ),
     flagged: about(
       'Whether `risk` is at least 1 − `rate`, or the guard stopped the answer. `null` if it is unknown: that is not a clean verdict.',

@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { from, lastValueFrom, tap } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { answer } from '#gateway/answers/answering.js';
@@ -18,18 +16,10 @@ import { type BranchWriter, branchOf } from '#src/guard/branch.js';
 import { FlowGate, type GuardEvent } from '#src/index.js';
 import { answeringOf, answerRequest } from '../../support/answers.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
+import { heap } from '../../support/heap.js';
 
 const MIB = 1 << 20;
 const LIMIT = 4 * MIB;
-
-setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
-
-async function heap(): Promise<number> {
-  await setImmediate();
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 /** As vLLM sends them for `top_logprobs: 2`. */
 const token = (index: number) =>

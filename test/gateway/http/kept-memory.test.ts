@@ -1,6 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { from, lastValueFrom, tap } from 'rxjs';
 import { expect, it } from 'vitest';
 import { Models } from '#gateway/answers/models.js';
@@ -13,6 +10,7 @@ import { branchOf } from '#src/guard/branch.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
 import { DEFAULT_GUARD, DEFAULT_SCORING, type FlowGate, RunningRisk, type TokenEvent } from '#src/index.js';
 import { doneEvent } from '../../support/events.js';
+import { heap } from '../../support/heap.js';
 import { scriptedAnswer } from '../../support/scripted-model.js';
 
 const TOKENS = 30_000;
@@ -20,15 +18,6 @@ const TOKENS = 30_000;
 const SETTLED = 10_000;
 /** Of a token that is kept, its event and that of its score alone take several hundred. */
 const MOST_BYTES = 60;
-
-setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
-
-async function heap(): Promise<number> {
-  await setImmediate();
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 const token = (index: number): TokenEvent => ({
   type: 'token.delta',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ProtocolError, readEvent } from '#client/protocol.js';
-import { rolledBack } from './fake-server.js';
+import { rolledBack, VERDICT } from './fake-server.js';
 
 const place = { response_id: 'resp-1', offset: 3 };
 const parse = (message: unknown) => readEvent(JSON.stringify(message));
@@ -55,4 +55,12 @@ describe('reading a message of the server', () => {
   ])('refuses %s', (_, frame) => {
     expect(() => readEvent(frame)).toThrow(ProtocolError);
   });
+});
+
+it('reads a verdict of a server that sends no advice', () => {
+  const { advice: _, ...verdict } = VERDICT;
+  const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+  const place = { type: 'generation.done', response_id: 'resp-1', offset: 9 };
+  const event = { ...place, finish_reason: 'stop', usage, verdict };
+  expect(readEvent(JSON.stringify(event))).toEqual(event);
 });

@@ -49,18 +49,38 @@ describe.skipIf(!executablePath)('the page in use', () => {
   ])('shows the text on %s while it is written', async (name, width, height, lines) => {
     const { page } = shared;
     await page.setViewportSize({ width, height });
-    await shared.set({ temperature: '0' });
-    const answer = await shared.ask(LONG_QUESTION);
-    let most = 0;
-    while ((await answer.getAttribute('data-state')) === 'streaming') {
-      most = Math.max(most, await visibleLines(page));
-      if (most >= lines) await shared.picture(`writing-${name.replace('a ', '')}`);
-    }
-    expect(most).toBeGreaterThanOrEqual(lines);
+    const [created, token, , done] = withoutScorer('');
+    const tokens = Array.from({ length: 40 }, (_, i) => ({
+      ...token,
+      index: i,
+      text: `${i} + 1 = ${i + 1}.\n`,
+    }));
+    let say = (..._events: object[]) => {};
+    let isWriting = true;
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      if (!isWriting) return void socket.connectToServer();
+      let offset = 0;
+      say = (...events) => {
+        for (const event of events) socket.send(JSON.stringify({ ...event, offset: offset++ }));
+      };
+      socket.onMessage((message) => {
+        const { type, request_id } = JSON.parse(String(message));
+        if (type === 'generation.create') say({ ...created, request_id }, ...tokens);
+      });
+    });
+    await shared.reload();
+    const answer = await shared.ask(QUESTION);
+    await expect.poll(() => visibleLines(page)).toBeGreaterThanOrEqual(lines);
+    expect(await answer.getAttribute('data-state')).toBe('streaming');
+    await shared.picture(`writing-${name.replace('a ', '')}`);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     const topOf = (selector: string) =>
       page.locator(selector).evaluate((each) => each.getBoundingClientRect().top);
     expect(await topOf('#help')).toBe(await topOf('#new-chat'));
+    say({ ...done });
+    await shared.ended(answer);
+    isWriting = false;
+    await shared.reload();
   });
 
   it('can be used with the keyboard alone', async () => {
@@ -77,7 +97,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('question');
     await page.keyboard.press('?'); // is a character there
     await expect.poll(() => page.locator('#question').inputValue()).toBe('?');
-    await page.locator('#question').fill('');
+    await shared.answered(LONG_QUESTION);
 
     for (const view of ['plain', 'formatted']) {
       await shared.set({ view });
@@ -237,7 +257,9 @@ describe.skipIf(!executablePath)('the page in use', () => {
     const { page } = shared;
     const [created, token, score, done] = withoutScorer('');
     let say = (..._events: object[]) => {};
+    let isWriting = true;
     await page.routeWebSocket('**/v1/stream', (socket) => {
+      if (!isWriting) return void socket.connectToServer();
       let offset = 0;
       say = (...events) => {
         for (const event of events) socket.send(JSON.stringify({ ...event, offset: offset++ }));

@@ -30,15 +30,12 @@ export function formatDuration(seconds: number): string {
 export const heading = (text: string): string => chalk.bold(visibleLine(text));
 
 /** What a stream costs, in a line. */
-export function priceOf({ withoutPasses, withAdversarial }: WritingSpeed): string {
-  const speed = `about ${rounded(withoutPasses)} tokens/s`;
-  if (withAdversarial === null) return `${speed}, several times slower with Adv. Pert.`;
-  if (withAdversarial > SAME * withoutPasses) return `${speed}, as fast with Adv. Pert. as without`;
-  return `${speed}, about ${rounded(withAdversarial)} with Adv. Pert.`;
+export function priceOf({ written, adversarial }: WritingSpeed): string {
+  const speed = `about ${rounded(written)} tokens/s`;
+  if (adversarial === null) return `${speed}; Adv. Pert. follows several times slower`;
+  if (adversarial > written) return `${speed}; Adv. Pert. keeps up`;
+  return `${speed}; Adv. Pert. follows at about ${rounded(adversarial)}`;
 }
-
-/** Share from which on a difference is noise. */
-const SAME = 0.95;
 
 const rounded = (speed: number): number => Number(speed.toPrecision(2));
 

@@ -98,6 +98,7 @@ export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type JudgeOptions, judgeAnswer } from './stream/judge-answer.js';
+export { type LaterScoresOptions, laterScores } from './stream/later-scores.js';
 export { rateRisk } from './stream/rate-risk.js';
 export { type RefuseOptions, refuseUnscored, UnscoredError } from './stream/refuse-unscored.js';
 export {
@@ -112,6 +113,7 @@ export type { ChatMessage } from './tokenizer/chat-template.js';
 export { encodePrompt, encodeText } from './tokenizer/prompt.js';
 export {
   DEFAULT_METHODS,
+  isProbability,
   METHODS,
   type Method,
   PROBABILITY_METHODS,

@@ -1,4 +1,4 @@
-import { answerText, isOver } from 'flinch-client';
+import { answerText, isWritten } from 'flinch-client';
 import { type ReactNode, useEffect, useState } from 'react';
 import { shownMethod } from './answer/queries.js';
 import { statusWords } from './answer/status-words.js';
@@ -12,7 +12,7 @@ export function Announcer({ exchange }: { readonly exchange: Exchange | undefine
   const [heard, setHeard] = useState<string | null>(null);
   useEffect(() => {
     if (!exchange) return;
-    if (!isOver(exchange.answer)) {
+    if (!isWritten(exchange.answer)) {
       setHeard(exchange.id);
       setWords('Answering');
     } else if (heard === exchange.id) setWords(resultWords(exchange));

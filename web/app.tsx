@@ -1,4 +1,4 @@
-import { isOver } from 'flinch-client';
+import { isWritten } from 'flinch-client';
 import { type ReactNode, type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Announcer } from './announcer.js';
 import { Composer } from './ask/composer.js';
@@ -20,7 +20,7 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   const question = useRef<HTMLTextAreaElement>(null);
   const current = turns.at(-1)?.shown;
   const ready = isReady(state);
-  const busy = turns.some(({ shown }) => !isOver(shown.answer));
+  const busy = turns.some(({ shown }) => !isWritten(shown.answer));
   const ask = (text: string, turn?: string): boolean => {
     if (Object.keys(problemsOf(settings, model?.policy ?? null)).length > 0) setOptions(true); // they say what is wrong
     return page.ask(text, turn);

@@ -1,4 +1,4 @@
-import { type ConnectionState, isOver } from 'flinch-client';
+import { type ConnectionState, isOver, isWritten } from 'flinch-client';
 import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session, type Turn } from './chats/session.js';
@@ -219,7 +219,8 @@ export class Page {
 
   #changed(exchange: Exchange): void {
     this.#set({ turns: this.#session.turns });
-    if (this.#restoring || this.#leaving || !isOver(exchange.answer)) return;
+    const isKept = isOver(exchange.answer) || exchange.events.at(-1)?.event.type === 'text.done';
+    if (this.#restoring || this.#leaving || !isKept) return;
     if (exchange.answer.phase === 'failed') void this.#server.refresh();
     void this.#keep(exchange);
   }
@@ -319,7 +320,7 @@ export class Page {
 }
 
 export const isReady = ({ connection, model, turns }: PageState): boolean =>
-  connection.status === 'open' && model !== null && turns.every(({ shown }) => isOver(shown.answer));
+  connection.status === 'open' && model !== null && turns.every(({ shown }) => isWritten(shown.answer));
 
 const chatOfUrl = (): string | null => /^#([\w-]{8,})$/.exec(location.hash)?.[1] ?? null;
 

@@ -55,8 +55,8 @@ export function answerPainter(
       if (scale) waiting.set(event.index, event);
       else write(visible(event.text));
     }
-    if (event.type === 'score.delta' && scale) paint(event, scale);
-    if (event.type === 'generation.done') verdict = event.verdict ?? null;
+    if (event.type === 'score.delta' && scale && !event.pending?.includes(scale.method)) paint(event, scale);
+    if (event.type === 'text.done' || event.type === 'generation.done') verdict = event.verdict ?? null;
   };
   const end = (): void => {
     const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
@@ -75,6 +75,7 @@ export function answerPainter(
 
 /** How strongly a token is coloured. */
 export interface HeatScale {
+  readonly method: Method;
   /** 0 to 1; `null` for a token that cannot be placed. */
   readonly strength: (event: ScoreEvent) => number | null;
   readonly legend: (swatches: string) => string;
@@ -82,6 +83,7 @@ export interface HeatScale {
 
 /** Scale by the risk: full colour at the threshold of the guard. */
 export const riskScale = (method: Method, rate: number): HeatScale => ({
+  method,
   strength: ({ risk }) => {
     const own = risk?.[method];
     return own === undefined ? null : riskStrength(own, rate);
@@ -94,6 +96,7 @@ export const riskScale = (method: Method, rate: number): HeatScale => ({
 export function scoreScale(method: Method): HeatScale {
   let largest = fullScore([], method);
   return {
+    method,
     strength: ({ scores }) => {
       const score = scores[method];
       if (score === undefined) return null;

@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { fromEvent, lastValueFrom, type Observable, takeUntil, tap } from 'rxjs';
+import { fromEvent, lastValueFrom, type Observable, takeUntil, takeWhile, tap } from 'rxjs';
 import type { DeviceChoice, Precision } from '../../src/engine/device.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { GenerateRequest } from '../../src/engine/generation.js';
@@ -19,7 +19,7 @@ import { generate } from '../../src/stream/generate.js';
 import { eventFields } from '../../src/stream/wire.js';
 import type { ChatMessage } from '../../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../../src/tokenizer/prompt.js';
-import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, isProbability, METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../../src/uncertainty/settings.js';
 import { reportDevices } from '../devices.js';
 import { fieldOption } from '../field-option.js';
@@ -225,10 +225,17 @@ async function answer(
     if (event.type === 'token.delta') texts[event.index] = event.text;
     if (event.type === 'token.retracted') texts.length = event.from;
   };
-  const events = answered.pipe(tap(remember), tap(show), takeUntil(interrupted));
+  // Of scores that follow the text, a terminal shows none but those that colour it.
+  const isAll = options.json || !isProbability(options.color);
+  const events = answered.pipe(
+    tap(remember),
+    tap(show),
+    takeWhile(({ type }) => isAll || type !== 'text.done', true),
+    takeUntil(interrupted),
+  );
   const last = await lastValueFrom(events, { defaultValue: null });
   end();
-  return { text: texts.join(''), whole: last?.type === 'generation.done' };
+  return { text: texts.join(''), whole: last?.type === 'text.done' || last?.type === 'generation.done' };
 }
 
 /** Plain text if there are no colours. */

@@ -31,6 +31,8 @@ export interface Token {
   /** Risks by method, for methods that can be rated. */
   readonly risk: Scores;
   readonly skipped: readonly Method[];
+  /** Methods whose scores are to follow. */
+  readonly pending: readonly Method[];
   /** Why methods were skipped, if not by the schedule: scoring was behind. */
   readonly reason?: 'lag';
   readonly rival: Rival | null;
@@ -61,9 +63,12 @@ export interface Rollback {
   readonly candidates: EventOf<'rollback.done'>['candidates'];
 }
 
-/** All that is known of one answer. `waiting`: asked for, no token yet. `done` and `failed` are final. */
+/**
+ * All that is known of one answer. `waiting`: asked for, no token yet. `scoring`: the text is complete and judged, and scores
+ * follow. `done` and `failed` are final.
+ */
 export interface Answer {
-  readonly phase: 'waiting' | 'streaming' | 'done' | 'failed';
+  readonly phase: 'waiting' | 'streaming' | 'scoring' | 'done' | 'failed';
   readonly responseId: string | null;
   /** `null` until the server has said. */
   readonly model: string | null;
@@ -85,7 +90,7 @@ export interface Answer {
   readonly vote: Omit<EventOf<'generation.voted'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
   readonly usage: Usage | null;
-  /** Verdict on the whole answer, once it is done; `null` without a guard. */
+  /** Verdict on the whole answer, once its text is complete; `null` without a guard. */
   readonly verdict: Verdict | null;
   /** Why it failed. */
   readonly error: FlinchError | null;
@@ -119,6 +124,10 @@ export const answerText = ({ tokens }: Pick<Answer, 'tokens'>): string =>
 
 export const isOver = ({ phase }: Pick<Answer, 'phase'>): boolean => phase === 'done' || phase === 'failed';
 
+/** Whether no text follows; scores may. */
+export const isWritten = (answer: Pick<Answer, 'phase'>): boolean =>
+  answer.phase === 'scoring' || isOver(answer);
+
 /** The answer as it stands when it cannot go on: tokens without scores stay unscored. */
 export const failAnswer = (answer: Answer, error: FlinchError): Answer =>
   isOver(answer) ? answer : { ...answer, phase: 'failed', error };
@@ -138,8 +147,8 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       const token = tokenAt(answer, own.index);
       // Scores of the finished text are on another scale than those of the stream.
       if (own.pass !== 'stream') return answer;
-      const { scores, risk = {}, skipped = [], reason, rival = null } = own;
-      const scored = { ...token, scores, risk, skipped, rival };
+      const { scores, risk = {}, skipped = [], pending = [], reason, rival = null } = own;
+      const scored = { ...token, scores, risk, skipped, pending, rival };
       return replace(answer, reason ? { ...scored, reason } : scored);
     }
     case 'step.done': {
@@ -171,14 +180,14 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       const { type, ...vote } = own;
       return { ...answer, ...(vote.replaced && NOTHING_YET), vote };
     }
-    case 'generation.done':
-      return {
-        ...answer,
-        phase: 'done',
-        finishReason: own.finish_reason,
-        usage: own.usage,
-        verdict: own.verdict ?? null,
-      };
+    case 'text.done':
+    case 'generation.done': {
+      const phase = own.type === 'text.done' ? 'scoring' : 'done';
+      // One that is cancelled when its text is complete keeps its verdict.
+      if (answer.phase === 'scoring') return { ...answer, phase };
+      const { finish_reason: finishReason, usage, verdict = null } = own;
+      return { ...answer, phase, finishReason, usage, verdict };
+    }
   }
 }
 
@@ -189,7 +198,7 @@ function append({ tokens }: Answer, event: Own<'token.delta'>): readonly Token[]
   const { part, part_text: partText = '', call } = event;
   const of = part && { part, partText, ...(call !== undefined && { call }) };
   if (index !== tokens.length) throw misfit(`received token ${index} instead of token ${tokens.length}`);
-  const unscored = { scores: null, risk: {}, skipped: [], rival: null };
+  const unscored = { scores: null, risk: {}, skipped: [], pending: [], rival: null };
   return [...tokens, { index, id, text, ...of, logprob, topLogprobs, ...unscored }];
 }
 

@@ -124,7 +124,7 @@ interface TokenDeltaEvent {
   top_logprobs?: { id: number | null; text: string; logprob: number }[] | undefined;
 }
 
-/** The scores of one token. A later event for the same `index` replaces the earlier one. */
+/** The scores of one token. A later event for the same `index` replaces the earlier one: it repeats the scores that came with the token and adds those of passes. */
 interface ScoreDeltaEvent {
   type: 'score.delta';
   response_id: string;
@@ -145,6 +145,8 @@ interface ScoreDeltaEvent {
   reason?: 'lag' | undefined;
   /** Methods that cannot be computed for this token. */
   missing?: Method[] | undefined;
+  /** Methods whose scores follow in a later event for this `index`. */
+  pending?: Method[] | undefined;
   /** With `adversarial`: the other token whose probability grew most under the perturbation, if any grew. */
   rival?: Rival | undefined;
 }
@@ -309,7 +311,22 @@ interface GenerationVotedEvent {
   verdict: Verdict;
 }
 
-/** The generation has ended. */
+/** The text is complete and judged, and scores that are `pending` follow. Comes only if some are. */
+interface TextDoneEvent {
+  type: 'text.done';
+  response_id: string;
+  /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
+  offset: number;
+  /** `stop`, `length`, `cancelled`, `tool_calls`, `content_filter` (the guard ended it), or what else an upstream says. */
+  finish_reason: string;
+  usage: Usage;
+  /** Absent without a guard, and if the generation was cancelled. */
+  verdict?: Verdict | undefined;
+  /** Usage of both models, if another one answers; `usage` is that of the one that answers. */
+  usage_by_model?: Record<string, Usage> | undefined;
+}
+
+/** The generation has ended. After `text.done` it says the same. */
 interface GenerationDoneEvent {
   type: 'generation.done';
   response_id: string;
@@ -338,6 +355,7 @@ export type GenerationEvent =
   | UpstreamDeltaEvent
   | GenerationEscalatedEvent
   | GenerationVotedEvent
+  | TextDoneEvent
   | GenerationDoneEvent;
 
 /** The answer to `generation.resume`. */

@@ -21,6 +21,7 @@ const token = z.object({
   skipped: scoreShape.skipped,
   reason: scoreShape.reason,
   missing: scoreShape.missing,
+  pending: scoreShape.pending,
   rival: scoreShape.rival,
 });
 

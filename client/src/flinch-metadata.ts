@@ -7,7 +7,9 @@ type Score = EventOf<'score.delta'>;
 
 /** A token with its scores, which are absent where it has none. */
 export type FlinchToken = Omit<Token, 'type' | 'response_id' | 'offset' | 'top_logprobs'> &
-  Pick<Score, 'risk' | 'skipped' | 'reason' | 'missing' | 'rival'> & { scores?: Score['scores'] | undefined };
+  Pick<Score, 'risk' | 'skipped' | 'reason' | 'missing' | 'pending' | 'rival'> & {
+    scores?: Score['scores'] | undefined;
+  };
 
 type Found<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
 
@@ -24,7 +26,7 @@ export type FlinchEvent =
 /** Field `flinch` of a chunk of a stream, next to `choices`: news since the previous chunk. */
 export interface ChunkFlinch {
   guard?: GuardInForce | undefined;
-  /** A token comes first with its text, and again with its scores: merge by `index`. */
+  /** A token comes first with its text, and again with its scores, each time with all that is known: merge by `index`. */
   tokens: FlinchToken[];
   events?: FlinchEvent[] | undefined;
   /** In the chunk with `finish_reason`. */

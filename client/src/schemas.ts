@@ -151,6 +151,20 @@ const place = {
   offset: about('0 for `generation.created`, then 1, 2, 3 … without gaps.', index),
 };
 
+/** How an answer has ended. */
+const end = {
+  finish_reason: about(
+    '`stop`, `length`, `cancelled`, `tool_calls`, `content_filter` (the guard ended it), or what else an upstream says.',
+    z.string(),
+  ),
+  usage,
+  verdict: about('Absent without a guard, and if the generation was cancelled.', z.optional(verdict)),
+  usage_by_model: about(
+    'Usage of both models, if another one answers; `usage` is that of the one that answers.',
+    z.optional(z.record(z.string(), usage)),
+  ),
+};
+
 const requestId = about('If the request had one.', z.optional(z.string()));
 const unscored = about(
   'Tokens of the step without a score of `method` that should have one: they are `missing`, or skipped because of `lag`.',
@@ -213,7 +227,7 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'score.delta': about(
-    'The scores of one token. A later event for the same `index` replaces the earlier one.',
+    'The scores of one token. A later event for the same `index` replaces the earlier one: it repeats the scores that came with the token and adds those of passes.',
     z.object({
       type: z.literal('score.delta'),
       ...place,
@@ -231,6 +245,7 @@ export const GENERATION_EVENTS = {
         z.optional(z.literal('lag')),
       ),
       missing: about('Methods that cannot be computed for this token.', z.optional(methods)),
+      pending: about('Methods whose scores follow in a later event for this `index`.', z.optional(methods)),
       rival: about(
         'With `adversarial`: the other token whose probability grew most under the perturbation, if any grew.',
         z.optional(rival),
@@ -354,22 +369,13 @@ export const GENERATION_EVENTS = {
       verdict: about('On the flagged answer.', verdict),
     }),
   ),
+  'text.done': about(
+    'The text is complete and judged, and scores that are `pending` follow. Comes only if some are.',
+    z.object({ type: z.literal('text.done'), ...place, ...end }),
+  ),
   'generation.done': about(
-    'The generation has ended.',
-    z.object({
-      type: z.literal('generation.done'),
-      ...place,
-      finish_reason: about(
-        '`stop`, `length`, `cancelled`, `tool_calls`, `content_filter` (the guard ended it), or what else an upstream says.',
-        z.string(),
-      ),
-      usage,
-      verdict: about('Absent without a guard, and if the generation was cancelled.', z.optional(verdict)),
-      usage_by_model: about(
-        'Usage of both models, if another one answers; `usage` is that of the one that answers.',
-        z.optional(z.record(z.string(), usage)),
-      ),
-    }),
+    'The generation has ended. After `text.done` it says the same.',
+    z.object({ type: z.literal('generation.done'), ...place, ...end }),
   ),
 } as const;
 

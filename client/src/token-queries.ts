@@ -11,11 +11,14 @@ export type ScoreState =
   | 'skipped'
   /** Left out as scoring was behind. */
   | 'lag'
+  /** It follows other scores of the token. */
+  | 'pending'
   /** It has not come, or never will. */
   | 'missing';
 
-export function scoreState({ scores, skipped, reason }: Token, method: Method): ScoreState {
+export function scoreState({ scores, skipped, pending, reason }: Token, method: Method): ScoreState {
   if ((scores?.[method] ?? null) !== null) return 'scored';
+  if (pending.includes(method)) return 'pending';
   if (!skipped.includes(method)) return 'missing';
   return reason ?? 'skipped';
 }

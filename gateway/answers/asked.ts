@@ -46,6 +46,8 @@ export interface Asked extends AnswerRequest {
   readonly refusesUnscored: boolean;
   /** Maximum tokens of an answer to a request that does not say how many it wants. */
   readonly maxTokens?: number | undefined;
+  /** Whether a flagged answer ends with its text, before scores that follow: something may take its place. */
+  readonly endsIfFlagged?: boolean;
   /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
   readonly further?: boolean;
 }

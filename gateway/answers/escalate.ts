@@ -54,7 +54,7 @@ export function escalated(
       return eventsOf(prepared, gate);
     }),
     map((event) =>
-      event.type === 'generation.done'
+      event.type === 'text.done' || event.type === 'generation.done'
         ? { ...event, usageByModel: { [name]: usage, [to]: event.usage } }
         : event,
     ),

@@ -1,4 +1,13 @@
-import { finalize, identity, type Observable, switchMap } from 'rxjs';
+import {
+  finalize,
+  identity,
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  pipe,
+  switchMap,
+  takeWhile,
+} from 'rxjs';
 import { checkPromise, neverFires } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch, type Judging, whileOpen } from '../../src/guard/guarded-branch.js';
@@ -51,6 +60,15 @@ const NO_RISKS = new RunningRisk();
 
 const UNJUDGED: Judging = { forks: 0, rate: identity, judge: () => identity };
 
+/** Ends a flagged answer with its text. */
+const endIfFlagged: MonoTypeOperatorFunction<GuardEvent> = pipe(
+  map(
+    (event: GuardEvent): GuardEvent =>
+      event.type === 'text.done' && event.verdict?.flagged ? { ...event, type: 'generation.done' } : event,
+  ),
+  takeWhile((event) => event.type !== 'generation.done', true),
+);
+
 export interface GuardedOptions {
   readonly asked: Asked;
   readonly source: Pick<Source, 'scoresAll'>;
@@ -84,6 +102,7 @@ export function guarded(
         asked.fields.guard.enabled === false ? identity : judgeAnswer({ ...settings, risks: NO_RISKS }),
       );
   return events.pipe(
+    asked.endsIfFlagged ? endIfFlagged : identity,
     told,
     finalize(() => abort.abort(OVER)),
   );

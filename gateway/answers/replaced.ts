@@ -1,7 +1,8 @@
-import { concat, defer, filter, from, Observable } from 'rxjs';
+import { concat, concatMap, defer, EMPTY, from, Observable, of } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Policies } from '../policy/policies.js';
 import { guardSchema } from '../requests/guard-limits.js';
@@ -48,10 +49,17 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
   const held = !canRetract || guard.delivery === 'held';
   const annotating = { ...guard, action: 'annotate', delivery: 'immediate' } as const;
   // None of several answers is what the client gets as it comes.
-  const first: Asked = { ...asked, verbatim: false, kept: false, fields: { ...fields, guard: annotating } };
-  const rest = action === 'vote' ? vote(first, model, by) : escalation(asked, model, held, by);
+  const first: Asked = {
+    ...asked,
+    verbatim: false,
+    kept: false,
+    endsIfFlagged: true,
+    fields: { ...fields, guard: annotating },
+  };
+  const escalated = action === 'escalate' ? escalation(asked, model, held, by) : null;
   const own = await by.written(first);
   if (!own.guard.enabled) throw refusal('guard.action', `${action}: no answer can be flagged`);
+  const rest = escalated ?? vote(first, own.guard.method, model, by);
   const delivery = held ? 'held' : 'immediate';
   return {
     ...own,
@@ -67,7 +75,7 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
   };
 }
 
-/** The events of an answer, up to its end, and the rest of it. An unknown verdict is left alone. */
+/** The events of an answer, and if it is flagged, what follows. An unknown verdict is left alone. */
 export function unlessFlagged(
   own: Pick<Answer, 'start' | 'vocabulary'>,
   { held, kept, rest }: { readonly held: boolean; readonly kept: KeptAnswer; readonly rest: Rest },
@@ -76,14 +84,17 @@ export function unlessFlagged(
   const withheld: GuardEvent[] = [];
   let text = '';
   let calls = false;
+  let isHeld = held;
   const events = eventsOf(own, gate).pipe(
-    filter((event) => {
+    concatMap((event) => {
       text += textOf(event);
       calls ||= callsTool(event);
-      if (!held && event.type !== 'generation.done') return true;
+      if (!isHeld && event.type !== 'generation.done') return of(event);
       withheld.push(event);
       kept.add(event);
-      return false;
+      if (event.type !== 'text.done') return EMPTY;
+      isHeld = false; // it stays
+      return from(withheld.splice(0)).pipe(paced(gate));
     }),
   );
   const others = defer(() => {
@@ -114,10 +125,14 @@ function escalation(asked: Asked, model: string, held: boolean, by: ReplacedBy):
   return (flagged, gate) => escalated(flagged, options, gate);
 }
 
-/** @param first the answer that may be flagged */
-function vote(first: Asked, model: string, by: ReplacedBy): Rest {
+/**
+ * @param first the answer that may be flagged
+ * @param method that judges it: passes for others would cost more than the answers
+ */
+function vote(first: Asked, method: Method, model: string, by: ReplacedBy): Rest {
   const { fields, response } = first;
-  const { guard, seed } = fields;
+  const { seed } = fields;
+  const guard = { ...fields.guard, methods: [method] };
   // Greedy answers would all be the same.
   const temperature = fields.temperature || VOTE_TEMPERATURE;
   const further = {
@@ -133,7 +148,7 @@ function vote(first: Asked, model: string, by: ReplacedBy): Rest {
   const options = {
     answers: 1 + guardSchema.parse(guard).candidates,
     answer: (number: number) =>
-      by.written({ ...further, fields: { ...fields, temperature, ...seeded(number) } }),
+      by.written({ ...further, fields: { ...fields, guard, temperature, ...seeded(number) } }),
     said: saidBy(by.policies.voteOf(model)),
     voted: (isReplaced: boolean, error: unknown) => by.voted(model, isReplaced, error, first),
   };

@@ -2,6 +2,7 @@ import type {
   DoneEvent,
   GuardEvent,
   ScoreEvent,
+  TextDoneEvent,
   TokenEvent,
   UpstreamEvent,
 } from '../../src/stream/events.js';
@@ -37,7 +38,7 @@ export class Completion {
   readonly #form: ChoiceForm;
   readonly #guard: GuardWarnings;
   readonly #created = Math.floor(Date.now() / 1000);
-  /** Tokens whose scores have not come, by index: a score's chunk repeats its token. */
+  /** Tokens of which scores are to come, by index: a score's chunk repeats its token. */
   readonly #tokens = new Map<number, TokenEvent>();
   /** Characters of the texts so far, if log-probabilities are sent. */
   #characters = 0;
@@ -46,6 +47,8 @@ export class Completion {
   /** Fields of an upstream's chunks that are not ours. */
   readonly #fields = new UpstreamFields();
   #usage: unknown = null;
+  /** The chunk with the reason for which the text ends was sent. */
+  #isFinished = false;
 
   constructor(options: CompletionOptions) {
     this.#options = options;
@@ -72,13 +75,14 @@ export class Completion {
 
   #chunks(event: Exclude<GuardEvent, TokenEvent>): CompletionChunk[] {
     if (event.type === 'score.delta') return this.#scoreChunks(event);
+    if (event.type === 'text.done') return [this.#finish(event)];
     if (event.type === 'generation.done') return this.#closing(event);
     if (event.type === 'upstream.delta') return this.#passed(event);
     return [this.#chunk({}, { tokens: [], events: [eventFields(event, this.#options.vocabulary)] })];
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
-    if (!score && this.#options.guard.enabled) this.#tokens.set(event.index, event);
+    if ((!score || score.pending) && this.#options.guard.enabled) this.#tokens.set(event.index, event);
     const flinch = { tokens: [scoredToken(event, this.#options.vocabulary, score)] };
     // Other parts reach the client through the upstream's events beside the text.
     if (event.part) return this.#chunk({}, flinch);
@@ -92,7 +96,7 @@ export class Completion {
 
   #scoreChunks(event: ScoreEvent): CompletionChunk[] {
     const token = this.#tokens.get(event.index);
-    this.#tokens.delete(event.index);
+    if (!event.pending) this.#tokens.delete(event.index);
     return token ? [this.#chunk({}, { tokens: [scoredToken(token, this.#options.vocabulary, event)] })] : [];
   }
 
@@ -130,16 +134,21 @@ export class Completion {
     return { ...(typeof this.#usage === 'object' && this.#usage), ...usageFields(usage) };
   }
 
-  #closing(done: DoneEvent): CompletionChunk[] {
+  #finish(done: DoneEvent | TextDoneEvent): CompletionChunk {
     const { finishReason, verdict } = done;
+    this.#isFinished = true;
     const flinch = {
       tokens: [],
       ...(verdict && { verdict: verdictFields(verdict) }),
       ...usageByModelFields(done),
     };
-    const last = this.#chunk({ finishReason }, flinch);
-    if (!this.#options.includeUsage) return [last];
-    return [last, { ...this.#header(this.#form.objects.chunk), choices: [], usage: this.#usageOf(done) }];
+    return this.#chunk({ finishReason }, flinch);
+  }
+
+  #closing(done: DoneEvent): CompletionChunk[] {
+    const last = this.#isFinished ? [] : [this.#finish(done)];
+    if (!this.#options.includeUsage) return last;
+    return [...last, { ...this.#header(this.#form.objects.chunk), choices: [], usage: this.#usageOf(done) }];
   }
 
   #chunk(

@@ -35,6 +35,7 @@ export class ResponseEvents {
   readonly #topLogprobs: number | null;
   readonly #whole: WholeCompletion;
   #started = false;
+  #isTextDone = false;
   #sequence = 0;
   /** Response as in the last event. */
   #response: Json;
@@ -77,6 +78,12 @@ export class ResponseEvents {
     if (event.type === 'upstream.delta') return this.#raw(event, first);
     this.#whole.add(event);
     const started = first ? this.#begin() : [];
+    if (event.type === 'text.done') {
+      this.#isTextDone = true;
+      return [...started, ...this.#closeMessage(statusOf(event))];
+    }
+    // Scores that follow the text are in the last response.
+    if (this.#isTextDone && event.type !== 'generation.done') return [];
     const chunks = this.#completion.chunks(event);
     if (event.type !== 'generation.done')
       return [...started, ...chunks.flatMap((chunk) => this.#delta(chunk))];
@@ -193,7 +200,7 @@ export class ResponseEvents {
     }
     this.#waiting = [];
     const reason = INCOMPLETE[done.finishReason];
-    const status = reason ? 'incomplete' : 'completed';
+    const status = statusOf(done);
     const usage = responseUsage(done);
     const events = this.#closeMessage(status);
     return [
@@ -291,6 +298,9 @@ const INCOMPLETE: Readonly<Record<string, string>> = {
   length: 'max_output_tokens',
   content_filter: 'content_filter',
 };
+
+const statusOf = ({ finishReason }: Pick<DoneEvent, 'finishReason'>): string =>
+  INCOMPLETE[finishReason] ? 'incomplete' : 'completed';
 
 function openingResponse(id: string, request: ResponseRequest, { model, guard }: Answered): Json {
   const { instructions, max_output_tokens, metadata, temperature, top_p, top_logprobs } = request;

@@ -56,8 +56,11 @@ export class WholeCompletion {
   /** Characters of the texts of these log-probabilities. */
   #characters = 0;
   readonly #tokens = new WrittenItems();
-  /** Tokens from the first on whose score has not come, by index; they are written with their scores. */
-  readonly #waiting = new Map<number, { readonly token: TokenEvent; json: string | null }>();
+  /** Tokens from the first on of which scores are to come, by index; they are written with all of them. */
+  readonly #waiting = new Map<
+    number,
+    { readonly token: TokenEvent; json: string | null; isWhole: boolean }
+  >();
   readonly #lists = new Map<string, WrittenItems>(
     Object.values(LISTS).map((name) => [name, new WrittenItems()]),
   );
@@ -122,7 +125,7 @@ export class WholeCompletion {
   }
 
   #addToken(token: TokenEvent): void {
-    if (this.#options.guard.enabled) this.#waiting.set(token.index, { token, json: null });
+    if (this.#options.guard.enabled) this.#waiting.set(token.index, { token, json: null, isWhole: false });
     else this.#tokens.push(this.#written(token));
     // Other parts are in the upstream's events beside the text.
     if (token.part) return;
@@ -137,8 +140,9 @@ export class WholeCompletion {
     const scored = this.#waiting.get(score.index);
     if (!scored) return;
     scored.json = this.#written(scored.token, score);
-    for (const [index, { json }] of this.#waiting) {
-      if (json === null) break;
+    scored.isWhole = !score.pending;
+    for (const [index, { json, isWhole }] of this.#waiting) {
+      if (json === null || !isWhole) break;
       this.#tokens.push(json);
       this.#waiting.delete(index);
     }

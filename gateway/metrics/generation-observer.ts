@@ -45,6 +45,9 @@ export class GenerationObserver {
   readonly #observed: Observed;
   readonly #tell: GenerationListener['tell'];
   #writtenMs: number | null = null;
+  #textDoneMs: number | null = null;
+  /** Methods that are to come of tokens, by index: the others have been counted. */
+  readonly #pending = new Map<number, readonly Method[]>();
   #firstMs: number | null = null;
   /** Times at which tokens without scores yet went out, by index; only for responses that are not held back. */
   readonly #sentMs = new Map<number, number>();
@@ -86,7 +89,12 @@ export class GenerationObserver {
         this.#writtenMs ??= this.#clock.now();
         break;
       case 'score.delta':
-        guard?.token(event);
+        guard?.token(event, this.#pending.get(event.index));
+        if (event.pending) this.#pending.set(event.index, event.pending);
+        else this.#pending.delete(event.index);
+        break;
+      case 'token.retracted':
+        for (const index of this.#pending.keys()) if (index >= event.from) this.#pending.delete(index);
         break;
       case 'step.flagged':
         this.#tell({ type: 'flagged', step: event, action: event.action });
@@ -125,6 +133,7 @@ export class GenerationObserver {
         this.#first();
         break;
       case 'score.delta':
+        if (event.pending) break;
         if (event.reason !== 'lag') this.#lag(event.index);
         else this.#sentMs.delete(event.index);
         break;
@@ -135,6 +144,9 @@ export class GenerationObserver {
         guard?.retracted(event.tokens);
         for (const index of this.#sentMs.keys()) if (index >= event.from) this.#sentMs.delete(index);
         this.#sent = Math.min(this.#sent, event.from);
+        break;
+      case 'text.done':
+        this.#textDoneMs = this.#clock.now();
         break;
       case 'generation.done':
         this.#done(event);
@@ -166,7 +178,7 @@ export class GenerationObserver {
     generations.done(done, total, this.#exemplar(total));
     const tokens = done.usage.completionTokens ?? 0;
     if (this.#writtenMs !== null && tokens > 1) {
-      const seconds = (ms - this.#writtenMs) / 1000 / (tokens - 1);
+      const seconds = ((this.#textDoneMs ?? ms) - this.#writtenMs) / 1000 / (tokens - 1);
       generations.perToken(seconds, this.#exemplar(seconds));
     }
   }

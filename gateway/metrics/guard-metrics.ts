@@ -47,15 +47,21 @@ export class GuardSeries {
     for (const outcome of ROLLBACK_OUTCOMES) guard.rollbacks.inc({ model, outcome }, 0);
   }
 
-  /** The scores of one token. */
-  token({ pass, scores, skipped, reason, missing = [], risk, rival }: ScoreEvent): void {
+  /**
+   * The scores of one token.
+   * @param methods those that have not been counted for it; by default all
+   */
+  token(
+    { pass, scores, skipped, reason, missing = [], risk, rival }: ScoreEvent,
+    methods: readonly Method[] = METHODS,
+  ): void {
     const model = this.#model;
     if (reason === 'lag') {
       this.#own.lagSkippedTokens.inc({ model });
       return;
     }
     let scored = false;
-    for (const method of METHODS) {
+    for (const method of methods) {
       const score = scores[method];
       if (score === undefined) continue;
       scored = true;
@@ -67,7 +73,7 @@ export class GuardSeries {
       const rated = risk?.[method];
       if (rated !== undefined) this.#of(method, this.#risks, this.#own.tokenRisk).observe(rated);
     }
-    if (scored) this.#scored.inc();
+    if (scored && methods === METHODS) this.#scored.inc();
     if (rival && rival.before >= LIKELY) this.#own.rivals.inc({ model });
     for (const method of skipped) this.#own.skippedTokens.inc({ model, method });
     for (const method of missing) this.#own.unscoredTokens.inc({ model, method });

@@ -87,7 +87,7 @@ export const instrumentsOf = ({ counter, gauge, histogram }: Families) => ({
     }),
     timePerOutputToken: histogram({
       name: 'gen_ai_server_time_per_output_token_seconds',
-      help: 'Seconds per token after the first: from the writing of the first token, held back or not, to the last event. One value for each complete response of at least two tokens.',
+      help: 'Seconds per token after the first: from the writing of the first token, held back or not, to the end of the text. One value for each complete response of at least two tokens.',
       labels: GEN_AI_LABELS,
       buckets: [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5],
       exemplars: true,

@@ -5,17 +5,19 @@ import { scoredGeneration } from '../stream/scored-generation.js';
 import { PROBABILITY_METHODS } from '../uncertainty/method-names.js';
 import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW, type Scoring } from '../uncertainty/settings.js';
 
-/** Tokens in a second of one response with the default scores, alone on the machine. */
+/** Tokens in a second of one response, alone on the machine. */
 export interface WritingSpeed {
-  /** With the scores that take no pass. */
-  readonly withoutPasses: number;
-  /** With Adv. Pert.; `null` where the model is too slow to wait for passes, or its context too short for two. */
-  readonly withAdversarial: number | null;
+  /** Written, with the scores that take no pass. */
+  readonly written: number;
+  /** Scored by Adv. Pert., once they are written; `null` where the model is too slow to wait for passes, or its context too short for two. */
+  readonly adversarial: number | null;
 }
 
 /** The first pass runs over all of it. */
 const PROMPT_TOKENS = DEFAULT_WINDOW - DEFAULT_BLOCK;
 const MAX_TOKENS = 256;
+/** Passes have what writing leaves of the cores: the text is over soon. */
+const PASSED_TOKENS = 2 * DEFAULT_BLOCK;
 
 /** Each of the two is measured for so long, and for as many tokens as it takes to score some. */
 const LEAST_MS = 250;
@@ -25,23 +27,28 @@ const LEAST_TOKENS = 4;
 const LEAST_SPEED = 8;
 
 /**
- * Writes some tokens, without and with Adv. Pert.: half a second on a small model.
+ * Writes some tokens, and scores some: half a second on a small model.
  * @throws EngineError
  */
 export async function measureWriting(engine: Engine): Promise<WritingSpeed> {
-  const withoutPasses = await speedOf(engine, { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS }, 1);
-  const isShort = engine.contextLength < PROMPT_TOKENS + 2 * DEFAULT_BLOCK;
-  if (withoutPasses < LEAST_SPEED || isShort) return { withoutPasses, withAdversarial: null };
-  return { withoutPasses, withAdversarial: await speedOf(engine, DEFAULT_SCORING, DEFAULT_BLOCK) };
+  const written = await speedOf(engine, { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS }, 1);
+  const isShort = engine.contextLength < PROMPT_TOKENS + PASSED_TOKENS;
+  if (written < LEAST_SPEED || isShort) return { written, adversarial: null };
+  return { written, adversarial: await speedOf(engine, DEFAULT_SCORING, DEFAULT_BLOCK, PASSED_TOKENS) };
 }
 
 /**
  * From the first scores on: they wait for the prompt, and the first pass for its memory.
  * @param block tokens whose scores come at once
  */
-async function speedOf(engine: Engine, scoring: Scoring, block: number): Promise<number> {
-  const scores = scoredGeneration(engine, endlessRequest(engine), scoring).pipe(
-    filter(({ type }) => type === 'score.delta'),
+async function speedOf(
+  engine: Engine,
+  scoring: Scoring,
+  block: number,
+  maxTokens = MAX_TOKENS,
+): Promise<number> {
+  const scores = scoredGeneration(engine, endlessRequest(engine, maxTokens), scoring).pipe(
+    filter((event) => event.type === 'score.delta' && !event.pending),
     bufferCount(block),
     map((_, blocks) => ({ tokens: block * blocks, at: performance.now() })),
   );
@@ -57,11 +64,11 @@ async function speedOf(engine: Engine, scoring: Scoring, block: number): Promise
 }
 
 /** A text whose tokens do not matter: speed does not depend on them. */
-function endlessRequest({ checkpoint, contextLength }: Engine): GenerateRequest {
+function endlessRequest({ checkpoint, contextLength }: Engine, maxTokens: number): GenerateRequest {
   const promptIds = Array.from({ length: PROMPT_TOKENS }, (_, i) => (i * 7919) % checkpoint.config.vocabSize);
   return {
     promptIds,
-    maxTokens: Math.min(MAX_TOKENS, contextLength - PROMPT_TOKENS),
+    maxTokens: Math.min(maxTokens, contextLength - PROMPT_TOKENS),
     endIds: [],
     sampling: { temperature: 0 },
   };

@@ -68,6 +68,8 @@ const DEFAULT_CONTEXT_LIMIT = 8192;
 /** Share of free memory that sequences may take, as predicted. */
 export const DEFAULT_MEMORY_SHARE = 0.7;
 const DEFAULT_STALL_SECONDS = 60;
+/** How much longer a pass may take on cores on which models write, by the weights of Linux for their priorities. */
+const PASS_SLOWDOWN = 10;
 /** Share of the memory, in each of the two processes. */
 const PREFIX_SHARE = 0.05;
 const MAX_PREFIX_BYTES = 2 ** 29;
@@ -155,8 +157,12 @@ export class Engine {
       onChange: (): void => {
         for (const listener of this.#changeListeners) listener();
       },
-      stallMs: (device: Backend): number =>
-        1000 * (stallSeconds + longestSilence({ ...this.machine(role), device }, largest)),
+      stallMs: (device: Backend): number => {
+        const silence = longestSilence({ ...this.machine(role), device }, largest);
+        // Passes have what writing leaves of the cores.
+        const slower = role === 'score' && device === 'cpu' ? PASS_SLOWDOWN : 1;
+        return 1000 * (stallSeconds + slower * silence);
+      },
     });
     const decode = new EngineProcess<ToDecode, FromDecode>(open('decode'), devices, optionsOf('decode'));
     const scoring = scoreServers ? (['inference-server'] as const) : devices;

@@ -2,7 +2,7 @@ import { identity, type Observable, type OperatorFunction } from 'rxjs';
 import { PartAligner } from '../steps/step-aligner.js';
 import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
-import type { ScoreOptions } from '../stream/score.js';
+import type { ScoreOptions, TokenScorer } from '../stream/score.js';
 import { fused, staged } from '../stream/stage.js';
 
 /** Position of the first token of a branch, which begins a step. */
@@ -32,6 +32,8 @@ export interface Branch {
    * open.
    */
   events(gate: FlowGate): Observable<GuardEvent>;
+  /** Scores the text that stays, after its events: see {@link BranchScorer.later}. */
+  readonly later?: TokenScorer | undefined;
   /** Whether it can be continued after `keep` tokens: some are left to write. */
   fits(keep: number): boolean;
   /** @throws errors of writer and scorer; RangeError for a continuation that leaves no token to write */
@@ -60,6 +62,11 @@ export interface BranchScoring {
 export interface BranchScorer {
   /** Adds scores to tokens. Applied once; unsubscribing leaves the scorer open. */
   score(scoring: BranchScoring): OperatorFunction<WrittenEvent, GenerationEvent>;
+  /**
+   * Scores of passes that follow the text, which nothing waits for. Only of the first branch, with which it is not closed: it
+   * scores what stays of all branches.
+   */
+  readonly later?: TokenScorer;
   /** @param keep tokens of the response that stay */
   fork(keep: number): Promise<BranchScorer>;
   close(): void;
@@ -118,6 +125,7 @@ export function branchOf(
       const noted = judge.forks === 0 ? rated : fused(rated, note);
       return writer.tokens(gate).pipe(fused(noted, judge.judge({ step, from })));
     },
+    later: scorer.later,
     fits: (keep) => writer.fits(keep),
     fork: async (continuation) => {
       const before = tokens.slice(0, continuation.from);

@@ -2,7 +2,8 @@ import type { Engine } from '../engine/engine.js';
 import type { CompleteRequest, GenerateRequest, Generation } from '../engine/generation.js';
 import { readTokens } from '../stream/generate.js';
 import { score, type TokenScorer } from '../stream/score.js';
-import { usesWritten, writesScores, writtenScores } from '../stream/written-scores.js';
+import { type SplitScoring, splitScoring, usesWritten, writtenScores } from '../stream/written-scores.js';
+import type { Method } from '../uncertainty/method-names.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import { checkScoring, type Scoring } from '../uncertainty/settings.js';
@@ -14,8 +15,8 @@ export interface EngineBranchOptions extends Judging {
 }
 
 /**
- * A branch that the engine writes and scores. If only probabilities are requested, the writer reports them, and
- * there is no score pass.
+ * A branch that the engine writes and scores. Unless a score of a pass judges, the writer reports probabilities, and passes
+ * follow.
  *
  * @throws EngineError; SettingsError
  *
@@ -25,38 +26,47 @@ export interface EngineBranchOptions extends Judging {
 export async function engineBranch(
   engine: Engine,
   request: GenerateRequest,
-  { scoring, forks, lagTokens, ...judge }: EngineBranchOptions,
+  { scoring, method, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
   checkScoring(scoring);
-  const asked = { ...engine.complete(request), forks, statistics: usesWritten(scoring) };
+  const split = splitScoring(scoring, method);
+  const asked = { ...engine.complete(request), forks, statistics: usesWritten(split) };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
-  const scorer = writesScores(scoring)
-    ? writtenScorer(scoring)
-    : await passScorer(engine, asked, scoring, lagTokens);
-  const generation = await closeOnFailure(scorer, () => engine.generate(asked));
+  const scorer = await scorerOf(engine, asked, split, lagTokens);
+  const generation = await closeOnFailure(scorer.later ?? scorer, () => engine.generate(asked));
   return branchOf(engineWriter(asked, generation), scorer, { ...judge, forks });
 }
 
+async function scorerOf(
+  engine: Engine,
+  request: CompleteRequest,
+  { written, passes }: SplitScoring,
+  lagTokens?: number,
+): Promise<BranchScorer> {
+  if (passes === null) return writtenScorer(written, []);
+  const { promptIds, maxTokens, forks } = request;
+  const positions = promptIds.length + maxTokens;
+  const follow = written.length > 0;
+  const sequence = await SequenceScorer.open(
+    engine,
+    promptIds,
+    passes,
+    positions,
+    follow ? 0 : forks, // what passes follow is never taken back
+    request,
+  );
+  if (!follow) return engineScorer(sequence, blockOf(passes.schedule), lagTokens);
+  return { ...writtenScorer(written, passes.methods), later: sequence };
+}
+
 /** Scores come with the tokens, also with those of continuations. */
-function writtenScorer({ methods }: Scoring): BranchScorer {
+function writtenScorer(methods: readonly Method[], pending: readonly Method[]): BranchScorer {
   const scorer: BranchScorer = {
-    score: () => writtenScores(methods),
+    score: () => writtenScores(methods, pending),
     fork: async () => scorer,
     close: () => {},
   };
   return scorer;
-}
-
-async function passScorer(
-  engine: Engine,
-  request: CompleteRequest,
-  scoring: Scoring,
-  lagTokens?: number,
-): Promise<BranchScorer> {
-  const { promptIds, maxTokens, forks } = request;
-  const positions = promptIds.length + maxTokens;
-  const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, request);
-  return engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
 }
 
 /** Part of `SequenceScorer` that a branch uses. */

@@ -1,15 +1,28 @@
-import { defer, finalize, from, identity, type Observable, type OperatorFunction, tap } from 'rxjs';
+import {
+  defer,
+  finalize,
+  from,
+  identity,
+  type Observable,
+  type OperatorFunction,
+  of,
+  switchMap,
+  tap,
+} from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
-import type { GenerationEvent, GuardEvent } from '../stream/events.js';
+import { PartAligner } from '../steps/step-aligner.js';
+import type { GenerationEvent, GuardEvent, TokenEvent } from '../stream/events.js';
 import { flagSteps } from '../stream/flag-steps.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { holdBack } from '../stream/hold-back.js';
 import { judgeAnswer } from '../stream/judge-answer.js';
+import { laterScores } from '../stream/later-scores.js';
 import { paced } from '../stream/paced.js';
 import { rateRisk } from '../stream/rate-risk.js';
 import { refuseUnscored } from '../stream/refuse-unscored.js';
 import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
+import type { Method } from '../uncertainty/method-names.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch, BranchJudge, BranchPoint } from './branch.js';
@@ -23,6 +36,8 @@ const LAG_TOKENS = 32;
 
 /** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
+  /** The method that steps are judged by; absent if none is. */
+  readonly method?: Method;
   /** How many other continuations there may be at a time: memory is set aside for them. */
   readonly forks: number;
   /** See {@link ScoreOptions.lagTokens}. */
@@ -67,19 +82,40 @@ export function guardedBranch(
   const { action, candidates, delivery, lag, method, per, rate } = guard;
   return defer(() => {
     checkGuard(guard, scoring);
+    const block = blockOf(scoring.schedule);
+    const lagTokens = lag === 'skip' ? Math.max(LAG_TOKENS, block) : undefined;
+    const rated = rateRisk(risks);
     const judging = {
+      method,
       // A rollback needs, in addition to the text that it may return to, its candidates, then the chosen one and its
       // continuation.
       forks: action === 'rollback' ? Math.max(2, candidates) : 0,
-      lagTokens: lag === 'skip' ? Math.max(LAG_TOKENS, blockOf(scoring.schedule)) : undefined,
-      rate: rateRisk(risks),
+      lagTokens,
+      rate: rated,
       judge: (point: BranchPoint) =>
         fused(segmentSteps<GenerationEvent>(point), flagSteps({ method, per, rate, risks })),
     };
-    const guarded = whileOpen(() => open(judging), intervene({ ...correcting, policy, gate })).pipe(
-      judgeAnswer({ method, rate, risks }),
-      refusesUnscored ? refuseUnscored({ method }) : identity,
-    );
+    const follow = (branch: Branch): Observable<GuardEvent> => {
+      const { later } = branch;
+      const aligner = new PartAligner();
+      const begins = (text: string, token: TokenEvent): boolean => aligner.begins(text, token);
+      return of(branch).pipe(
+        intervene({ ...correcting, policy, gate }),
+        judgeAnswer({ method, rate, risks }),
+        refusesUnscored ? refuseUnscored({ method }) : identity,
+        later
+          ? laterScores<GuardEvent>({
+              open: async () => later,
+              block,
+              begins,
+              lagTokens,
+              rate: rated,
+              afterSteps: true,
+            })
+          : identity,
+      );
+    };
+    const guarded = whileOpen(() => open(judging), switchMap(follow));
     const observed = written ? guarded.pipe(tap(written)) : guarded;
     const now = (): number => performance.now();
     const passed = delivery === 'held' ? observed.pipe(holdBack({ now })) : observed;
@@ -88,7 +124,7 @@ export function guardedBranch(
   });
 }
 
-/** The events of a branch, which is opened on subscription and closed at the end. */
+/** The events of a branch, which is opened on subscription and closed at the end, as what scores it later. */
 export function whileOpen<T>(
   open: () => Promise<Branch>,
   follow: OperatorFunction<Branch, T>,
@@ -100,7 +136,10 @@ export function whileOpen<T>(
       // It is closed even if nothing waits for it any longer when it opens.
       finalize(() => {
         opening.then(
-          (branch) => branch.close(),
+          (branch) => {
+            branch.close();
+            branch.later?.close();
+          },
           () => {}, // it never opened; the subscriber was told
         );
       }),

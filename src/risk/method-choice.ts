@@ -1,5 +1,5 @@
 import { auroc, aurocDifference, type Estimated, type Scored } from '../numerics/roc.js';
-import { type Method, PROBABILITY_METHODS } from '../uncertainty/method-names.js';
+import { isProbability, type Method } from '../uncertainty/method-names.js';
 
 /** An answer with its label, and its score by each method. */
 export interface RatedAnswer {
@@ -45,8 +45,6 @@ export function chooseMethod(answers: readonly RatedAnswer[], methods: readonly 
     wrong: answers.filter(({ right }) => !right).length,
     rows,
     lead,
-    chosen: !isClear && !isCheap(best!) && isCheap(second!) ? second! : best!,
+    chosen: !isClear && !isProbability(best!) && isProbability(second!) ? second! : best!,
   };
 }
-
-const isCheap = (method: Method): boolean => (PROBABILITY_METHODS as readonly Method[]).includes(method);

@@ -94,7 +94,7 @@ function answer(
           tokens.push(event);
           onToken();
         }
-        if (event.type === 'score.delta') scores.push(event);
+        if (event.type === 'score.delta' && !event.pending) scores.push(event);
         if (event.type === 'step.closed') steps.push(event);
       }),
       filter((event) => event.type === 'generation.done'),

@@ -32,7 +32,10 @@ export interface TokenEvent extends PartOf {
   readonly statistics?: TokenStatistics;
 }
 
-/** The scores of one token, all methods at once: they come from one pass. */
+/**
+ * The scores of one token. If passes follow the text, those that came with it are first, and all of them come later, in an
+ * event that replaces the first.
+ */
 export interface ScoreEvent {
   readonly type: 'score.delta';
   readonly index: number;
@@ -50,6 +53,8 @@ export interface ScoreEvent {
    * unscored.
    */
   readonly missing?: readonly Method[];
+  /** Methods that follow in a later event for this token. */
+  readonly pending?: readonly Method[];
   readonly rival: (Rival & Pick<TopToken, 'text'>) | null;
   /** Once rated: the share of ordinary tokens that score lower, in [0, 1]; none for what cannot be rated yet. */
   readonly risk?: Scores;
@@ -111,6 +116,14 @@ export interface VotedEvent {
   readonly failed: string | null;
   /** Verdict on the flagged answer. */
   readonly verdict: Verdict;
+}
+
+/**
+ * The text is complete and judged, and scores of some of its tokens follow. {@link DoneEvent} repeats the fields when all are
+ * there.
+ */
+export interface TextDoneEvent extends Omit<DoneEvent, 'type'> {
+  readonly type: 'text.done';
 }
 
 export interface DoneEvent {
@@ -175,7 +188,7 @@ export interface Usage {
 }
 
 /** Events of an unguarded generation. If it fails, the Observable ends with an error. */
-export type GenerationEvent = TokenEvent | ScoreEvent | DoneEvent | UpstreamEvent;
+export type GenerationEvent = TokenEvent | ScoreEvent | TextDoneEvent | DoneEvent | UpstreamEvent;
 
 /** Events of the writer of a response. */
 export type WrittenEvent = TokenEvent | DoneEvent | UpstreamEvent;

@@ -1,5 +1,12 @@
 import type { OperatorFunction } from 'rxjs';
-import type { DoneEvent, GuardEvent, RetractedEvent, StepEvent, TokenEvent } from './events.js';
+import type {
+  DoneEvent,
+  GuardEvent,
+  RetractedEvent,
+  StepEvent,
+  TextDoneEvent,
+  TokenEvent,
+} from './events.js';
 import { staged } from './stage.js';
 
 export interface HoldOptions {
@@ -58,6 +65,7 @@ class Held {
         return [];
       case 'step.done':
         return this.#release(event);
+      case 'text.done':
       case 'generation.done':
         return this.#end(event);
       case 'token.delta':
@@ -110,7 +118,7 @@ class Held {
     return released;
   }
 
-  #end(done: DoneEvent): GuardEvent[] {
+  #end(done: DoneEvent | TextDoneEvent): GuardEvent[] {
     const events = this.#events.splice(0);
     if (done.finishReason !== 'content_filter' && !this.#stopped) return [...events, done];
     const flagged = events.flatMap((event) =>

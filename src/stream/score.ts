@@ -56,12 +56,13 @@ export interface ScoreOptions {
   readonly begins?: (text: string, token: TokenEvent) => boolean;
   /**
    * Tokens that may wait for a pass, at least `block`. Beyond them whole blocks are passed over ({@link WaitingBlocks}),
-   * and no token and no source ever waits for scores. Without it, tokens and source wait.
+   * and no token and no source ever waits for scores. `Infinity`: none is passed over, however long that takes. Without it,
+   * tokens and source wait.
    */
   readonly lagTokens?: number | undefined;
 }
 
-/** How long after the end of the text passes may still begin, with `lagTokens`; then what waits is passed over. */
+/** How long after the end of the text passes may still begin, with finite `lagTokens`; then what waits is passed over. */
 export const END_WAIT_MS = 5000;
 
 /** Blocks that may wait: a source that ignores the gate ends in an error instead of in exhausted memory. */
@@ -82,6 +83,7 @@ const MAX_WAITING_BLOCKS = 64;
  */
 export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, GenerationEvent> {
   const { block, gate, from = 0, begins = () => false, lagTokens } = options;
+  const endWaitMs = lagTokens === Number.POSITIVE_INFINITY ? lagTokens : END_WAIT_MS;
   const pass = Number.isFinite(block) ? 'stream' : 'final';
   return (source) =>
     new Observable((subscriber) => {
@@ -160,7 +162,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
         },
         error: (error: unknown) => subscriber.error(error),
         complete: () => {
-          deadline = performance.now() + END_WAIT_MS;
+          deadline = performance.now() + endWaitMs;
           if (!blocks) enqueue((scorer) => scorer.finish());
           else if (blocks.end()) enqueue((scorer) => scoreNext(blocks, scorer, deadline));
           passes.then(

@@ -7,8 +7,9 @@ import { checkScoring, type Scoring } from '../uncertainty/settings.js';
 import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
+import { laterScores } from './later-scores.js';
 import { type ScoreOptions, score } from './score.js';
-import { usesWritten, writesScores, writtenScores } from './written-scores.js';
+import { splitScoring, usesWritten, writtenScores } from './written-scores.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
@@ -33,14 +34,19 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     checkScoring(scoring);
-    const withStatistics = { ...request, statistics: usesWritten(scoring) };
-    if (writesScores(scoring))
-      return generate(engine, withStatistics, gate).pipe(writtenScores(scoring.methods));
-    const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);
+    const split = splitScoring(scoring);
+    const { written, passes } = split;
+    const tokens = generate(engine, { ...request, statistics: usesWritten(split) }, gate);
+    if (passes === null) return tokens.pipe(writtenScores(written));
+    const opened = SequenceScorer.open(engine, promptIds, passes, positions, 0, request);
+    const open = () => opened;
     const scored = () =>
-      generate(engine, withStatistics, gate).pipe(
-        score({ open: () => opened, block, gate, ...(begins && { begins }) }),
-      );
+      written.length > 0
+        ? tokens.pipe(
+            writtenScores(written, passes.methods),
+            laterScores({ open, block, ...(begins && { begins }) }),
+          )
+        : tokens.pipe(score({ open, block, gate, ...(begins && { begins }) }));
     return from(opened).pipe(
       switchMap(scored),
       finalize(() => {

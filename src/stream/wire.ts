@@ -20,7 +20,7 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
     const { index, pass, part } = event;
     return { type, index, ...(part && { part }), pass, ...scoreFields(event, vocabulary) };
   }
-  if (event.type === 'generation.done') {
+  if (event.type === 'text.done' || event.type === 'generation.done') {
     const { finishReason, usage, verdict } = event;
     return {
       type,
@@ -48,12 +48,14 @@ export function scoreFields(
     skipped,
     reason,
     missing = [],
+    pending = [],
     rival,
     risk,
-  }: Pick<ScoreEvent, 'scores' | 'skipped' | 'reason' | 'missing' | 'rival' | 'risk'>,
+  }: Pick<ScoreEvent, 'scores' | 'skipped' | 'reason' | 'missing' | 'pending' | 'rival' | 'risk'>,
   vocabulary: Vocabulary,
 ) {
   const rated = risk && Object.keys(risk).length > 0 ? { scores, risk } : { scores };
+  if (pending.length > 0) return { ...rated, pending };
   if (skipped.length === 0 && !reason && missing.length === 0 && !rival) return rated;
   return {
     ...rated,

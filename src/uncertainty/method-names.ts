@@ -14,6 +14,9 @@ export const PROBABILITY_METHODS = ['nll', ...TOKEN_STATISTICS] as const;
 export const METHODS = ['adversarial', 'random', ...TOKUR_METHODS, ...PROBABILITY_METHODS] as const;
 export type Method = (typeof METHODS)[number];
 
+export const isProbability = (method: Method): boolean =>
+  PROBABILITY_METHODS.some((probability) => probability === method);
+
 /** Methods that need only score passes, without further copies of the text. */
 export const DEFAULT_METHODS = ['adversarial', ...PROBABILITY_METHODS] as const satisfies readonly Method[];
 

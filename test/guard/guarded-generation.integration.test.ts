@@ -12,6 +12,7 @@ import {
   guardedGeneration,
   lowestUncertainty,
   METHODS,
+  type Method,
   modelId,
   PROBABILITY_METHODS,
   policyOf,
@@ -34,12 +35,9 @@ beforeAll(async () => {
 });
 
 /** Flags two or three of the three or four steps of an answer at temperature 1. */
-const risks: RiskModel = {
-  calibrated: () => true,
-  ofToken: (_method, score) => (score > 0.001 ? 1 : 0),
-  ofStep: (_method, score) => (score > 0.001 ? 1 : 0),
-  ofAnswer: (_method, score) => (score > 0.001 ? 1 : 0),
-};
+const rank = (method: Method, score: number): number =>
+  score > (method === 'adversarial' ? 0.0001 : 0.001) ? 1 : 0;
+const risks: RiskModel = { calibrated: () => true, ofToken: rank, ofStep: rank, ofAnswer: rank };
 
 /** What whoever writes tells. */
 const PROBABILITIES: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
@@ -223,7 +221,9 @@ describe('guardedGeneration', () => {
   it.each(['decode', 'score'] as const)(
     'ends in an error when the %s process dies in a rollback',
     async (role) => {
-      const events = guardedAnswer(1).pipe(
+      // Its own scores judge: for others a further pass may find the process that was started again.
+      const judged = role === 'score' ? ({ method: 'adversarial' } as const) : {};
+      const events = guardedAnswer(1, judged).pipe(
         tap(({ type }) => {
           if (type === 'rollback.started') kill(engine.status()[role].pid);
         }),

@@ -6,13 +6,16 @@ import {
   FlowGate,
   type GenerationEvent,
   generate,
+  isProbability,
   METHODS,
   modelId,
   PROBABILITY_METHODS,
+  type ScoreEvent,
   type Scoring,
   scoredGeneration,
   scoreResponse,
 } from '#src/index.js';
+import { largestDifference } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
 import { sharedReasoner } from '../support/shared-engines.js';
@@ -27,13 +30,14 @@ const collect = async (scoring: Scoring | null, request = greedy(engine)): Promi
 
 const tokensOf = (events: readonly GenerationEvent[]) =>
   events.filter((event) => event.type === 'token.delta');
+/** All scores of each token. */
 const scoresOf = (events: readonly GenerationEvent[]) =>
-  events.filter((event) => event.type === 'score.delta');
+  events.filter((event): event is ScoreEvent => event.type === 'score.delta' && !event.pending);
 
 describe('scoredGeneration', () => {
   it('writes the same answer with scoring and without', async () => {
     const [scored, plain] = [await collect(DEFAULT_SCORING), await collect(null)];
-    expect(tokensOf(scored)).toEqual(tokensOf(plain));
+    expect(tokensOf(scored).map(({ statistics: _, ...token }) => token)).toEqual(tokensOf(plain));
     expect(scoresOf(plain)).toEqual([]);
     expect(scored.at(-1)).toEqual(plain.at(-1));
   });
@@ -54,10 +58,39 @@ describe('scoredGeneration', () => {
       const events = await collect(scoring, request);
       const ids = tokensOf(events).map(modelId);
       const { tokens } = await scoreResponse(engine, request.promptIds, ids, scoring);
-      const streamed = scoresOf(events).map(({ index, scores, rival }) => ({ index, scores, rival }));
-      expect(streamed).toEqual(tokens.map(({ index, scores, rival }) => ({ index, scores, rival })));
+      const streamed = scoresOf(events);
+      expect(streamed.map(({ index, rival }) => [index, rival])).toEqual(
+        tokens.map(({ index, rival }) => [index, rival]),
+      );
+      for (const method of METHODS) {
+        const [now, then] = [streamed, tokens].map((all) =>
+          all.map(({ scores }: Pick<ScoreEvent, 'scores'>) => scores[method]!),
+        );
+        // The writer computes probabilities in other graphs.
+        const most = isProbability(method) ? 1e-4 : 0;
+        expect(largestDifference(now!, then!), method).toBeLessThanOrEqual(most);
+      }
     },
   );
+
+  it('tells probabilities with the token, and the end of the text before the last passes', async () => {
+    const events = await collect(DEFAULT_SCORING);
+    const first = events.filter((event) => event.type === 'score.delta' && event.pending);
+    expect(first.map((event) => 'index' in event && event.index)).toEqual(
+      tokensOf(events).map(({ index }) => index),
+    );
+    for (const [i, { type }] of events.entries()) {
+      if (type === 'token.delta') expect(events[i + 1]).toMatchObject({ pending: ['adversarial'] });
+    }
+    const [textDone, done] = ['text.done', 'generation.done'].map((type) =>
+      events.findIndex((event) => event.type === type),
+    );
+    const { type: _, ...end } = events[done!]!;
+    expect(events[textDone!]).toEqual({ type: 'text.done', ...end });
+    const between = events.slice(textDone! + 1, done);
+    expect(between.length).toBeGreaterThan(0);
+    expect(between.every((event) => event.type === 'score.delta' && !event.pending)).toBe(true);
+  });
 
   it('gives each token its probabilities at once, and they are those of the finished text', async () => {
     const scoring: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };

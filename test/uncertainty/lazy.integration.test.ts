@@ -38,7 +38,7 @@ describe('the lazy schedule', () => {
     };
     const events = await lastValueFrom(scoredGeneration(engine, request, scoring).pipe(toArray()));
     tokens = events.filter((event) => event.type === 'token.delta');
-    scores = events.filter((event) => event.type === 'score.delta');
+    scores = events.filter((event): event is ScoreEvent => event.type === 'score.delta' && !event.pending);
   });
 
   const doubtful = ({ logprob }: TokenEvent) => 1 - Math.exp(logprob!) > LAZY.epsilon;

@@ -1,4 +1,4 @@
-import { type Answer, answerText, isOver, type Token } from 'flinch-client';
+import { type Answer, answerText, isWritten, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { struckBefore, type TokenLook, tokenLooks } from 'flinch-react';
 import type { RecordedEvent } from '../chats/recording.js';
@@ -21,10 +21,10 @@ export function answerHtml(answer: Answer, method: Method, events: readonly Reco
     const [first = 0, next = 0] = [tokens[0]?.index, (tokens.at(-1)?.index ?? 0) + 1];
     const [from, to] = [times[first], times[next] ?? times[next - 1]];
     const words = thoughtsWords({
-      going: rest === '' && next === answer.tokens.length && !isOver(answer),
+      going: rest === '' && next === answer.tokens.length && !isWritten(answer),
       ms: from === undefined || to === undefined ? null : to - from,
       flagged: ranges.filter(({ attributes }) => attributes['data-first'] !== undefined).length,
-      scored: !isOver(answer) || tokens.some(({ scores }) => scores !== null),
+      scored: !isWritten(answer) || tokens.some(({ scores }) => scores !== null),
     });
     return thoughtsHtml(words, verbatimHtml(text, ranges));
   };
@@ -36,14 +36,14 @@ export function answerHtml(answer: Answer, method: Method, events: readonly Reco
     if (part === 'reasoning') return thoughts(text, ranges, tokens);
     if (part !== undefined) return verbatimHtml(text, ranges, part);
     const length = thoughtsLength(text);
-    if (length === 0) return toHtml(text, ranges, !isOver(answer));
+    if (length === 0) return toHtml(text, ranges, !isWritten(answer));
     const [before, after] = splitAt(ranges, length);
     const [own, rest] = [tokens.slice(0, before.length), text.slice(length)];
-    return thoughts(text.slice(0, length), before, own, rest) + toHtml(rest, after, !isOver(answer));
+    return thoughts(text.slice(0, length), before, own, rest) + toHtml(rest, after, !isWritten(answer));
   });
   const unscored = unscoredReasoning(events);
   if (unscored) {
-    const going = answer.tokens.length === 0 && !isOver(answer);
+    const going = answer.tokens.length === 0 && !isWritten(answer);
     const words = thoughtsWords({ going, ms: unscored.ms, flagged: 0, scored: false });
     html.unshift(thoughtsHtml(words, verbatimHtml(unscored.text, [])));
   }

@@ -1,4 +1,4 @@
-import { answerText, isOver, rankWords, type Token } from 'flinch-client';
+import { answerText, isWritten, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
 import { memo, type ReactNode, useRef, useState } from 'react';
@@ -57,7 +57,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
   const [editing, setEditing] = useState(false);
   const root = useRef<HTMLElement>(null);
   const { answer } = exchange;
-  const over = isOver(answer);
+  const over = isWritten(answer);
   const method = shownMethod(answer, chosen);
   const active = pointed?.index ?? null;
   const token = active === null ? undefined : answer.tokens[active];

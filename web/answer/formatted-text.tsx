@@ -1,5 +1,5 @@
 import DOMPurify from 'dompurify';
-import { isOver, type Token } from 'flinch-client';
+import { isOver, isWritten, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { useTokenNavigation } from 'flinch-react';
 import { type ReactNode, useLayoutEffect, useMemo, useRef } from 'react';
@@ -59,7 +59,7 @@ export function FormattedText({ exchange, method, active, onPoint, labelOf }: Fo
     const start = performance.now();
     return [answerHtml(shown.answer, method, shown.events), performance.now() - start];
   }, [shown, method]);
-  const over = isOver(shown.answer);
+  const over = isWritten(shown.answer);
   const katex = useKatex(html.includes('data-tex='));
   const handlers = useTokenNavigation(root, active, onPoint);
   useLayoutEffect(() => {
@@ -85,7 +85,7 @@ export function FormattedText({ exchange, method, active, onPoint, labelOf }: Fo
         className="formatted"
         role="group"
         aria-label="Answer. The arrow keys move between tokens."
-        data-over={isOver(answer)}
+        data-over={isWritten(answer)}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between its tokens
         tabIndex={0}
         {...handlers}

@@ -1,4 +1,4 @@
-import { type Answer, isOver, verdictWords } from 'flinch-client';
+import { type Answer, isWritten, verdictWords } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { type Exchange, tokensPerSecond } from '../chats/session.js';
 import { countTokens, finishWords, METHOD_WORDS } from '../words.js';
@@ -27,7 +27,7 @@ export function statusWords(
   const parts = [...by.filter((words) => words !== null), countTokens(answer.tokens.length)];
   if (leftOut > 0)
     parts.push(`context full, the oldest ${leftOut === 1 ? 'question' : `${leftOut} questions`} left out`);
-  const rate = isOver(answer) ? tokensPerSecond(events) : null;
+  const rate = isWritten(answer) ? tokensPerSecond(events) : null;
   if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
   if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);
   const drawing = answer.rollbacks.at(-1);

@@ -1,5 +1,5 @@
 import type { GenerationRequest, GuardRequest, Message, ResumePoint } from 'flinch-client';
-import { type Answer, answerOf, answerText, FlinchError, isOver } from 'flinch-client';
+import { type Answer, answerOf, answerText, FlinchError, isWritten } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import { catchError, concat, from, type Observable, Subscription, tap } from 'rxjs';
 import { answerIn, durationOf, type RecordedEvent, type Recording } from './recording.js';
@@ -58,6 +58,8 @@ export class Session {
   readonly #turns = new Map<string, Turn>();
   #count = 0;
   #running: Subscription | null = null;
+  /** All answers of which something is to come. */
+  #open = new Subscription();
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -74,7 +76,7 @@ export class Session {
 
   /** The exchange whose answer is being written; there is at most one. */
   get current(): Exchange | null {
-    return this.exchanges.find(({ answer }) => !isOver(answer)) ?? null;
+    return this.exchanges.find(({ answer }) => !isWritten(answer)) ?? null;
   }
 
   /**
@@ -84,7 +86,7 @@ export class Session {
   ask(question: string, options: AskOptions, turn: string): void {
     const { generate, nowMs } = this.#options;
     const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
-    const earlier = this.#before(turn).filter(({ answer }) => answer.phase === 'done');
+    const earlier = this.#before(turn).filter(({ answer }) => isWritten(answer) && answer.error === null);
     const id = this.#nextId();
     const events: RecordedEvent[] = [];
     const start = nowMs();
@@ -143,6 +145,7 @@ export class Session {
   #write(events: Observable<GenerationEvent>, exchangeOf: (answer: Answer) => Exchange): void {
     const subscription = new Subscription();
     this.#running = subscription;
+    this.#open.add(subscription);
     subscription.add(events.pipe(answerOf()).subscribe((answer) => this.#set(exchangeOf(answer))));
   }
 
@@ -158,8 +161,8 @@ export class Session {
   open(recording: Recording, turn: string): void {
     const { question, model, events } = recording;
     const answer = answerIn(recording);
-    const whole = isOver(answer)
-      ? answer
+    const whole = isWritten(answer)
+      ? { ...answer, phase: answer.phase === 'failed' ? answer.phase : ('done' as const) }
       : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
     this.#set({ id: this.#nextId(), turn, question, model, answer: whole, events, leftOut: 0 });
   }
@@ -176,8 +179,8 @@ export class Session {
 
   /** Forgets all exchanges; an answer under way is cancelled. */
   clear(): void {
-    this.#running?.unsubscribe();
-    this.#running = null;
+    this.#open.unsubscribe();
+    this.#open = new Subscription();
     this.#turns.clear();
   }
 

@@ -1,4 +1,4 @@
-import { type Answer, isOver, type Method, rankWords, type Token } from 'flinch-client';
+import { type Answer, isWritten, type Method, rankWords, type Token } from 'flinch-client';
 import { memo, type ReactNode, useId, useRef } from 'react';
 import { struckBefore, type TokenLook, tokenLooks } from './token-looks.js';
 import { useTokenNavigation } from './token-navigation.js';
@@ -43,7 +43,7 @@ export function AnswerText({
       aria-label="Answer, token by token. The arrow keys move between tokens."
       aria-activedescendant={active === null ? undefined : `${id}${active}`}
       aria-describedby={active === null ? undefined : describedBy}
-      data-over={isOver(answer)}
+      data-over={isWritten(answer)}
       tabIndex={0}
       {...handlers}
     >

@@ -1,7 +1,7 @@
 import {
   type Answer,
   heatOf,
-  isOver,
+  isWritten,
   type Method,
   riskLevel,
   scoreState,
@@ -27,7 +27,7 @@ export function tokenLooks(answer: Answer, method: Method): readonly TokenLook[]
   const heat = heatOf(answer, method);
   const steps = stepsOfTokens(answer);
   const last = rollbacks.at(-1);
-  const sampling = last?.outcome === null && !isOver(answer) ? last : null;
+  const sampling = last?.outcome === null && !isWritten(answer) ? last : null;
   return tokens.map((token): TokenLook => {
     const { index, part } = token;
     const text = token.partText ?? token.text;

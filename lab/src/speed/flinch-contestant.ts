@@ -85,11 +85,11 @@ export async function write(
   let end = 0;
   const start = performance.now();
   const events = scoredGeneration(engine, request, scoring).pipe(
-    tap(({ type }) => {
-      if (type !== 'token.delta' && type !== 'score.delta') return;
+    tap((event) => {
+      if (event.type !== 'token.delta' && event.type !== 'score.delta') return;
       end = performance.now() - start;
-      if (type === 'token.delta') tokens.push(end);
-      else scored += 1;
+      if (event.type === 'token.delta') tokens.push(end);
+      else if (!event.pending) scored += 1;
     }),
   );
   await lastValueFrom(events, { defaultValue: null });

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { shownAddress } from '../../files/shown-address.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../engine-messages.js';
 import { openIntegerWeights, packedWeights } from '../integer-weights.js';
@@ -65,6 +66,8 @@ async function openDecode(message: OpenMessage): Promise<void> {
 }
 
 async function openScore(message: OpenMessage): Promise<void> {
+  // Nobody waits for most passes, and everybody for the text: before threads are made, which inherit it.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   const { source, threads, device, contextLength, prefixCacheBytes } = message;
   const worker = new ScoreWorker({
     ...(await openGraphs(message)),

@@ -151,7 +151,7 @@ interface ScoreDeltaEvent {
   rival?: Rival | undefined;
 }
 
-/** The step is final: nothing before `to` is retracted or scored again. */
+/** The step is final: nothing before `to` is retracted, and only scores that are `pending` follow. */
 interface StepDoneEvent {
   type: 'step.done';
   response_id: string;

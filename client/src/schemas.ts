@@ -253,7 +253,7 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'step.done': about(
-    'The step is final: nothing before `to` is retracted or scored again.',
+    'The step is final: nothing before `to` is retracted, and only scores that are `pending` follow.',
     z.object({
       type: z.literal('step.done'),
       ...place,

@@ -50,9 +50,9 @@ export function laterScores<Event extends GuardEvent>({
         return {
           ...before,
           ...event,
-          scores: { ...before.scores, ...event.scores },
+          scores: { ...event.scores, ...before.scores }, // in the order of METHODS
           skipped: [...before.skipped, ...event.skipped],
-          ...((before.risk || event.risk) && { risk: { ...before.risk, ...event.risk } }),
+          ...((before.risk || event.risk) && { risk: { ...event.risk, ...before.risk } }),
         };
       };
       // Nothing of the source waits, so nothing has to be paused.

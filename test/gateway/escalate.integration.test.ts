@@ -142,7 +142,8 @@ describe('a flagged answer', () => {
     expect(told).toBeLessThan(first);
     const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
     expect(text).toBe(await ownText());
-    expect(chunks.at(-1).flinch.usage_by_model).toMatchObject({ small: {}, large: {} });
+    const last = chunks.find(({ choices }) => choices[0]?.finish_reason);
+    expect(last.flinch.usage_by_model).toMatchObject({ small: {}, large: {} });
   });
 
   it('is shown at once over a WebSocket, and void once the other one comes', async () => {

@@ -157,11 +157,11 @@ export async function readChunks(response: Response): Promise<{ chunks: Chunk[];
   return { chunks, done };
 }
 
-/** Tokens of the chunks, merged by index as a client does. */
+/** Tokens of the chunks: each time with all that is known of them. */
 export function mergeTokens(chunks: readonly Chunk[]): WireToken[] {
   const tokens: WireToken[] = [];
   for (const part of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
-    tokens[part.index] = { ...tokens[part.index], ...part };
+    tokens[part.index] = part;
   }
   return tokens;
 }

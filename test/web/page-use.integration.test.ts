@@ -257,7 +257,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     const { page } = shared;
     const [created, token, score, done] = withoutScorer('');
     let say = (..._events: object[]) => {};
-    let isWriting = true;
+    const isWriting = true;
     await page.routeWebSocket('**/v1/stream', (socket) => {
       if (!isWriting) return void socket.connectToServer();
       let offset = 0;

@@ -50,9 +50,14 @@ describe('a streamed completion', () => {
     expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
     const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
     expect(text).toMatch(/89\.$/);
-    expect(chunks.map(({ choices }) => choices[0]?.finish_reason).filter(Boolean)).toEqual(['stop']);
-    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
-    expect(chunks.flatMap(({ flinch }, i) => (flinch?.verdict ? [i] : []))).toEqual([chunks.length - 1]);
+    const last = chunks.filter(({ choices }) => choices[0]?.finish_reason);
+    expect(last.map(({ choices }) => choices[0]?.finish_reason)).toEqual(['stop']);
+    expect(chunks.filter(({ flinch }) => flinch?.verdict)).toEqual(last);
+    // Only scores of passes follow.
+    const after = chunks.slice(chunks.indexOf(last[0]!) + 1);
+    expect(after.flatMap(({ choices }) => choices.map(({ delta }) => delta))).toEqual(after.map(() => ({})));
+    for (const { flinch } of after)
+      expect(Object.keys(flinch?.tokens[0]?.scores ?? {})).toContain('adversarial');
   });
 
   it('carries for every token its id and log-probability, later its scores and rival', async () => {
@@ -69,8 +74,8 @@ describe('a streamed completion', () => {
     );
   });
 
-  it('scores a token at most one block later', async () => {
-    const { chunks } = await streamed({ guard: { scoring: { block: 4 } } });
+  it('scores a token at most one block later if a score of a pass judges', async () => {
+    const { chunks } = await streamed({ guard: { method: 'adversarial', scoring: { block: 4 } } });
     let written = -1;
     for (const { flinch } of chunks) {
       for (const { index, scores } of flinch?.tokens ?? []) {
@@ -113,7 +118,8 @@ describe('a whole completion', () => {
   });
 
   it('has the verdict of the streamed one, also in headers', async () => {
-    const verdict = (await streamed()).chunks.at(-1)?.flinch?.verdict;
+    const { chunks } = await streamed();
+    const verdict = chunks.find(({ flinch }) => flinch?.verdict)?.flinch?.verdict;
     expect(verdict).toMatchObject({ rate: 0.02, unscored_tokens: 0 });
     const response = await post(gateway.url, chatBody());
     expect(await response.json()).toMatchObject({ flinch: { verdict } });

@@ -65,13 +65,12 @@ async function streamed(fields: object) {
   expect(data.pop()).toBe('[DONE]');
   for (const each of data) chunks.push(JSON.parse(each));
   const tokens: Record<number, object> = {};
-  for (const token of chunks.flatMap(({ flinch }) => flinch?.tokens ?? []))
-    tokens[token.index] = { ...tokens[token.index], ...token };
+  for (const token of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) tokens[token.index] = token;
   return {
     text: chunks.map(({ choices }) => choices[0]?.text ?? '').join(''),
-    finish: chunks.findLast(({ choices }) => choices.length > 0)?.choices[0]?.finish_reason,
+    finish: chunks.find(({ choices }) => choices[0]?.finish_reason)?.choices[0]?.finish_reason,
     tokens: Object.values(tokens),
-    verdict: chunks.findLast(({ flinch }) => flinch)?.flinch.verdict,
+    verdict: chunks.find(({ flinch }) => flinch?.verdict)?.flinch.verdict,
     usage: chunks.at(-1)?.usage,
     logprobs: chunks.flatMap(({ choices }) => choices[0]?.logprobs ?? []),
   };

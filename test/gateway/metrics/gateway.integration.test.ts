@@ -62,7 +62,8 @@ describe('what the metrics say of a guarded answer', () => {
 
   it('is what its client was told: tokens, scores, risks, steps', async () => {
     const { of, counted, genAi, usage, finish_reason } = await run({ rate: 0.5, methods: METHODS });
-    const scored = of('score.delta').map((event) => scores.parse(event));
+    const whole = of('score.delta').filter(({ pending }) => !pending);
+    const scored = whole.map((event) => scores.parse(event));
     expect(scored).toHaveLength(usage.completion_tokens);
     expect(counted('flinch_scored_tokens_total')).toBe(scored.length);
     for (const method of METHODS) {

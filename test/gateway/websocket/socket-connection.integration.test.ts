@@ -40,8 +40,13 @@ describe('a generation', () => {
     });
     const tokens = events.filter(ofType('token.delta'));
     const scores = events.filter(ofType('score.delta'));
-    expect(scores.map(({ index }) => index)).toEqual(tokens.map(({ index }) => index));
-    expect(scores[0]).toMatchObject({ pass: 'stream', rival: { text: expect.any(String) } });
+    const [first, all] = [true, false].map((isFirst) =>
+      scores.filter((event) => 'pending' in event === isFirst),
+    );
+    for (const each of [first!, all!])
+      expect(each.map(({ index }) => index)).toEqual(tokens.map(({ index }) => index));
+    expect(first![0]).toMatchObject({ pass: 'stream', scores: { nll: expect.any(Number) } });
+    expect(all![0]).toMatchObject({ pass: 'stream', rival: { text: expect.any(String) } });
     expect(events.at(-1)).toMatchObject({
       type: 'generation.done',
       finish_reason: 'stop',
@@ -54,7 +59,7 @@ describe('a generation', () => {
     const merged = new Map<unknown, object>();
     for (const { type, response_id: _, offset: __, pass: ___, ...fields } of events) {
       if (type === 'token.delta' || type === 'score.delta')
-        merged.set(fields.index, { ...merged.get(fields.index), ...fields });
+        merged.set(fields.index, { ...merged.get(fields.index), pending: undefined, ...fields });
     }
     const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
     expect(z.array(token).parse([...merged.values()])).toEqual(mergeTokens(chunks));
@@ -115,7 +120,7 @@ describe('a connection', () => {
 
   it('does not let a slow guard hold up another generation', async () => {
     const socket = await TestSocket.open(gateway.url);
-    const guard = { methods: ['adversarial', 'nll'], scoring: { block: 1, window: 'all' } };
+    const guard = { method: 'adversarial', scoring: { block: 1, window: 'all' } };
     socket.send(create({ ...long, request_id: 'slow', guard }));
     await socket.event(ofType('token.delta'));
     socket.send(create({ request_id: 'quick', guard: { enabled: false } }));

@@ -53,14 +53,16 @@ describe('flinch chat', () => {
     const { stdout } = await flinch(['chat', '--temperature', '0', '--json', '--max-tokens', '10', QUESTION]);
     const events = jsonLines(stdout);
     expect(events.filter(({ type }) => type === 'token.delta')).toHaveLength(10);
-    expect(events.filter(({ type }) => type === 'score.delta')).toHaveLength(10);
+    const scores = events.filter(({ type }) => type === 'score.delta');
+    expect(scores.filter(({ pending }) => pending)).toHaveLength(10);
+    expect(scores.filter(({ pending }) => !pending)).toHaveLength(10);
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'length' });
   });
 
   it('computes Adv. Pert. unless --methods leaves it out', async () => {
     const scored = async (...args: string[]): Promise<string[]> => {
       const { stdout } = await flinch(['chat', '--temperature', '0', '--json', ...args, QUESTION]);
-      const score = jsonLines(stdout).find(({ type }) => type === 'score.delta');
+      const score = jsonLines(stdout).find(({ type, pending }) => type === 'score.delta' && !pending);
       return Object.keys(z.object({ scores: z.record(z.string(), z.number()) }).parse(score).scores);
     };
     expect(await scored()).toEqual(DEFAULT_METHODS);
@@ -79,12 +81,13 @@ describe('flinch chat', () => {
   });
 
   it('stops at Ctrl-C', async () => {
-    const running = start(['chat', '--temperature', '0', LONG_QUESTION]);
+    // A text that waits for passes is still being written then.
+    const running = start(['chat', '--temperature', '0', '--method', 'adversarial', LONG_QUESTION]);
     while (running.stdout().length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
     running.child.kill('SIGINT');
     const { code, stdout, stderr } = await running.finished;
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
-    expect(stdout).toMatch(/\n\nnothing flagged so far; judged by nll\n$/);
+    expect(stdout).toMatch(/\n\nnothing flagged so far; judged by adversarial\n$/);
   });
 
   it('draws the same for the same seed', async () => {

@@ -6,7 +6,7 @@ import { useFolder } from '../support/cli.js';
 import { chatBody } from '../support/gateway.js';
 import { Serving } from '../support/serving.js';
 
-const PRICE = /reasoner writes about \d+ tokens\/s, .*Adv\. Pert\..*--methods nll,entropy,margin/;
+const PRICE = /reasoner writes about \d+ tokens\/s; Adv\. Pert\..*--methods nll,entropy,margin/;
 
 const answer = z.object({ flinch: z.object({ guard: z.object({ methods: z.array(z.string()) }) }) });
 

@@ -48,7 +48,8 @@ describe.skipIf(!executablePath)('answers on the page', () => {
         server.send(message);
       });
       server.onMessage((message) => {
-        if (cancelled || JSON.parse(String(message)).type !== 'generation.done') socket.send(message);
+        const { type } = JSON.parse(String(message));
+        if (cancelled || (type !== 'text.done' && type !== 'generation.done')) socket.send(message);
       });
     });
     await shared.reload();

@@ -77,7 +77,9 @@ describe('ChatFlinch', () => {
     }
     expect(message?.text).toBe(text);
     expect(message && flinchOf(message)).toMatchObject(flinch);
-    const scored = z.array(z.looseObject({ pending: z.array(z.string()).optional() })).parse(named(heard, 'flinch.score.delta'));
+    const scored = z
+      .array(z.looseObject({ pending: z.array(z.string()).optional() }))
+      .parse(named(heard, 'flinch.score.delta'));
     expect(scored.filter(({ pending }) => !pending)).toEqual(flinch.tokens);
     expect(named(heard, 'flinch.step.flagged')).toEqual(flinch.flagged);
     expect(named(heard, 'flinch.verdict')).toEqual([flinch.verdict]);

@@ -2,7 +2,7 @@ import { concat, concatMap, defer, EMPTY, from, Observable, of } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
-import type { Method } from '../../src/uncertainty/method-names.js';
+import { isProbability } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Policies } from '../policy/policies.js';
 import { guardSchema } from '../requests/guard-limits.js';
@@ -11,7 +11,7 @@ import type { AnswerRequest, Asked } from './asked.js';
 import { escalated } from './escalate.js';
 import type { KeptAnswer, KeptAnswers } from './kept-answers.js';
 import { saidBy } from './said-by.js';
-import type { Answer } from './served-model.js';
+import type { Answer, GuardInForce } from './served-model.js';
 import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './whole-answer.js';
 
 /** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
@@ -59,7 +59,7 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
   const escalated = action === 'escalate' ? escalation(asked, model, held, by) : null;
   const own = await by.written(first);
   if (!own.guard.enabled) throw refusal('guard.action', `${action}: no answer can be flagged`);
-  const rest = escalated ?? vote(first, own.guard.method, model, by);
+  const rest = escalated ?? vote(first, own.guard, model, by);
   const delivery = held ? 'held' : 'immediate';
   return {
     ...own,
@@ -127,12 +127,18 @@ function escalation(asked: Asked, model: string, held: boolean, by: ReplacedBy):
 
 /**
  * @param first the answer that may be flagged
- * @param method that judges it: passes for others would cost more than the answers
+ * @param scored methods of its guard; passes of further answers would cost more than these, unless one judges
  */
-function vote(first: Asked, method: Method, model: string, by: ReplacedBy): Rest {
+function vote(
+  first: Asked,
+  scored: Pick<GuardInForce, 'method' | 'methods'>,
+  model: string,
+  by: ReplacedBy,
+): Rest {
   const { fields, response } = first;
   const { seed } = fields;
-  const guard = { ...fields.guard, methods: [method] };
+  const methods = scored.methods.filter((method) => method === scored.method || isProbability(method));
+  const guard = { ...fields.guard, methods };
   // Greedy answers would all be the same.
   const temperature = fields.temperature || VOTE_TEMPERATURE;
   const further = {

@@ -1,5 +1,5 @@
 import { answerText, EMPTY_ANSWER, FlinchClient, foldAnswer } from 'flinch-client';
-import { WHOLE_FLINCH } from 'flinch-client/protocol';
+import { PROBABILITY_METHODS, WHOLE_FLINCH } from 'flinch-client/protocol';
 import { lastValueFrom, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -107,6 +107,10 @@ describe('a flagged answer', () => {
       own.flatMap((event) => (event.type === 'token.delta' ? event.text : [])).join(''),
     );
     expect(answer.steps[0]?.from).toBe(0);
+    // No pass for answers that may not be returned.
+    expect(answer.tokens.map(({ scores, pending }) => [Object.keys(scores ?? {}), pending])).toEqual(
+      answer.tokens.map(() => [PROBABILITY_METHODS, []]),
+    );
   });
 });
 

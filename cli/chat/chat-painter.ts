@@ -14,6 +14,9 @@ import type { Method } from '../../src/uncertainty/method-names.js';
 import { endLine, type Watched } from './end-line.js';
 import { heated, swatches } from './heat.js';
 
+/** @param style of each part of the text */
+export type Write = (text: string, style?: (part: string) => string) => void;
+
 export interface AnswerPainter {
   readonly show: (event: GuardEvent) => void;
   /** Ends the answer, also one that was stopped. */
@@ -28,11 +31,7 @@ export interface AnswerPainter {
  * @param watched `null` without a guard
  * @param scale `null` where nobody sees colours
  */
-export function answerPainter(
-  write: (text: string) => void,
-  watched: Watched | null,
-  scale: HeatScale | null,
-): AnswerPainter {
+export function answerPainter(write: Write, watched: Watched | null, scale: HeatScale | null): AnswerPainter {
   const waiting = new Map<number, TokenEvent>();
   const flagged: FlaggedEvent[] = [];
   const rollbacks: RollbackDoneEvent[] = [];
@@ -45,7 +44,7 @@ export function answerPainter(
     const heat = strength(event);
     skipped ||= heat === null;
     const text = visible(token.text); // before it gets colours
-    write(heat === null ? chalk.dim(text) : heated(text, heat));
+    write(text, heat === null ? chalk.dim : (part) => heated(part, heat));
   };
   const show = (event: GuardEvent): void => {
     if (event.type === 'step.flagged') flagged.push(event);

@@ -28,9 +28,10 @@ import { deviceOption, integer, modelOption, parseMethods, precisionOption, real
 import { addScoringOption, METHOD_HELP, scoringOf } from '../scoring-options.js';
 import { paint, remark, say, streams } from '../terminal.js';
 import { uncalibrated } from '../uncalibrated.js';
-import { type AnswerPainter, answerPainter, riskScale, scoreScale } from './chat-painter.js';
+import { type AnswerPainter, answerPainter, riskScale, scoreScale, type Write } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
+import { wordWrap } from './word-wrap.js';
 
 /** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
 interface ChatOptions {
@@ -238,10 +239,13 @@ async function answer(
   return { text: texts.join(''), whole: last?.type === 'text.done' || last?.type === 'generation.done' };
 }
 
-/** Plain text if there are no colours. */
+/** Plain text if there are no colours; as wide as the terminal, if there is one. */
 function painter(method: Method, watch: Watch | null): AnswerPainter {
-  if (watch === null || chalk.level === 0) return answerPainter(paint, watch, null);
+  const { stdout } = streams;
+  const plain: Write = (text, style = (part) => part) => paint(style(text));
+  const write = stdout.columns ? wordWrap(paint, () => stdout.columns ?? 0) : plain;
+  if (watch === null || chalk.level === 0) return answerPainter(write, watch, null);
   const { guard, risks } = watch;
   const scale = risks.calibrated(method) ? riskScale(method, guard.rate) : scoreScale(method);
-  return answerPainter(paint, watch, scale);
+  return answerPainter(write, watch, scale);
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { type Observable, Subject } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import { chalk } from '../../src/files/colours.js';
@@ -26,12 +27,29 @@ export interface ConverseOptions {
 /** Part of the context that is kept for an answer of any length. */
 const ANSWER_SHARE = 0.25;
 
-/** A conversation at the terminal, until the input ends. Ctrl-C stops an answer, else the chat. */
+/**
+ * A conversation at the terminal, until the input ends. Ctrl-C stops an answer, else the chat. What is typed during an
+ * answer is shown at the next prompt.
+ */
 export async function converse(
   { checkpoint, contextLength }: Engine,
   { system, maxTokens = Math.floor(contextLength * ANSWER_SHARE), ask }: ConverseOptions,
 ): Promise<void> {
-  const terminal = createInterface({ input: streams.stdin, output: streams.stdout });
+  const { stdin, stdout } = streams;
+  let atPrompt = false;
+  const write = (chunk: Uint8Array, _: unknown, done: () => void): void => {
+    if (atPrompt) stdout.write(chunk);
+    done();
+  };
+  const echo = new Writable({ write });
+  // A line that nobody sees does not reach the edge: else what is above it would be erased with it.
+  Object.defineProperty(echo, 'columns', { get: () => (atPrompt ? stdout.columns : undefined) });
+  const terminal = createInterface({ input: stdin, output: echo, terminal: true });
+  let typedAhead = 0;
+  terminal.on('line', () => {
+    if (!atPrompt) typedAhead += 1;
+    atPrompt = false;
+  });
   const interrupted = new Subject<void>();
   terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
   remark(`${checkpoint.name}: /new forgets the conversation, Ctrl-C stops an answer, Ctrl-D ends the chat`);
@@ -49,9 +67,18 @@ export async function converse(
     if (!whole) remark('stopped');
     if (text !== '') conversation.answered(question, text);
   };
-  terminal.setPrompt(chalk.bold('? '));
-  terminal.prompt();
+  const mark = chalk.bold('? ');
+  terminal.setPrompt(mark);
+  const prompt = (): void => {
+    atPrompt = typedAhead === 0;
+    if (atPrompt) terminal.prompt(true);
+  };
+  prompt();
   for await (const line of terminal) {
+    if (typedAhead > 0) {
+      typedAhead -= 1;
+      say(`${mark}${line}\n`);
+    }
     const text = line.trim();
     if (/^(\/bye|exit|quit)$/i.test(text)) break;
     if (text === '/new') {
@@ -59,7 +86,7 @@ export async function converse(
       remark('the conversation is forgotten');
     } else if (/^\/\w+$/.test(text)) complain(`${text} is no command; /new and /bye are`);
     else if (text !== '') await answer(text).catch(reportError);
-    terminal.prompt();
+    prompt();
   }
   terminal.close(); // it is still read after a command to end
   say('\n');

@@ -5,6 +5,7 @@ import { reasonerPath } from '#src/package-root.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { flinch, jsonLines, shell, start } from '../support/cli.js';
 import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
+import { HAS_TERMINAL, startOnTerminal } from '../support/pseudo-terminal.js';
 import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.js';
 
 const gateway = useGateway(async () => reasonerPath);
@@ -47,6 +48,21 @@ describe('flinch chat', () => {
     );
     const plain = await flinch(['chat', '--temperature', '0', '--no-score', QUESTION]);
     expect(stripVTControlCharacters(stdout)).toContain(plain.stdout.trim());
+  });
+
+  it.runIf(HAS_TERMINAL)('breaks lines between words at the width of a terminal', async () => {
+    const shown = async (columns: number): Promise<string> => {
+      const { finished } = startOnTerminal(
+        ['chat', '--temperature', '0', QUESTION],
+        { NO_COLOR: '1' },
+        columns,
+      );
+      return (await finished).stdout.replaceAll('\r', '');
+    };
+    const [wide, narrow] = [await shown(80), await shown(9)];
+    expect(narrow.replace(/\s+/g, ' ')).toBe(wide.replace(/\s+/g, ' '));
+    expect(Math.max(...narrow.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(9);
+    expect(wide.split('\n').length).toBeLessThan(narrow.split('\n').length);
   });
 
   it('prints events as JSON lines', async () => {

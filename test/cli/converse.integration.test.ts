@@ -41,6 +41,25 @@ describe.runIf(HAS_TERMINAL)('flinch chat at a terminal (needs script of util-li
     expect(await chat.code()).toBe(0);
   });
 
+  it('keeps what is typed during an answer for the next prompts, and shows it there', async () => {
+    const chat = chatWith(
+      '--model',
+      fixture('tiny-llama'),
+      '--temperature',
+      '0',
+      '--methods',
+      'nll',
+      '--json',
+    );
+    await chat.type('');
+    await chat.type('hi\n', /token\.delta/);
+    const rest = await chat.type('second one\nthird, not sent', /\? third, not sent$/);
+    expect(rest).toContain('\n? second one\n');
+    expect(rest.match(/second one|third, not sent/g)).toEqual(['second one', 'third, not sent']);
+    await chat.type('\u0015exit\n', /\n$/);
+    expect(await chat.code()).toBe(0);
+  });
+
   it('stops an answer at Ctrl-C, says so, and goes on', async () => {
     const chat = chatWith('--model', fixture('tiny-llama'), '--temperature', '0', '--json');
     await chat.type('');

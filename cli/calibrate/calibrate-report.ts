@@ -1,11 +1,12 @@
+import { DEFAULT_GUARD } from '../../src/guard/guard.js';
 import { type Distribution, thresholdAt } from '../../src/numerics/distribution.js';
 import type { Calibration } from '../../src/risk/calibration.js';
 import type { FalseAlarms } from '../../src/risk/false-alarms.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { formatTable } from '../terminal-format.js';
 
-/** Rates that a summary shows thresholds for. */
-const RATES = [0.01, 0.05] as const;
+/** Rates that a summary shows thresholds for; the first is the guard's. */
+const RATES = [DEFAULT_GUARD.rate, 0.05] as const;
 
 /** Scores of a kind, and what they are flagged above. */
 export interface Thresholds {
@@ -47,8 +48,6 @@ export function thresholdsOf({ levels, methods }: Calibration, first?: Method): 
 
 export function formatThresholds(rows: readonly Thresholds[]): string {
   const heads = RATES.map((rate) => `at ${percent(rate)}`);
-  const show = (threshold: number | 'all' | null): string =>
-    typeof threshold === 'number' ? threshold.toPrecision(4) : (threshold ?? 'none');
   const table = formatTable([
     ['method', 'of', 'scores', 'skipped', ...heads],
     ...rows.map(({ method, of, count, skipped, thresholds }) => [
@@ -64,6 +63,17 @@ export function formatThresholds(rows: readonly Thresholds[]): string {
     ? `${table}\nnone: too few scores for the rate (1 / rate are needed), so nothing is flagged`
     : table;
 }
+
+/** What the guard flags by default: enough steps for its rate are needed for a calibration. */
+export function guardWords(calibration: Calibration, judge: Method): string {
+  const step = thresholdsOf(calibration, judge).find(({ of }) => of === 'step');
+  const threshold = step?.thresholds[0]?.threshold;
+  const flagged = typeof threshold === 'number' ? `a step above ${show(threshold)}` : 'a step with a score';
+  return `${flagged} is flagged (${percent(RATES[0])} of ordinary ones)`;
+}
+
+const show = (threshold: number | 'all' | null): string =>
+  typeof threshold === 'number' ? threshold.toPrecision(4) : (threshold ?? 'none');
 
 export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
   const targets = rows[0]?.rates.map(({ target }) => `at ${percent(target)}`) ?? [];

@@ -30,7 +30,7 @@ import { shellWord } from '../shell-word.js';
 import { remark, say } from '../terminal.js';
 import { compareLabels } from './calibrate-labels.js';
 import { readPrompts } from './calibrate-prompts.js';
-import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
+import { formatFalseAlarms, formatThresholds, guardWords, thresholdsOf } from './calibrate-report.js';
 import { CalibrationRun, requestsOf } from './calibration-run.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
@@ -204,33 +204,28 @@ async function collect(
     throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
   }
   const written = run.isEnough ? await run.write(method ?? kept) : null;
+  const all = prompts.length;
   if (!written) {
-    remark(
-      `stopped: ${run.answered} of ${prompts.length} answers are kept in ${run.logFile}; the same command continues`,
-    );
+    const kept = `${run.answered} of ${all} answers are kept in ${run.logFile}; the same command continues`;
+    remark(run.answered > 0 ? `stopped: ${kept}` : 'stopped before the first answer: nothing is kept');
     return;
   }
-  if (!isWhole)
-    remark(
-      `stopped: ${file} is of ${counts.responses} of ${prompts.length} answers; the same command continues`,
-    );
   const calibration = written.calibrations.at(-1)!;
   const { settings, collected } = calibration;
   const judge = written.method ?? DEFAULT_GUARD.method;
   const thresholds = thresholdsOf(calibration, judge);
+  const { responses, tokens, steps } = counts;
   if (json) {
     say(`${JSON.stringify({ output: file, model, method: judge, settings, collected, thresholds })}\n`);
-    return;
+  } else {
+    const why = method ? 'as --method says' : kept ? 'as before' : 'the default';
+    const judging = written.calibrations.findLast(({ methods }) => methods[judge]);
+    const what = judging ? guardWords(judging, judge) : 'not calibrated, as it is not among --methods';
+    say(`${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above these are flagged:\n`);
+    say(`${formatThresholds(thresholds)}\n${file}\njudged by ${judge}, ${why}: ${what}\n`);
+    say(`\nServe it:  ${serveCommand(options)}\n`);
   }
-  const { responses, tokens, steps } = counts;
-  say(
-    `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above these thresholds raise an alarm:\n`,
-  );
-  const why = method ? 'as --method says' : kept ? 'as before' : 'the default';
-  const isCalibrated = written.calibrations.some(({ methods }) => methods[judge]);
-  const lack = isCalibrated ? '' : ': not calibrated, as it is not among --methods';
-  say(`${formatThresholds(thresholds)}\njudged by ${judge}, ${why}${lack}\n${file}\n`);
-  say(`\nServe it:  ${serveCommand(options)}\n`);
+  if (!isWhole) remark(`stopped: ${file} is of ${responses} of ${all} answers; the same command continues`);
 }
 
 /** Serves the model with what was written. */
@@ -257,7 +252,7 @@ async function check(
   const requests = requestsOf(engine, prompts, { ...options, seed });
   const asked = { requests, missing: [...requests.keys()] };
   const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, (answer) => alarms.add(answer));
-  if (!whole) return;
+  if (!whole) return remark('stopped: a check keeps nothing');
   const table = alarms.table();
   if (options.json) {
     say(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);

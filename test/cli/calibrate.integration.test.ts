@@ -11,6 +11,7 @@ import { encodeText } from '#src/tokenizer/prompt.js';
 import { aCalibration } from '../support/calibration.js';
 import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
 import { REASONER } from '../support/golden.js';
+import { HAS_TERMINAL, startOnTerminal } from '../support/pseudo-terminal.js';
 import { QUESTION } from '../support/requests.js';
 
 const folder = useFolder();
@@ -223,6 +224,16 @@ describe('flinch calibrate', () => {
     });
     expect(folder.read('large.json')).toBe(before);
     expect(logs()).toEqual([log]);
+  });
+
+  it.runIf(HAS_TERMINAL)('names no file at Ctrl-C before the first answer: there is none', async () => {
+    const output = folder.path('none.json');
+    const running = startOnTerminal(['calibrate', '--input', PROBLEMS, '--output', output]);
+    await expect.poll(running.stdout).toContain(' 0/1000,');
+    running.child.stdin?.write('\x03');
+    const { code, stdout } = await running.finished;
+    expect(stdout).toContain('flinch: stopped before the first answer: nothing is kept');
+    expect([code, stdout.includes('none.json'), existsSync(output)]).toEqual([130, false, false]);
   });
 
   it('refuses what it cannot use before it begins', async () => {

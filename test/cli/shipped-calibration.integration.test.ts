@@ -94,13 +94,15 @@ describe('a calibration that comes with flinch', () => {
     folder.write('problems.jsonl', problems.slice(0, 16).join('\n'));
     const made = async (...more: readonly string[]) =>
       (await flinch(['calibrate', '--model', model, '--input', input, '--output', output, ...more])).stdout;
-    expect(await made('--methods', 'adversarial')).toContain('\njudged by adversarial, as before\n');
+    expect(await made('--methods', 'adversarial')).toContain('\njudged by adversarial, as before: a step ');
     expect((await readCalibration(output))?.method).toBe('adversarial');
     expect(await made('--methods', 'nll,margin', '--method', 'margin')).toContain(
-      '\njudged by margin, as --method says\n',
+      '\njudged by margin, as --method says: a step ',
     );
     const again = await made('--methods', 'nll,margin');
-    expect(again).toContain('\njudged by margin, as before\n');
+    // The threshold of the table's row, at the guard's rate.
+    const [, threshold] = /^margin +step +\d+ +0 % +(\S+) /m.exec(again) ?? [];
+    expect(again).toContain(`\njudged by margin, as before: a step above ${threshold} is flagged (2 % of`);
     expect(again.search(/^margin +token/m)).toBeLessThan(again.search(/^nll +token/m));
     expect(again).toContain(`\nServe it:  flinch serve --model ${model} --calibration ${output}\n`);
   });

@@ -1,4 +1,4 @@
-import { type Command, Help, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_METHODS, type Method } from '../src/uncertainty/method-names.js';
 import type { Schedule } from '../src/uncertainty/schedule.js';
 import {
@@ -49,16 +49,11 @@ function settingsIn(text: string, schedules: readonly string[]): Settings {
 }
 
 const NAMES = Object.keys(scoringFields);
-const HELP_WIDTH = 100;
-const NAME_WIDTH = 15;
 
 function scoringHelp(schedules: readonly Schedule['kind'][]): string {
-  const help = new Help();
-  help.helpWidth = HELP_WIDTH;
-  const settings = Object.entries(scoringFields).map(([name, field]) =>
-    help.formatItem(name, NAME_WIDTH, helpOf(field), help),
-  );
-  const kinds = schedules.map((kind) => help.formatItem(kind, NAME_WIDTH, SCHEDULES[kind], help));
+  const item = (name: string, meaning: string): string => `  ${name.padEnd(13)}  ${meaning}`;
+  const settings = Object.entries(scoringFields).map(([name, field]) => item(name, helpOf(field)));
+  const kinds = schedules.map((kind) => item(kind, SCHEDULES[kind]));
   return [
     ...['Settings of --scoring:', ...settings, ''],
     ...['Schedules of adversarial; the other methods are the same under each:', ...kinds],

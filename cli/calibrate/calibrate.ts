@@ -57,12 +57,11 @@ const DEFAULT_MAX_TOKENS = 1024;
 export function calibrateCommand(): Command {
   const command = new Command('calibrate')
     .addOption(modelOption())
-    .addOption(deviceOption())
-    .addOption(precisionOption())
     .option(
       '--input <file>',
       'file of prompts in JSON Lines; - reads standard input (default: 200 everyday prompts)',
     )
+    .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
     .option(
       '--check <prompts>',
@@ -70,13 +69,11 @@ export function calibrateCommand(): Command {
       integer(1, 1e6),
     )
     .option('--json', 'print the summary as JSON')
-    .addOption(methodsOption())
-    .addOption(
-      new Option(
-        '--method <name>',
-        `the method that judges where nobody says otherwise, one of --methods (default: that of the calibration before, or else ${DEFAULT_GUARD.method})`,
-      ).choices(METHODS),
-    )
+    .optionsGroup('Model and answers:')
+    .addOption(deviceOption())
+    .addOption(precisionOption())
+    .option('--seed <number>', 'seed of answers and noise', integer(0, 2 ** 30), 0)
+    .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS)
     .optionsGroup('Labels of answers:')
     .addOption(
       new Option(
@@ -89,10 +86,14 @@ export function calibrateCommand(): Command {
         'output',
       ),
     )
-    .optionsGroup('Answers:')
-    .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
-    .option('--seed <number>', 'seed of answers and noise', integer(0, 2 ** 30), 0)
-    .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
+    .optionsGroup('For research:')
+    .addOption(methodsOption())
+    .addOption(
+      new Option(
+        '--method <name>',
+        `the method that judges where nobody says otherwise, one of --methods (default: that of the calibration before, or else ${DEFAULT_GUARD.method})`,
+      ).choices(METHODS),
+    );
   return addScoringOption(command, ['windowed', 'lazy'])
     .addHelpText(
       'after',
@@ -116,9 +117,9 @@ another version of the rule for steps. A rate below 1 / (number of scores) never
 rate of 0.1 % per step needs thousands of steps.
 
 Examples:
-  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
-  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --temperature 0.5
-  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
+  $ flinch calibrate --model ./model.gguf
+  $ flinch calibrate --model ./model.gguf --input mine.jsonl --temperature 0.5
+  $ flinch calibrate --model ./model.gguf --input fresh.jsonl --check 200 --json
   $ flinch calibrate --labels labels.jsonl --answers webhook.jsonl`,
     )
     .action(calibrate);

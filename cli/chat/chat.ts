@@ -30,7 +30,7 @@ import { paint, remark, say, streams } from '../terminal.js';
 import { uncalibrated } from '../uncalibrated.js';
 import { type AnswerPainter, answerPainter, riskScale, scoreScale, type Write } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
-import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
+import { addFirstGuardOptions, addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 import { wordWrap } from './word-wrap.js';
 
 /** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
@@ -66,6 +66,14 @@ export function chatCommand(): Command {
   const command = new Command('chat')
     .argument('[question]', 'default: prompt at a terminal, otherwise read standard input')
     .addOption(modelOption())
+    .option(
+      '--temperature <number>',
+      'sampling temperature; 0 is greedy (default: set by the model)',
+      real(0, 2),
+    );
+  addFirstGuardOptions(command)
+    .option('--json', 'print events as JSON Lines')
+    .optionsGroup('Model and answer:')
     .addOption(deviceOption())
     .addOption(precisionOption())
     .option(
@@ -73,20 +81,6 @@ export function chatCommand(): Command {
       'calibration of the model (default: the one beside it, or else the one that comes with flinch)',
     )
     .option('--system <text>', 'system message')
-    .option('--no-score', 'generate without scoring')
-    .addOption(
-      new Option(
-        '--color <method>',
-        `score shown by the colours (default: the one that the calibration names, or else ${DEFAULT_GUARD.method})`,
-      ).choices(METHODS),
-    )
-    .option('--json', 'print events as JSON Lines')
-    .optionsGroup('Sampling:')
-    .option(
-      '--temperature <number>',
-      'sampling temperature; 0 is greedy (default: set by the model)',
-      real(0, 2),
-    )
     .option('--seed <number>', 'seed of sampling and noise (default: random)', integer(0, 2 ** 31 - 1))
     .option(
       '--max-tokens <number>',
@@ -95,6 +89,13 @@ export function chatCommand(): Command {
     );
   addGuardOptions(command, 'that of --color')
     .optionsGroup('For research:')
+    .option('--no-score', 'generate without scoring')
+    .addOption(
+      new Option(
+        '--color <method>',
+        `score shown by the colours (default: the one that the calibration names, or else ${DEFAULT_GUARD.method})`,
+      ).choices(METHODS),
+    )
     .addOption(
       fieldOption('methods', '<names>', `${DEFAULT_METHODS.join(',')}, and those of --color and --method`)
         .argParser(parseMethods)
@@ -111,7 +112,7 @@ Retracted text is only shown with --json; without it, rollback uses --delivery h
 
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
-  $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many?" | jq .
   $ flinch chat --methods nll,entropy,margin "What is 12 + 30 - 5?"
   $ flinch chat --color random --scoring samples=10 "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"

@@ -1,21 +1,33 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { ACTIONS, replacesAnswers } from '../../src/guard/guard.js';
 import { type GuardFields, guardSchema } from '../../src/guard/guard-fields.js';
 import { fieldOption, fieldsOf } from '../field-option.js';
 
-/** Adds the options that say when a step is doubtful and what happens then. They conflict with `--no-score`. */
-export function addGuardOptions(command: Command, defaultMethod: string): Command {
-  const options = [
-    fieldOption('action', '<name>').choices(ACTIONS.filter((action) => !replacesAnswers(action))),
+/** Adds the options of the guard that everybody needs. They conflict with `--no-score`, as the others do. */
+export const addFirstGuardOptions = (command: Command): Command =>
+  addOptions(command, [
+    here(fieldOption('action', '<name>')).choices(ACTIONS.filter((action) => !replacesAnswers(action))),
+    fieldOption('rate', '<number>'),
+  ]);
+
+/** Adds the other options that say when a step is doubtful and what happens then. */
+export const addGuardOptions = (command: Command, defaultMethod: string): Command =>
+  addOptions(command.optionsGroup('Guard:'), [
     fieldOption('delivery', '<name>'),
     fieldOption('lag', '<name>', 'wait'),
     fieldOption('method', '<name>', defaultMethod),
     fieldOption('per', '<target>'),
-    fieldOption('rate', '<number>'),
-    fieldOption('candidates', '<number>'),
+    here(fieldOption('candidates', '<number>')),
     fieldOption('max_rollbacks', '<number>'),
-  ];
-  command.optionsGroup('Guard:');
+  ]);
+
+/** Without the words about actions of a gateway. */
+function here(option: Option): Option {
+  option.description = option.description.replace(/; (or another model|vote:).*/, '');
+  return option;
+}
+
+function addOptions(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option.conflicts('score'));
   return command;
 }

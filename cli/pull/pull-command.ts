@@ -39,9 +39,10 @@ the cache alone. Commands with --model take OWNER/NAME, too.
 
 Examples:
   $ flinch pull HuggingFaceTB/SmolLM2-135M-Instruct
-  $ flinch pull Qwen/Qwen2.5-0.5B-Instruct-GGUF --gguf qwen2.5-0.5b-instruct-q8_0.gguf
+  $ flinch pull Qwen/Qwen2.5-0.5B-Instruct-GGUF \\
+      --gguf qwen2.5-0.5b-instruct-q8_0.gguf
   $ flinch pull --list
-  $ flinch serve --model HuggingFaceTB/SmolLM2-135M-Instruct`,
+  $ flinch serve HuggingFaceTB/SmolLM2-135M-Instruct`,
     )
     .action(pull);
 }

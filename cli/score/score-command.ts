@@ -39,14 +39,15 @@ export function scoreCommand(): Command {
   const command = new Command('score')
     .argument('<file>', 'file of responses in JSON Lines; - reads standard input')
     .addOption(modelOption())
-    .addOption(deviceOption())
-    .option('--output <file>', 'file to write; - is standard output', '-')
-    .option('--json', 'print JSON Lines, also at a terminal')
     .addOption(
       new Option('--top <number>', 'print a table of this many answers, the most doubtful first')
         .argParser(integer(1, 1e6))
         .conflicts('json'),
     )
+    .option('--output <file>', 'file to write; - is standard output', '-')
+    .option('--json', 'print JSON Lines, also at a terminal')
+    .addOption(deviceOption())
+    .optionsGroup('For research:')
     .addOption(methodsOption());
   return addScoringOption(command, ['offline', 'windowed', 'lazy'])
     .option(
@@ -63,9 +64,10 @@ ${METHOD_HELP}
 Input line, of which the id is the line's number unless it has one:
   {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
 Output line, including the settings that affect the scores:
-  {"id", "model", "schedule", "alpha", …, "positions", "tokens": [{"index", "id", "text", "logprob",
-    "scores": {"adversarial", "nll", …}, "skipped": ["adversarial"],
-    "rival": {"id", "text", "before", "after"}}]}
+  {"id", "model", "schedule", "alpha", …, "positions", "tokens": [{"index", "id",
+    "text", "logprob", "scores": {"adversarial", "nll", …},
+    "skipped": ["adversarial"], "rival": {"id", "text", "before", "after"}}]}
+
 At a terminal it is a table of all answers instead, the most doubtful first: by the mean of their three
 highest steps, as the guard judges answers, and by the method that the calibration of the model names.
 Lines that cannot be scored are reported on standard error, and the exit code is 1. The other lines
@@ -74,10 +76,10 @@ are scored.
 Examples:
   $ flinch score answers.jsonl --top 20
   $ flinch score answers.jsonl --output scores.jsonl
-  $ echo '{"id": 1, "messages": [{"role": "user", "content": "2 + 3?"}], "response": "5"}' \\
-      | flinch score - --scoring schedule=windowed,window=all
-  $ flinch score answers.jsonl --methods adversarial,random --scoring sigma=0.01rms,samples=40
-  $ flinch score answers.jsonl --methods tokur_eu,nll --scoring tokur_samples=5 --seed 1
+  $ echo '{"prompt": "2 + 3 =", "response": " 5"}' | flinch score -
+  $ flinch score answers.jsonl --scoring schedule=windowed,window=all
+  $ flinch score answers.jsonl --methods random --scoring samples=40
+  $ flinch score answers.jsonl --methods tokur_eu --seed 1
   $ flinch score answers.jsonl --scoring schedule=lazy,epsilon=0.05,derivative`,
     )
     .action(score);

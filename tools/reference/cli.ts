@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { fitted } from '#cli/help-text.js';
 import { code, fence, page, table } from './reference-markdown.js';
 import { defaultWords, withoutDefault } from './schema-pages.js';
 
@@ -89,5 +90,5 @@ function notes(command: Command): string[] {
   });
   command.outputHelp();
   const after = written.slice(command.helpInformation().length).trim();
-  return after === '' ? [] : [fence('text', after)];
+  return after === '' ? [] : [fence('text', fitted(after, WIDTH))];
 }

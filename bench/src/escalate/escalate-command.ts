@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { real, say, UsageError } from 'flinch/internals';
 import { percent, table } from '../markdown-table.js';
 import { isTruncated } from '../records/selection.js';
@@ -31,11 +31,10 @@ export function escalateCommand(): Command {
       '<large>',
       'folder of `flinch bench run` with the large model and the same questions, up to check',
     )
-    .option(
-      '--shares <percents>',
-      'shares of the questions to hand on, comma-separated',
-      parseShares,
-      [0.1, 0.25, 0.5, 0.75],
+    .addOption(
+      new Option('--shares <percents>', 'shares of the questions to hand on, comma-separated')
+        .argParser(parseShares)
+        .default([0.1, 0.25, 0.5, 0.75], '10,25,50,75'),
     )
     .option(
       '--price <number>',
@@ -48,8 +47,8 @@ export function escalateCommand(): Command {
       `
 Questions count if the answers of both models were checked, which those that were cut off are not. Each score of the small
 model's answer hands on the questions with its highest values. Controls are as many questions at random, the longest answers,
-and the longest questions. A second table has the cost in tokens times prices, and the simplest other way to spend as much:
-ask the large model at once about as many random questions as that pays for, all of them at most, and the small one about
+and the longest questions. A second table has the cost in tokens times prices, and the simplest other way to spend as much: ask
+the large model at once about as many random questions as that pays for, all of them at most, and the small one about
 the others. Intervals are 95 %, of questions drawn again. No threshold is chosen by the checked answers, but the order of the
 rows is: by the mean gain over all shares. Name a score beforehand, or measure the first one on fresh questions.
 
@@ -57,9 +56,10 @@ sum and mean are of the tokens' scores; verdict is what the guard judges whole a
 the largest sums.
 
 Examples:
-  $ flinch bench run --suite gsm8k --model ./small.gguf --stages generate,check,score --score all \\
-      --measures nll,entropy,margin --out runs/small
-  $ flinch bench run --suite gsm8k --model ./large.gguf --stages generate,check --out runs/large
+  $ flinch bench run --suite gsm8k --model ./small.gguf --out runs/small \\
+      --stages generate,check,score --score all --measures nll,entropy,margin
+  $ flinch bench run --suite gsm8k --model ./large.gguf --out runs/large \\
+      --stages generate,check
   $ flinch bench escalate runs/small runs/large
   $ flinch bench escalate runs/small runs/large --price 10`,
     )

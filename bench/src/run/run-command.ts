@@ -41,10 +41,11 @@ Your own questions (--questions):
 Measures:
   ${MEASURE_NAMES}
   settings follow a colon: adversarial:block=8,window=64 random:samples=40,sigma=1e-2
-  by default ${OWN_MEASURES} for --questions, and for --suite
-  ${DEFAULT_MEASURES};
-  self_consistency only with --score all, the table it is in; processbench without graph and self_consistency, which draw
-  further responses; factscore with graph-claims in place of graph if there is a judge
+  by default for --questions: ${OWN_MEASURES}
+  by default for --suite: ${DEFAULT_MEASURES.replaceAll(',', ', ')}
+  self_consistency only with --score all, the table it is in
+  processbench without graph and self_consistency, which draw further responses
+  factscore with graph-claims in place of graph if there is a judge
   ccp, token_sar and graph use a named substitute if their model is not given
 
 All results are written line by line to --out; after an interruption, the same command continues. Sampling depends on
@@ -52,13 +53,16 @@ All results are written line by line to --out; after an interruption, the same c
 which can change a token in rare cases. With --streams 1, they do not.
 
 Examples:
-  $ flinch bench run --questions questions.csv --model ./model.gguf --out /tmp/mine
-  $ flinch bench run --questions capitals.yaml --check exact --plan --out /tmp/capitals
+  $ flinch bench run --questions mine.csv --model ./model.gguf --out /tmp/mine
+  $ flinch bench run --questions capitals.yaml --check exact --plan --out /tmp/c
   $ flinch bench run --suite tasks --limit 400 --score all --out /tmp/tasks
-  $ flinch bench run --suite processbench --model ./Qwen2.5-7B-Instruct --data ./data --out /tmp/pb
-  $ flinch bench run --suite math --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/math \\
+  $ flinch bench run --suite processbench --model ./Qwen2.5-7B-Instruct \\
+      --data ./data --out /tmp/pb
+  $ flinch bench run --suite math --model ./Llama-3.1-8B-Instruct \\
+      --per-subset 50 --out /tmp/math \\
       --judge https://api.example.com/v1 --judge-model large
-  $ flinch bench run --suite gsm8k --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/gsm8k --label rollouts`,
+  $ flinch bench run --suite gsm8k --model ./Llama-3.1-8B-Instruct \\
+      --per-subset 50 --out /tmp/gsm8k --label rollouts`,
     )
     .action(runBenchmark);
 }

@@ -72,18 +72,11 @@ export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claim
 export function addRunOptions(command: Command): Command {
   return command
     .option('--questions <file>', "your own questions: JSON Lines, CSV, TSV, or a task's YAML, see below")
-    .addOption(new Option('--suite <name>', 'benchmark suite').choices(NAMED_SUITES))
     .addOption(modelOption())
-    .addOption(deviceOption())
     .requiredOption('--out <folder>', 'folder for all results; an interrupted run continues there')
-    .addOption(
-      new Option(
-        '--measures <names>',
-        'comma-separated uncertainty measures, optionally with settings, see below',
-      ).argParser(measures),
-    )
     .option('--plan', 'print what the run would do, with time and requests, and do nothing')
     .option('--json', 'print the summary as JSON')
+    .addOption(deviceOption())
     .optionsGroup('Problems:')
     .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
     .option('--subsets <names>', 'only these subsets, comma-separated', list)
@@ -152,7 +145,11 @@ export function addRunOptions(command: Command): Command {
       'labelled claims, instead of those of a judge, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
     )
     .optionsGroup('Work:')
-    .option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`, stages, [...STAGES])
+    .addOption(
+      new Option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`)
+        .argParser(stages)
+        .default([...STAGES], 'all'),
+    )
     .addOption(
       new Option('--streams <number>', 'concurrent responses')
         .argParser(integer(1, 1024))
@@ -163,6 +160,14 @@ export function addRunOptions(command: Command): Command {
       'number of scored responses for which each measure is timed',
       integer(0, 1e6),
       0,
+    )
+    .optionsGroup('For research:')
+    .addOption(new Option('--suite <name>', 'benchmark suite').choices(NAMED_SUITES))
+    .addOption(
+      new Option(
+        '--measures <names>',
+        'comma-separated uncertainty measures, optionally with settings, see below',
+      ).argParser(measures),
     );
 }
 

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { finalAnswer, say, UsageError } from 'flinch/internals';
 import { answerScores } from '../escalate/escalation.js';
 import { parseShares } from '../escalate/shares.js';
@@ -23,11 +23,10 @@ export function voteCommand(): Command {
   return new Command('vote')
     .description('Measure what drawing further answers is worth, for all questions or for the doubtful ones.')
     .argument('<run>', 'folder of `flinch bench run` with the measure self_consistency and --score all')
-    .option(
-      '--shares <percents>',
-      'shares of the questions to vote on, comma-separated',
-      parseShares,
-      [0.1, 0.25, 0.5, 0.75],
+    .addOption(
+      new Option('--shares <percents>', 'shares of the questions to vote on, comma-separated')
+        .argParser(parseShares)
+        .default([0.1, 0.25, 0.5, 0.75], '10,25,50,75'),
     )
     .option('--json', 'print JSON')
     .addHelpText(
@@ -40,8 +39,9 @@ all questions, on as many at random, and on those with the longest answers. Inte
 rows are in the order of their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
 
 Example:
-  $ flinch bench run --suite gsm8k --model ./model.gguf --stages generate,check,sample,score --score all \\
-      --measures nll,entropy,self_consistency:samples=8 --out runs/votes
+  $ flinch bench run --suite gsm8k --model ./model.gguf --out runs/votes \\
+      --stages generate,check,sample,score --score all \\
+      --measures nll,entropy,self_consistency:samples=8
   $ flinch bench vote runs/votes`,
     )
     .action(vote);

@@ -1,0 +1,22 @@
+import { Help } from 'commander';
+
+/** What help ends with: commands stay whole, to be copied. */
+const EXAMPLES = /(?=\n\nExamples?:\n)/;
+/** A line break within a paragraph; headings end with a colon, and lists are indented. */
+const WITHIN = /(?<=^\S.*[^:\n])\n(?=\S)/gm;
+/** What stands before the text of a line: blanks, and in a list the name of the item. */
+const BEFORE = /^ *(?:\S.*? {2,})?/;
+
+/** Text of `--help` in lines of a width. */
+export function fitted(text: string, width: number): string {
+  const [notes = '', ...examples] = text.split(EXAMPLES);
+  const lines = notes.replace(WITHIN, ' ').split('\n');
+  return [lines.map((line) => fittedLine(line, width)).join('\n'), ...examples].join('');
+}
+
+function fittedLine(line: string, width: number): string {
+  if (line.length <= width) return line;
+  const [before = ''] = BEFORE.exec(line) ?? [];
+  const rest = new Help().boxWrap(line.slice(before.length), width - before.length);
+  return before + rest.replaceAll('\n', `\n${' '.repeat(before.length)}`);
+}

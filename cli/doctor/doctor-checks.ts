@@ -11,7 +11,7 @@ import { checkWebhooks } from '../../gateway/webhooks/webhooks.js';
 import { readsPending } from '../../src/files/regular-file.js';
 import { shownAddress } from '../../src/files/shown-address.js';
 import { listenProblem } from '../exit-errors.js';
-import { checkPort, RUNNING, RunningAlready } from '../serve/check-port.js';
+import { checkPort, PORTS, RUNNING, RunningAlready } from '../serve/check-port.js';
 import { isAlive } from '../serve/is-alive.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from '../serve/serve-config.js';
 import { shellWord } from '../shell-word.js';
@@ -20,7 +20,7 @@ import { modelsFindings } from './doctor-models.js';
 
 const PATIENCE_MS = 5000;
 
-/** Everything that `flinch serve` with the same flags needs, checked in the order in which it would fail. */
+/** Everything that `flinch serve` with the same flags needs. */
 export async function diagnose(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   const source = flags.config ?? 'defaults, environment and flags';
   let config: ServeConfig;
@@ -102,19 +102,13 @@ async function secretFindings(
   );
 }
 
-const PORTS = [
-  { part: 'listen', flag: '--port' },
-  { part: 'metrics', flag: '--metrics-port' },
-  { part: 'health', flag: '--health-port' },
-] as const;
-
 async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
   const findings = PORTS.map(async ({ part, flag }): Promise<readonly Finding[]> => {
     const { host, port } = config[part];
     if (port === undefined || port === 0) return [];
     const address = `${host}:${port}`;
     try {
-      await checkPort(port, host);
+      await checkPort({ port, host }, flag);
       return [ok('port', 'is free', address)];
     } catch (error) {
       const remedy = `flinch serve ${flag} 0`;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addModelArgument } from '../model-option.js';
 import { integer } from '../options.js';
 import type { ServeFlags } from '../serve/serve-config.js';
 import { say } from '../terminal.js';
@@ -9,9 +10,9 @@ interface DoctorOptions extends ServeFlags {
 }
 
 export function doctorCommand(): Command {
-  return new Command('doctor')
-    .argument(
-      '[model]',
+  return addModelArgument(new Command('doctor'))
+    .option(
+      '--model <path>',
       'checkpoint folder or GGUF file (default: what the configuration names, or else the embedded reasoner)',
     )
     .option('--config <file>', 'configuration that is checked')
@@ -33,15 +34,15 @@ Examples:
   $ flinch doctor
   $ flinch doctor ~/models/Qwen2.5-0.5B-Instruct
   $ flinch doctor --config flinch.yaml
-  $ flinch doctor --upstream http://127.0.0.1:8000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct
+  $ flinch doctor --upstream http://127.0.0.1:8000/v1 --upstream-model qwen
   $ flinch doctor --config flinch.yaml --json`,
     )
     .action(doctor);
 }
 
-async function doctor(model: string | undefined, { json, ...flags }: DoctorOptions): Promise<void> {
+async function doctor(_: string | undefined, { json, ...flags }: DoctorOptions): Promise<void> {
   const { diagnose } = await import('./doctor-checks.js');
-  const findings = await diagnose({ ...flags, ...(model !== undefined && { model }) }, process.env);
+  const findings = await diagnose(flags, process.env);
   const healthy = findings.every(({ status }) => status !== 'problem');
   say(json ? `${JSON.stringify({ healthy, findings })}\n` : tableOf(findings));
   if (!healthy) process.exitCode = 1;

@@ -1,4 +1,4 @@
-import { concatMap, defer, from, type Observable } from 'rxjs';
+import { concat, concatMap, defer, from, type Observable, of } from 'rxjs';
 import type { Workers } from '../../gateway/workers/start-workers.js';
 import { measureWriting } from '../../src/cost/writing-speed.js';
 import { guardSchema } from '../../src/guard/guard-fields.js';
@@ -65,9 +65,9 @@ export function priceHints(config: ServeConfig, engines: Workers['engines']): Ob
   const without = PROBABILITY_METHODS.join(',');
   return from(written).pipe(
     concatMap(({ name, engine }) =>
-      defer(
-        async () =>
-          `${name} writes ${priceOf(await measureWriting(engine))} (--methods ${without} leaves it out)`,
+      concat(
+        of(`measuring Adv. Pert.; --methods ${without} leaves it out`),
+        defer(async () => `${name} writes ${priceOf(await measureWriting(engine))}`),
       ),
     ),
   );

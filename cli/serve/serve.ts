@@ -5,10 +5,10 @@ import { DEVICE_CHOICES, PRECISIONS } from '../../src/engine/device.js';
 import { UsageError } from '../../src/files/file-errors.js';
 import { DEFAULT_METHODS } from '../../src/uncertainty/method-names.js';
 import { formatDevices } from '../devices.js';
-import { ModelOption } from '../model-option.js';
+import { addModelArgument, ModelOption } from '../model-option.js';
 import { collectText, integer, parseBytes, parseMethods } from '../options.js';
 import { say } from '../terminal.js';
-import { checkPort } from './check-port.js';
+import { checkPort, PORTS } from './check-port.js';
 import { readChanged } from './read-changed.js';
 import { reloadSignals } from './reload.js';
 import { modelsToCalibrate, offerCalibrations } from './serve-calibration.js';
@@ -31,11 +31,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const EXIT_AT_ONCE = 130;
 
 export function serveCommand(): Command {
-  return new Command('serve')
-    .option('--config <file>', 'configuration in YAML or JSON; flags and environment variables override it')
-    .option('--watch', 'reload --config, as on SIGHUP, when it or a file with the key of a client changes')
-    .option('--check-config', 'print the resulting configuration and exit')
-    .optionsGroup('One model, instead of those in the configuration:')
+  return addModelArgument(new Command('serve'))
     .addOption(
       new ModelOption(
         '--model <path>',
@@ -44,6 +40,9 @@ export function serveCommand(): Command {
     )
     .option('--upstream <url>', 'URL of an OpenAI-compatible server that runs the model, including /v1')
     .option('--upstream-model <name>', "the model's name on that server")
+    .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
+    .option('--config <file>', 'configuration in YAML or JSON; flags and environment variables override it')
+    .optionsGroup('The model of --model or --upstream:')
     .option('--upstream-key-env <variable>', "environment variable with that server's API key")
     .addOption(
       new ModelOption(
@@ -83,9 +82,12 @@ export function serveCommand(): Command {
       'limit for the predicted memory of all sequences, such as 4GB (default: 70 % of free memory)',
       parseBytes,
     )
+    .option(
+      '--calibrate',
+      'calibrate models that have no calibration, while no request runs, with the everyday prompts that come with flinch',
+    )
     .optionsGroup('Network:')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
     .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
     .option(
       '--health-port <number>',
@@ -95,15 +97,8 @@ export function serveCommand(): Command {
     .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
     .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('Other:')
-    .option(
-      '--methods <names>',
-      `scores of each token, unless a request, key or model has its own; without adversarial, none takes a pass (default: ${DEFAULT_METHODS.join(',')})`,
-      parseMethods,
-    )
-    .option(
-      '--calibrate',
-      'calibrate models that have no calibration, while no request runs, with the everyday prompts that come with flinch',
-    )
+    .option('--watch', 'reload --config, as on SIGHUP, when it or a file with the key of a client changes')
+    .option('--check-config', 'print the resulting configuration and exit')
     .addOption(
       new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices([
         'debug',
@@ -119,6 +114,12 @@ export function serveCommand(): Command {
         'form of the log: short lines, or JSON (default: pretty on a terminal, otherwise json)',
       ).choices(['pretty', 'json']),
     )
+    .optionsGroup('For research:')
+    .option(
+      '--methods <names>',
+      `scores of each token, unless a request, key or model has its own; without adversarial, the model writes at full speed (default: ${DEFAULT_METHODS.join(',')})`,
+      parseMethods,
+    )
     .addHelpText(
       'after',
       `
@@ -127,34 +128,38 @@ On SIGTERM or Ctrl-C, running responses may finish (shutdown.drain_s); a second 
 
 Examples:
   $ flinch serve
-  $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
-  $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
-      --scorer ~/models/Qwen2.5-0.5B-Instruct
+  $ flinch serve ./model.gguf --port 9000
+  $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model qwen \\
+      --scorer ./Qwen2.5-0.5B-Instruct
   $ flinch serve --methods nll,entropy,margin
-  $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --calibrate
+  $ flinch serve ./model.gguf --calibrate
   $ flinch serve --config flinch.yaml --check-config
-  $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
+  $ curl -N http://127.0.0.1:8787/v1/chat/completions \\
+      -H 'Content-Type: application/json' -d '{
       "model": "reasoner", "stream": true,
       "messages": [{"role": "user", "content": "What is 12 + 30 - 5?"}]}'`,
     )
     .action(serve);
 }
 
-async function serve(options: ServeOptions): Promise<void> {
+async function serve(_: string | undefined, options: ServeOptions): Promise<void> {
   if (options.watch && options.config === undefined) throw new UsageError('--watch: requires --config');
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
   if (options.calibrate && config.workers > 1)
     throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
+  for (const { part, flag } of PORTS) await checkPort(config[part], flag);
+  const { LogWriter } = await import('../../gateway/log-writer.js');
+  // Serving goes on if this cannot be printed.
+  const output = new LogWriter(1);
+  output.write(`\n  loading ${Object.keys(config.models).join(', ')} ...\n`);
   // The gateway is a part of its own: other commands do not load it.
   const { IdleCalibrations, Metrics, startWorkers } = await import('../../gateway/index.js');
-  const { LogWriter } = await import('../../gateway/log-writer.js');
   const { exposedFiles } = await import('../../gateway/config/exposed-files.js');
   const { logFormat, openLog } = await import('../../gateway/open-log.js');
   const { startAlone } = await import('../../gateway/start-alone.js');
   // These checks come before reading large models.
   await checkUses(config);
-  for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const logger = openLog(config.log, {}, metrics);
   for (const exposed of await exposedFiles(config, { file: options.config, env: process.env }))
@@ -177,8 +182,6 @@ async function serve(options: ServeOptions): Promise<void> {
     offerCalibrations(uncalibrated, { logger, signal: ending.signal, calibrations, metrics });
     const calibrating = options.calibrate ? uncalibrated.map(({ name }) => name) : [];
     const hints = [...scorerHints(config), ...(await calibrationHints(config, engines, calibrating))];
-    // Serving goes on if this cannot be printed.
-    const output = new LogWriter(1);
     output.paint(startNotice({ url, models, guards: guardWords(config), hints }));
     priceHints(config, engines)
       .pipe(

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { flinch, start } from '../support/cli.js';
+import { flinch, type Outcome, start } from '../support/cli.js';
+import { fixture } from '../support/graphs.js';
 import { isAlive } from '../support/process.js';
 
 describe('flinch', () => {
@@ -29,12 +30,49 @@ describe('flinch', () => {
   });
 
   it.each([
-    ['chat', ['Options:', 'Sampling:', 'Guard:', 'For research:']],
-    ['serve', ['Options:', 'One model, instead of those in the configuration:', 'Network:', 'Other:']],
-  ])('has the options of %s that a newcomer needs before others', async (command, headings) => {
-    const { stdout } = await flinch([command, '--help']);
-    const [options = ''] = stdout.split(/\nExamples:|\nSettings of /);
+    ['chat', 'model temperature action rate json', ['Model and answer:', 'Guard:']],
+    [
+      'serve',
+      'model upstream upstream-model port config',
+      ['The model of --model or --upstream:', 'Network:', 'Other:'],
+    ],
+    ['calibrate', 'model input temperature output check', ['Model and answers:', 'Labels of answers:']],
+    ['score', 'model top output json device', []],
+    [
+      'bench run',
+      'questions model out plan json',
+      ['Problems:', 'Responses:', 'Evaluation:', 'Claims, of factscore:', 'Work:'],
+    ],
+  ])('has the five options of %s that a newcomer needs before others', async (command, five, more) => {
+    const { stdout } = await flinch([...command.split(' '), '--help']);
+    const headings = ['Options:', ...more, 'For research:'];
+    const [options = ''] = stdout.split(/\nExamples:|\nSettings of |\nInput line|\nYour own/);
     expect(options.match(/^[A-Z].*:$/gm)?.filter((heading) => heading !== 'Arguments:')).toEqual(headings);
+    expect(
+      Array.from(options.matchAll(/^ {2}--([\w-]+)/gm), ([, name]) => name)
+        .slice(0, 5)
+        .join(' '),
+    ).toBe(five);
+  });
+
+  it('fits the help of every command into 80 columns', async () => {
+    const helps = [
+      '',
+      'serve',
+      'chat',
+      'score',
+      'calibrate',
+      'doctor',
+      'pull',
+      'export triton',
+      'bench run',
+      'bench escalate',
+      'bench vote',
+    ];
+    for (const command of helps) {
+      const { stdout } = await flinch([...command.split(' ').filter(Boolean), '--help']);
+      expect(stdout.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+    }
   });
 
   it('exits with 2 as a process, with 1 for other errors, and with 0 after its help', async () => {
@@ -93,6 +131,18 @@ describe('flinch serve', () => {
     });
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(0);
+  });
+
+  it.each(['serve', 'doctor'])('takes the model of flinch %s with --model and without', async (command) => {
+    const tail = command === 'serve' ? ['--check-config'] : ['--port', '0'];
+    const model = fixture('tiny-llama');
+    const named = await flinch([command, model, ...tail]);
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining(model) });
+    const option = await flinch([command, '--model', model, ...tail]);
+    const rows = ({ stdout }: Outcome) => stdout.split('\n').filter((row) => row.includes(model));
+    expect(rows(option)).toEqual(rows(named));
+    const twice = await flinch([command, model, '--model', model]);
+    expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('--model names one already.') });
   });
 
   it('takes its engine processes along when it is killed', async () => {

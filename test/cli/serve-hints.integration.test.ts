@@ -6,7 +6,9 @@ import { useFolder } from '../support/cli.js';
 import { chatBody } from '../support/gateway.js';
 import { Serving } from '../support/serving.js';
 
-const PRICE = /reasoner writes about \d+ tokens\/s; Adv\. Pert\..*--methods nll,entropy,margin/;
+/** From the first line on: what it does, how to avoid it, and what it costs. */
+const PRICE =
+  /^\n {2}loading reasoner \.\.\.\n(?:.*\n)+ {2}price {2}measuring Adv\. Pert\.; --methods nll,entropy,margin leaves it out\n {2}price {2}reasoner writes about \d+ tokens\/s; Adv\. Pert\./;
 
 const answer = z.object({ flinch: z.object({ guard: z.object({ methods: z.array(z.string()) }) }) });
 

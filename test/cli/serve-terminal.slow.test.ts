@@ -27,10 +27,12 @@ describe.runIf(HAS_TERMINAL)('flinch serve on a terminal', () => {
     const { url, shown } = await serve();
     await expect.poll(shown).toContainEqual(expect.stringMatching(/^ {2}price {2}reasoner writes about/));
     expect(shown().filter((line) => line !== '')).toEqual([
+      '  loading reasoner ...',
       `  ${url}  (Ctrl-C to stop)`,
       '  model  reasoner on cpu',
       '  guard  annotate; 2 % of ordinary steps are flagged',
-      expect.stringContaining('  price  '),
+      '  price  measuring Adv. Pert.; --methods nll,entropy,margin leaves it out',
+      expect.stringContaining('  price  reasoner writes about'),
     ]);
     const before = shown().length;
     expect((await fetch(url)).status).toBe(200);

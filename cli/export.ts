@@ -30,12 +30,11 @@ export function exportCommand(): Command {
 It also writes ${SERVER_SCORES_FILE} into the checkpoint folder: scores that the server must compute as well.
 
 Examples:
-  $ flinch export triton ./Qwen2.5-0.5B-Instruct --output ./models --name qwen
+  $ flinch export triton ./qwen --output ./models --name qwen
   $ tritonserver --model-repository=./models \\
       --model-control-mode=explicit --load-model=qwen_sequence
   $ flinch serve --upstream http://127.0.0.1:9000/v1 --upstream-model qwen \\
-      --scorer ./Qwen2.5-0.5B-Instruct \\
-      --scorer-url http://127.0.0.1:8000 --scorer-model qwen`,
+      --scorer ./qwen --scorer-url http://127.0.0.1:8000 --scorer-model qwen`,
       )
       .action(exportTriton),
   );

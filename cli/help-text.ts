@@ -11,12 +11,11 @@ const BEFORE = /^ *(?:\S.*? {2,})?/;
 export function fitted(text: string, width: number): string {
   const [notes = '', ...examples] = text.split(EXAMPLES);
   const lines = notes.replace(WITHIN, ' ').split('\n');
-  return [lines.map((line) => fittedLine(line, width)).join('\n'), ...examples].join('');
-}
-
-function fittedLine(line: string, width: number): string {
-  if (line.length <= width) return line;
-  const [before = ''] = BEFORE.exec(line) ?? [];
-  const rest = new Help().boxWrap(line.slice(before.length), width - before.length);
-  return before + rest.replaceAll('\n', `\n${' '.repeat(before.length)}`);
+  const fit = (line: string): string => {
+    const [before = ''] = BEFORE.exec(line) ?? [];
+    const rest = new Help().boxWrap(line.slice(before.length), width - before.length);
+    return before + rest.replaceAll('\n', `\n${' '.repeat(before.length)}`);
+  };
+  const fitting = lines.map((line) => (line.length > width ? fit(line) : line));
+  return [fitting.join('\n'), ...examples].join('');
 }

@@ -94,9 +94,6 @@ const benchPackage = (command: string): Promise<BenchPackage> =>
 /** Exit code for a command line that cannot be used, as other programs have it; errors have 1. */
 const USAGE = 2;
 
-/** Columns of help texts that no terminal shows, as commander has them. */
-const WIDTH = 80;
-
 /** Throws what commander ends with: the help that was asked for, or what is wrong with the words. */
 function endWith(end: CommanderError): never {
   throw end.exitCode === 0 ? end : new CommanderError(USAGE, end.code, end.message);
@@ -125,7 +122,7 @@ export async function flinchProgram(
     .description('Measures the uncertainty of a language model, token by token, while it writes.')
     .version(version)
     .showHelpAfterError('(see --help)')
-    .configureOutput({ writeOut: (text) => say(fitted(text, own.stdout.columns || WIDTH)), writeErr: note })
+    .configureOutput({ writeOut: (text) => say(fitted(text, own.stdout.columns || 80)), writeErr: note })
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .exitOverride(endWith)
     .addHelpText('after', '\nExit codes: 1 for an error, 2 for a command line that cannot be used.')

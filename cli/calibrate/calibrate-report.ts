@@ -66,10 +66,10 @@ export function formatThresholds(rows: readonly Thresholds[]): string {
 
 /** What the guard flags by default: enough steps for its rate are needed for a calibration. */
 export function guardWords(calibration: Calibration, judge: Method): string {
-  const step = thresholdsOf(calibration, judge).find(({ of }) => of === 'step');
-  const threshold = step?.thresholds[0]?.threshold;
-  const flagged = typeof threshold === 'number' ? `a step above ${show(threshold)}` : 'a step with a score';
-  return `${flagged} is flagged (${percent(RATES[0])} of ordinary ones)`;
+  const [at] = thresholdsOf(calibration, judge).find(({ of }) => of === 'step')?.thresholds ?? [];
+  const step =
+    typeof at?.threshold === 'number' ? `a step above ${show(at.threshold)}` : 'a step with a score';
+  return `${step} is flagged (${percent(RATES[0])} of ordinary ones)`;
 }
 
 const show = (threshold: number | 'all' | null): string =>

@@ -207,9 +207,8 @@ async function collect(
   const written = run.isEnough ? await run.write(method ?? kept) : null;
   const all = prompts.length;
   if (!written) {
-    const kept = `${run.answered} of ${all} answers are kept in ${run.logFile}; the same command continues`;
-    remark(run.answered > 0 ? `stopped: ${kept}` : 'stopped before the first answer: nothing is kept');
-    return;
+    const log = `${run.answered} of ${all} answers are kept in ${run.logFile}; the same command continues`;
+    return remark(run.answered > 0 ? `stopped: ${log}` : 'stopped before the first answer: nothing is kept');
   }
   const calibration = written.calibrations.at(-1)!;
   const { settings, collected } = calibration;

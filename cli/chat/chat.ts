@@ -30,7 +30,7 @@ import { paint, remark, say, streams } from '../terminal.js';
 import { uncalibrated } from '../uncalibrated.js';
 import { type AnswerPainter, answerPainter, riskScale, scoreScale, type Write } from './chat-painter.js';
 import { type Answered, converse } from './converse.js';
-import { addFirstGuardOptions, addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
+import { addGuardOptions, guardFieldsOf } from './guard-options.js';
 import { wordWrap } from './word-wrap.js';
 
 /** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
@@ -70,9 +70,9 @@ export function chatCommand(): Command {
       '--temperature <number>',
       'sampling temperature; 0 is greedy (default: set by the model)',
       real(0, 2),
-    );
-  addFirstGuardOptions(command)
-    .option('--json', 'print events as JSON Lines')
+    )
+    .option('--json', 'print events as JSON Lines');
+  addGuardOptions(command, 'that of --color')
     .optionsGroup('Model and answer:')
     .addOption(deviceOption())
     .addOption(precisionOption())
@@ -86,8 +86,7 @@ export function chatCommand(): Command {
       '--max-tokens <number>',
       'maximum length of the answer (default: the rest of the context)',
       integer(1, 1 << 20),
-    );
-  addGuardOptions(command, 'that of --color')
+    )
     .optionsGroup('For research:')
     .option('--no-score', 'generate without scoring')
     .addOption(
@@ -107,14 +106,13 @@ export function chatCommand(): Command {
       `
 ${METHOD_HELP}
 
-${GUARD_HELP}
+A step is flagged if its score is among the highest of ordinary scores (see flinch calibrate).
 Retracted text is only shown with --json; without it, rollback uses --delivery held.
 
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
   $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many?" | jq .
   $ flinch chat --methods nll,entropy,margin "What is 12 + 30 - 5?"
-  $ flinch chat --color random --scoring samples=10 "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --seed 7 "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat

@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { type Observable, Subject } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import { chalk } from '../../src/files/colours.js';
@@ -37,14 +36,12 @@ export async function converse(
 ): Promise<void> {
   const { stdin, stdout } = streams;
   let atPrompt = false;
-  const write = (chunk: Uint8Array, _: unknown, done: () => void): void => {
-    if (atPrompt) stdout.write(chunk);
-    done();
-  };
-  const echo = new Writable({ write });
-  // A line that nobody sees does not reach the edge: else what is above it would be erased with it.
-  Object.defineProperty(echo, 'columns', { get: () => (atPrompt ? stdout.columns : undefined) });
-  const terminal = createInterface({ input: stdin, output: echo, terminal: true });
+  const output: typeof stdout = Object.create(stdout, {
+    write: { value: (text: string) => atPrompt && stdout.write(text) },
+    // A line that nobody sees does not reach the edge: else what is above it would be erased with it.
+    columns: { get: () => (atPrompt ? stdout.columns : undefined) },
+  });
+  const terminal = createInterface({ input: stdin, output });
   let typedAhead = 0;
   terminal.on('line', () => {
     if (!atPrompt) typedAhead += 1;
@@ -67,8 +64,7 @@ export async function converse(
     if (!whole) remark('stopped');
     if (text !== '') conversation.answered(question, text);
   };
-  const mark = chalk.bold('? ');
-  terminal.setPrompt(mark);
+  terminal.setPrompt(chalk.bold('? '));
   const prompt = (): void => {
     atPrompt = typedAhead === 0;
     if (atPrompt) terminal.prompt(true);
@@ -77,7 +73,7 @@ export async function converse(
   for await (const line of terminal) {
     if (typedAhead > 0) {
       typedAhead -= 1;
-      say(`${mark}${line}\n`);
+      say(`${terminal.getPrompt()}${line}\n`);
     }
     const text = line.trim();
     if (/^(\/bye|exit|quit)$/i.test(text)) break;

@@ -4,27 +4,20 @@ import type { Write } from './chat-painter.js';
 /** Two columns wide, and a word of its own. */
 const WIDE =
   '[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{Emoji_Presentation}\\u3000-\\u303f\\uff00-\\uff60]';
-/** A line break, blanks, a wide character, and other characters. */
-const PARTS = new RegExp(`\\n|[^\\S\\n]+|${WIDE}\\p{M}*|(?:(?!${WIDE})\\S)+`, 'gu');
+const PARTS = new RegExp(`\\n|[^\\S\\n]+|${WIDE}|(?:(?!${WIDE})\\S)+`, 'gu');
 const IS_WIDE = new RegExp(WIDE, 'u');
-const IS_MARK = /\p{M}/u;
 
 /**
  * Breaks lines before words that would not fit. A word is written once its end is known, at the latest at a line break.
  * @param columns that a line has at the moment
  */
 export function wordWrap(write: (text: string) => void, columns: () => number): Write {
-  let column = 0;
-  let blanks = '';
-  let word = '';
+  let [column, blanks, word] = [0, '', ''];
   const endWord = (): void => {
-    const before = column + widthOf(blanks);
-    const length = widthOf(word);
+    const [before, length] = [column + widthOf(blanks), widthOf(word)];
     const isFull = column > 0 && length > 0 && before + length > columns();
     write(`${isFull ? '\n' : blanks}${word}`);
-    column = isFull ? length : before + length;
-    blanks = '';
-    word = '';
+    [column, blanks, word] = [isFull ? length : before + length, '', ''];
   };
   return (text, style = (part) => part) => {
     for (const [part] of text.matchAll(PARTS)) {
@@ -39,12 +32,9 @@ export function wordWrap(write: (text: string) => void, columns: () => number): 
   };
 }
 
-const TAB = 8;
-
-function widthOf(text: string): number {
-  const widths = [...stripVTControlCharacters(text)].map((each) => {
-    if (each === '\t') return TAB; // at most
-    return IS_MARK.test(each) ? 0 : IS_WIDE.test(each) ? 2 : 1;
-  });
-  return widths.reduce<number>((sum, width) => sum + width, 0);
-}
+/** A tab is at most 8 wide. */
+const widthOf = (text: string): number =>
+  stripVTControlCharacters(text)
+    .replace(/\p{M}/gu, '')
+    .replaceAll('\t', ' '.repeat(8))
+    .replace(new RegExp(WIDE, 'gu'), '  ').length;

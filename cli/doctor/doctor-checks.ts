@@ -11,7 +11,7 @@ import { checkWebhooks } from '../../gateway/webhooks/webhooks.js';
 import { readsPending } from '../../src/files/regular-file.js';
 import { shownAddress } from '../../src/files/shown-address.js';
 import { listenProblem } from '../exit-errors.js';
-import { checkPort, PORTS, RUNNING, RunningAlready } from '../serve/check-port.js';
+import { checkPort, PORTS, portFlag, RUNNING, RunningAlready } from '../serve/check-port.js';
 import { isAlive } from '../serve/is-alive.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from '../serve/serve-config.js';
 import { shellWord } from '../shell-word.js';
@@ -103,15 +103,15 @@ async function secretFindings(
 }
 
 async function portFindings(config: ServeConfig): Promise<readonly Finding[]> {
-  const findings = PORTS.map(async ({ part, flag }): Promise<readonly Finding[]> => {
+  const findings = PORTS.map(async (part): Promise<readonly Finding[]> => {
     const { host, port } = config[part];
     if (port === undefined || port === 0) return [];
     const address = `${host}:${port}`;
     try {
-      await checkPort({ port, host }, flag);
+      await checkPort(config, part);
       return [ok('port', 'is free', address)];
     } catch (error) {
-      const remedy = `flinch serve ${flag} 0`;
+      const remedy = `flinch serve ${portFlag(part)} 0`;
       if (error instanceof RunningAlready) return [bad('warning', 'port', RUNNING, remedy, address)];
       // Its other ports answer other questions.
       if (part !== 'listen' && (await isAlive(config.listen.host, config.listen.port)))

@@ -33,7 +33,6 @@ downloaded; upstreams are asked for a few tokens. The exit status is 1 if there 
 Examples:
   $ flinch doctor
   $ flinch doctor ~/models/Qwen2.5-0.5B-Instruct
-  $ flinch doctor --config flinch.yaml
   $ flinch doctor --upstream http://127.0.0.1:8000/v1 --upstream-model qwen
   $ flinch doctor --config flinch.yaml --json`,
     )

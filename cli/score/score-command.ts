@@ -77,9 +77,7 @@ Examples:
   $ flinch score answers.jsonl --top 20
   $ flinch score answers.jsonl --output scores.jsonl
   $ echo '{"prompt": "2 + 3 =", "response": " 5"}' | flinch score -
-  $ flinch score answers.jsonl --scoring schedule=windowed,window=all
   $ flinch score answers.jsonl --methods random --scoring samples=40
-  $ flinch score answers.jsonl --methods tokur_eu --seed 1
   $ flinch score answers.jsonl --scoring schedule=lazy,epsilon=0.05,derivative`,
     )
     .action(score);

@@ -1,12 +1,12 @@
 import { Command, Option } from 'commander';
 import { finalize } from 'rxjs';
 import type { Workers } from '../../gateway/workers/start-workers.js';
-import { DEVICE_CHOICES, PRECISIONS } from '../../src/engine/device.js';
+import { DEVICE_CHOICES } from '../../src/engine/device.js';
 import { UsageError } from '../../src/files/file-errors.js';
 import { DEFAULT_METHODS } from '../../src/uncertainty/method-names.js';
 import { formatDevices } from '../devices.js';
 import { addModelArgument, ModelOption } from '../model-option.js';
-import { collectText, integer, parseBytes, parseMethods } from '../options.js';
+import { collectText, integer, parseBytes, parseMethods, precisionOption } from '../options.js';
 import { say } from '../terminal.js';
 import { checkPort, PORTS } from './check-port.js';
 import { readChanged } from './read-changed.js';
@@ -22,6 +22,7 @@ interface ServeOptions extends ServeFlags {
   readonly watch?: true;
 }
 
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
@@ -62,12 +63,7 @@ export function serveCommand(): Command {
         'execution device; auto selects the best one available (default: cpu)',
       ).choices(DEVICE_CHOICES),
     )
-    .addOption(
-      new Option(
-        '--precision <name>',
-        'numbers that --model writes with (default: int8 for weights in integers on a CPU, else fp32)',
-      ).choices(PRECISIONS),
-    )
+    .addOption(precisionOption())
     .option(
       '--calibration <file>',
       'calibration of --model or --scorer (default: the one beside it, or else the one that comes with flinch)',
@@ -100,13 +96,9 @@ export function serveCommand(): Command {
     .option('--watch', 'reload --config, as on SIGHUP, when it or a file with the key of a client changes')
     .option('--check-config', 'print the resulting configuration and exit')
     .addOption(
-      new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices([
-        'debug',
-        'info',
-        'warn',
-        'error',
-        'silent',
-      ]),
+      new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices(
+        LOG_LEVELS,
+      ),
     )
     .addOption(
       new Option(
@@ -131,7 +123,6 @@ Examples:
   $ flinch serve ./model.gguf --port 9000
   $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model qwen \\
       --scorer ./Qwen2.5-0.5B-Instruct
-  $ flinch serve --methods nll,entropy,margin
   $ flinch serve ./model.gguf --calibrate
   $ flinch serve --config flinch.yaml --check-config
   $ curl -N http://127.0.0.1:8787/v1/chat/completions \\
@@ -148,7 +139,7 @@ async function serve(_: string | undefined, options: ServeOptions): Promise<void
   if (options.checkConfig) return checkConfig(config);
   if (options.calibrate && config.workers > 1)
     throw new UsageError(`--calibrate: needs one worker, which sees all requests, not ${config.workers}`);
-  for (const { part, flag } of PORTS) await checkPort(config[part], flag);
+  for (const part of PORTS) await checkPort(config, part);
   const { LogWriter } = await import('../../gateway/log-writer.js');
   // Serving goes on if this cannot be printed.
   const output = new LogWriter(1);

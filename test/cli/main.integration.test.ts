@@ -30,7 +30,7 @@ describe('flinch', () => {
   });
 
   it.each([
-    ['chat', 'model temperature action rate json', ['Model and answer:', 'Guard:']],
+    ['chat', 'model temperature json action rate', ['Guard:', 'Model and answer:']],
     [
       'serve',
       'model upstream upstream-model port config',
@@ -127,8 +127,10 @@ describe('flinch serve', () => {
     const { port } = new URL(await address(running.stdout));
     expect(await flinch(['serve', '--port', port, '--model', '/no/such/model'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^flinch: \S+: flinch answers there already; .*--port/),
+      stderr: expect.stringMatching(/^flinch: \S+: flinch answers there already; .* with --port\n$/),
     });
+    const { stderr } = await flinch(['serve', '--port', '0', '--metrics-port', port]);
+    expect(stderr).toMatch(/flinch answers there already; .* with --metrics-port\n$/);
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(0);
   });

@@ -13,9 +13,12 @@ export function fitted(text: string, width: number): string {
   const lines = notes.replace(WITHIN, ' ').split('\n');
   const fit = (line: string): string => {
     const [before = ''] = BEFORE.exec(line) ?? [];
-    const rest = new Help().boxWrap(line.slice(before.length), width - before.length);
-    return before + rest.replaceAll('\n', `\n${' '.repeat(before.length)}`);
+    return before + hanging(line.slice(before.length), width, before.length);
   };
   const fitting = lines.map((line) => (line.length > width ? fit(line) : line));
   return [fitting.join('\n'), ...examples].join('');
 }
+
+/** Text whose further lines are indented as the first. */
+export const hanging = (text: string, width: number, indent: number): string =>
+  new Help().boxWrap(text, width - indent).replaceAll('\n', `\n${' '.repeat(indent)}`);

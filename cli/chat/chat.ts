@@ -114,8 +114,6 @@ Examples:
   $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many?" | jq .
   $ flinch chat --methods nll,entropy,margin "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
-  $ flinch chat --temperature 1 --seed 7 "What is 12 + 30 - 5?"
-  $ echo "What is 12 + 30 - 5?" | flinch chat
   $ flinch chat    (a conversation)`,
     )
     .action(chat);

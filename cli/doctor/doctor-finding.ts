@@ -1,5 +1,7 @@
 import { chalk } from '../../src/files/colours.js';
 import { visibleLine } from '../../src/files/visible.js';
+import { hanging } from '../help-text.js';
+import { streams } from '../terminal.js';
 
 /** What a check has found. */
 export interface Finding {
@@ -56,13 +58,15 @@ export function tableOf(findings: readonly Finding[]): string {
     ...finding,
     name: visibleLine([finding.check, finding.of].filter((part) => part !== undefined).join(' ')),
   }));
-  const width = Math.max(...rows.map(({ name }) => name.length));
+  const names = Math.max(...rows.map(({ name }) => name.length));
   const mark = Math.max(...rows.map(({ status }) => status.length));
-  const indent = ' '.repeat(mark + width + 4);
+  const indent = ' '.repeat(mark + names + 4);
+  const columns = streams.stdout.columns || Number.POSITIVE_INFINITY;
   // An error of YAML shows the line it is in.
-  const shown = (found: string): string => found.split('\n').map(visibleLine).join(`\n${indent}`);
+  const shown = (found: string): string =>
+    hanging(found.split('\n').map(visibleLine).join('\n'), columns, indent.length);
   const lines = rows.flatMap(({ status, name, found, remedy }) => [
-    `${COLOURS[status](status.padEnd(mark))}  ${name.padEnd(width)}  ${shown(found)}`,
+    `${COLOURS[status](status.padEnd(mark))}  ${name.padEnd(names)}  ${shown(found)}`,
     ...(remedy === null ? [] : [`${indent}${chalk.bold(`→ ${visibleLine(remedy)}`)}`]),
   ]);
   return `${lines.join('\n')}\n`;

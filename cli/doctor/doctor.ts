@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { addModelArgument } from '../model-option.js';
 import { integer } from '../options.js';
 import type { ServeFlags } from '../serve/serve-config.js';
-import { say } from '../terminal.js';
+import { paint, say } from '../terminal.js';
 import { tableOf } from './doctor-finding.js';
 
 interface DoctorOptions extends ServeFlags {
@@ -33,8 +33,7 @@ downloaded; upstreams are asked for a few tokens. The exit status is 1 if there 
 Examples:
   $ flinch doctor
   $ flinch doctor ~/models/Qwen2.5-0.5B-Instruct
-  $ flinch doctor --upstream http://127.0.0.1:8000/v1 --upstream-model qwen
-  $ flinch doctor --config flinch.yaml --json`,
+  $ flinch doctor --upstream http://127.0.0.1:8000/v1 --upstream-model qwen`,
     )
     .action(doctor);
 }
@@ -43,6 +42,7 @@ async function doctor(_: string | undefined, { json, ...flags }: DoctorOptions):
   const { diagnose } = await import('./doctor-checks.js');
   const findings = await diagnose(flags, process.env);
   const healthy = findings.every(({ status }) => status !== 'problem');
-  say(json ? `${JSON.stringify({ healthy, findings })}\n` : tableOf(findings));
+  if (json) say(`${JSON.stringify({ healthy, findings })}\n`);
+  else paint(tableOf(findings));
   if (!healthy) process.exitCode = 1;
 }

@@ -8,7 +8,7 @@ import { downloadModel } from '../hub-download.js';
 import { knownModels } from '../known-models.js';
 import { reportOpening } from '../opening-progress.js';
 import { serveConfig } from '../serve/serve-config.js';
-import { say } from '../terminal.js';
+import { paint, say } from '../terminal.js';
 import { formatBytes, heading } from '../terminal-format.js';
 import { type SelfTest, selfTest } from './engine-self-test.js';
 
@@ -41,8 +41,7 @@ Examples:
   $ flinch pull HuggingFaceTB/SmolLM2-135M-Instruct
   $ flinch pull Qwen/Qwen2.5-0.5B-Instruct-GGUF \\
       --gguf qwen2.5-0.5b-instruct-q8_0.gguf
-  $ flinch pull --list
-  $ flinch serve HuggingFaceTB/SmolLM2-135M-Instruct`,
+  $ flinch pull --list`,
     )
     .action(pull);
 }
@@ -55,7 +54,7 @@ async function pull(
   if (model === undefined) throw new UsageError('a model is required: OWNER/NAME, or --list');
   const hubModel = parseHubModel(model);
   const { path, commit, bytes } = await downloadModel(hubModel, { gguf, verify });
-  if (!json) say(tableOf(await modelsFindings(await serveConfig({ model: path }, {}), {})));
+  if (!json) paint(tableOf(await modelsFindings(await serveConfig({ model: path }, {}), {})));
   const tested = test ? await tryOut(path) : null;
   if (json) {
     say(`${JSON.stringify({ model: hubModel.id, commit, path, downloaded: bytes, test: tested })}\n`);

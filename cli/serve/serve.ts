@@ -25,10 +25,7 @@ interface ServeOptions extends ServeFlags {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/**
- * Exit code that a shell reports for a process that was ended by SIGINT; a second signal leaves no time for
- * more.
- */
+/** What a shell reports of a process that SIGINT ended: a second signal leaves no time for more. */
 const EXIT_AT_ONCE = 130;
 
 export function serveCommand(): Command {
@@ -124,7 +121,6 @@ Examples:
   $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model qwen \\
       --scorer ./Qwen2.5-0.5B-Instruct
   $ flinch serve ./model.gguf --calibrate
-  $ flinch serve --config flinch.yaml --check-config
   $ curl -N http://127.0.0.1:8787/v1/chat/completions \\
       -H 'Content-Type: application/json' -d '{
       "model": "reasoner", "stream": true,

@@ -18,6 +18,14 @@ describe.runIf(HAS_TERMINAL)('colours on a terminal', () => {
     expect(stdout.includes(BOLD)).toBe(coloured);
   });
 
+  it('leave room for the rows of flinch doctor, which are as wide as the terminal', async () => {
+    const { stdout } = await startOnTerminal(['doctor', '--port', '0'], { NO_COLOR: '1' }, 80).finished;
+    const lines = stdout.split('\r\n');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    // Further lines stand below what was found.
+    expect(lines.some((line) => /^ {26}\S/.test(line))).toBe(true);
+  });
+
   it.each([
     ['xterm', true],
     ['dumb', false],

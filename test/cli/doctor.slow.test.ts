@@ -95,6 +95,8 @@ describe('flinch doctor', () => {
     const port = String(await occupiedPort());
     const { code, stdout } = await flinch(['doctor', '--port', port]);
     expect(code).toBe(1);
+    const coloured = await flinch(['doctor', '--port', port], '', { FORCE_COLOR: '3' });
+    expect(coloured.stdout).toContain('\x1b[32mok     \x1b[39m  configuration ');
     expect(stdout).toMatch(/^ok {7}configuration /m);
     expect(stdout).toMatch(
       new RegExp(

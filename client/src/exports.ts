@@ -26,3 +26,4 @@ export type { ResumePoint } from './requests.js';
 export * from './risk-scale.js';
 export type { StreamOptions } from './stream-client.js';
 export * from './token-queries.js';
+export * from './verdict-words.js';

@@ -39,40 +39,12 @@ const RANKED = {
   token: 'ordinary tokens',
   step: 'ordinary steps',
   answer: 'the highest steps of ordinary answers',
+  whole: 'ordinary answers',
 } as const;
 
 /** Unit that the rate of a guard in force is a share of. */
 export const ratedPer = (per: unknown): 'step' | 'answer' => (per === 'answer' ? per : 'step');
 
-/** The risk of a step in words: it is a rank among ordinary ones, not the probability of an error. */
-export const rankWords = (risk: number, per: keyof typeof RANKED): string => among(risk, RANKED[per]);
-
-const among = (risk: number, what: string): string =>
-  `higher than ${formatRisk(risk).replace('> ', '')} of ${what}`;
-
-const UNKNOWN_WORDS: Readonly<Record<string, string>> = {
-  unscored_tokens: 'some tokens have no score',
-  unscored_parts: 'some parts have no score',
-  scorer_mismatch: 'the scorer does not match the server',
-  too_few_answers: 'too few ordinary answers are known',
-  empty: 'there is no text',
-  guard_off: 'the guard is off',
-  no_verdict: 'it ended without a verdict',
-  no_flinch: 'the server is not flinch',
-  protocol_error: 'the scores cannot be read',
-};
-
-/** The verdict on a whole answer, in words. */
-export function verdictWords({
-  flagged,
-  risk,
-  reason,
-}: {
-  readonly flagged: boolean | null;
-  readonly risk: number | null;
-  readonly reason: string | null;
-}): string {
-  if (flagged === null) return `answer not judged: ${UNKNOWN_WORDS[reason ?? ''] ?? reason}`;
-  const rank = risk === null ? '' : `: ${among(risk, 'ordinary answers')}`;
-  return `answer ${flagged ? '' : 'not '}flagged${rank}`;
-}
+/** A risk in words: how it ranks among ordinary ones. @param per `whole`: of an answer as a whole */
+export const rankWords = (risk: number, per: keyof typeof RANKED): string =>
+  `higher than ${formatRisk(risk).replace('> ', '')} of ${RANKED[per]}`;

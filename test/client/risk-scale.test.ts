@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  formatRisk,
-  rankWords,
-  riskHeight,
-  riskLevel,
-  riskStrength,
-  verdictWords,
-} from '#client/risk-scale.js';
+import { formatRisk, rankWords, riskHeight, riskLevel, riskStrength } from '#client/risk-scale.js';
 
 describe('the scale of risks', () => {
   it('has the same room for each factor of ten beyond a risk', () => {
@@ -41,17 +34,6 @@ describe('the scale of risks', () => {
     expect(rankWords(0.996, 'token')).toBe('higher than 99.6 % of ordinary tokens');
     expect(rankWords(1, 'step')).toBe('higher than 99.99 % of ordinary steps');
     expect(rankWords(0.95, 'answer')).toBe('higher than 95.0 % of the highest steps of ordinary answers');
-  });
-});
-
-describe('the verdict in words', () => {
-  it.each([
-    [{ flagged: true, risk: 0.99, reason: null }, 'answer flagged: higher than 99.0 % of ordinary answers'],
-    [{ flagged: false, risk: 0.5, reason: null }, 'answer not flagged: higher than 50 % of ordinary answers'],
-    [{ flagged: true, risk: null, reason: 'stopped' }, 'answer flagged'],
-    [{ flagged: null, risk: 0.4, reason: 'unscored_tokens' }, 'answer not judged: some tokens have no score'],
-  ])('%j', (verdict, words) => {
-    expect(verdictWords(verdict)).toBe(words);
   });
 });
 

@@ -1,19 +1,21 @@
 import type { FlinchStep } from 'flinch-ai-sdk';
-import { rankWords, riskLevel, riskStrength, verdictWords } from 'flinch-client';
+import { adviceWords, rankWords, riskLevel, riskStrength } from 'flinch-client';
 import { memo, type ReactNode } from 'react';
 import type { ScoredText } from './message-answers.js';
 
 /** How much of the colour a token at the threshold gets, in percent: text on it stays readable. */
 const FULL_HEAT = 66;
 
+const NOT_YET = { check: null, head: 'Not judged yet', why: '' } as const;
+
 /**
- * A text with each token coloured by its risk, flagged steps marked, retracted text struck out, and the verdict below.
+ * A text with each token coloured by its risk, flagged steps marked, retracted text struck out, and what to do with it below.
  * It needs `flinch-react/style.css`; the variables `--flinch-heat` and `--flinch-alarm` set the colours.
  */
 export function FlaggedText({ text, steps, verdict }: ScoredText): ReactNode {
   const settled = steps.reduce((length, step) => length + step.text.length, 0);
-  const words = verdict ? verdictWords(verdict) : 'answer not judged yet';
-  const flagged = verdict?.flagged ?? 'unknown';
+  const flagged = steps.filter((step) => step.flagged === true).map(({ step }) => step);
+  const { check, head, why } = verdict ? adviceWords(verdict, flagged) : NOT_YET;
   return (
     <div className="flinch">
       <div className="flinch-text">
@@ -22,9 +24,9 @@ export function FlaggedText({ text, steps, verdict }: ScoredText): ReactNode {
         ))}
         {text.slice(settled)}
       </div>
-      <p className="flinch-verdict" role="status" data-flagged={flagged}>
-        <span aria-hidden="true">{flagged === 'unknown' ? '? ' : flagged ? '⚑ ' : '✓ '}</span>
-        {`${words.charAt(0).toUpperCase()}${words.slice(1)}`}
+      <p className="flinch-verdict" role="status" data-check={check ?? 'unknown'}>
+        <span aria-hidden="true">{check === null ? '? ' : check ? '⚑ ' : '✓ '}</span>
+        <b>{head}.</b> {why}
       </p>
     </div>
   );

@@ -110,28 +110,29 @@ describe('FlaggedText', () => {
     expect(markup).toMatch(
       /<mark[^>]*data-level="flagged"[^>]*><span [^>]*>Flagged step, higher than 97\.0 % of ordinary steps: </,
     );
-    expect(markup).toContain('Answer flagged: higher than 96.0 % of ordinary answers');
+    expect(markup).toContain('<b>Check this.</b> The answer as a whole is unusual, and so is step 1.');
   });
 
   it.each([
-    [null, 'Answer not judged yet'],
-    [{ flagged: null, risk: null, reason: 'no_verdict' }, 'Answer not judged: it ended without a verdict'],
-    [{ flagged: null, risk: null, reason: 'no_flinch' }, 'Answer not judged: the server is not flinch'],
+    [null, 'Not judged yet.'],
+    [{ flagged: null, risk: null, reason: 'no_verdict' }, 'Not judged.</b> It ended without a verdict.'],
+    [{ flagged: null, risk: null, reason: 'no_flinch' }, 'Not judged.</b> The server is not flinch.'],
     [
-      { ...verdict, flagged: null, reason: 'unscored_tokens' },
-      'Answer not judged: some tokens have no score',
+      { ...verdict, advice: null, flagged: null, reason: 'unscored_tokens' },
+      'Not judged.</b> Some tokens have no score.',
     ],
   ] as const)('never calls an answer clean that is not judged: %j', (given, words) => {
     const markup = html({ text: 'One', steps: [], verdict: given });
-    expect(markup).toContain(`role="status" data-flagged="unknown"`);
+    expect(markup).toContain(`role="status" data-check="unknown"`);
     expect(markup).toContain(words);
-    expect(markup).not.toMatch(/✓|not flagged/);
+    expect(markup).not.toMatch(/✓|ordinary/);
   });
 
-  it('says that an answer is not flagged', () => {
+  it('says that an answer is ordinary, and with a flagged step that it is worth checking', () => {
     const markup = html({ text: 'One', steps: [], verdict });
-    expect(markup).toMatch(
-      /data-flagged="false".*✓.*Answer not flagged: higher than 50 % of ordinary answers/,
-    );
+    expect(markup).toMatch(/data-check="false".*✓.*Looks ordinary\.<\/b> It can still be wrong\./);
+    const steps = [step('One', { flagged: true, risk: 0.97 })];
+    const flagged = html({ text: 'One', steps, verdict: { ...verdict, advice: 'check' } });
+    expect(flagged).toMatch(/data-check="true".*⚑.*Worth checking: step 1\./);
   });
 });

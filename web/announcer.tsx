@@ -1,7 +1,6 @@
 import { answerText, isWritten } from 'flinch-client';
 import { type ReactNode, useEffect, useState } from 'react';
-import { shownMethod } from './answer/queries.js';
-import { statusWords } from './answer/status-words.js';
+import { inOneLine, statusOf } from './answer/status-words.js';
 import type { Exchange } from './chats/session.js';
 
 /** Tells screen readers that writing began, and once at the end the whole answer and its status. */
@@ -27,5 +26,5 @@ export function Announcer({ exchange }: { readonly exchange: Exchange | undefine
 function resultWords(exchange: Exchange): string {
   const { answer } = exchange;
   if (answer.phase === 'failed') return ''; // the failure is an alert
-  return `${answerText(answer)}. ${statusWords(exchange, shownMethod(answer, null), true)}`;
+  return `${answerText(answer)}. ${inOneLine(statusOf(exchange, true))}`;
 }

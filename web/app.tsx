@@ -21,9 +21,9 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   const current = turns.at(-1)?.shown;
   const ready = isReady(state);
   const busy = turns.some(({ shown }) => !isWritten(shown.answer));
-  const ask = (text: string, turn?: string): boolean => {
+  const ask = (...question: Parameters<Page['ask']>): boolean => {
     if (Object.keys(problemsOf(settings, model?.policy ?? null)).length > 0) setOptions(true); // they say what is wrong
-    return page.ask(text, turn);
+    return page.ask(...question);
   };
   useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
   useEffect(() => question.current?.focus(), []);

@@ -133,9 +133,11 @@ export class Page {
   /**
    * Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box.
    * @param turn the one that gets another answer; by default the question is a new one
+   * @param id of the model to ask; by default the one that is chosen
    */
-  ask(text: string, turn = newId()): boolean {
-    const { model, settings } = this.#state;
+  ask(text: string, turn = newId(), id = this.#state.model?.id): boolean {
+    const { models, settings } = this.#state;
+    const model = models.find((each) => each.id === id);
     if (!model || !isReady(this.#state) || text.trim() === '') return false;
     if (Object.keys(problemsOf(settings, model.policy)).length > 0) return false;
     this.#set({ problem: null, resumed: false });

@@ -18,7 +18,11 @@ export interface TranscriptProps extends ExchangeActions {
 
 /** The questions and answers, or what to ask first. It follows the text until it is scrolled away from its end. */
 export function Transcript({ state, ready, ...actions }: TranscriptProps): ReactNode {
-  const { turns, model, settings, connection } = state;
+  const { turns, models, model, settings, connection } = state;
+  const largerThan = (id: string): string | null => {
+    const other = models.find((each) => each.id === id)?.escalatesTo ?? null;
+    return models.some((each) => each.id === other) ? other : null;
+  };
   const last = turns.at(-1)?.shown.id ?? null;
   const scroller = useFollowing(last);
   const [pointed, setPointed] = useState<Pointed | null>(null);
@@ -35,7 +39,7 @@ export function Transcript({ state, ready, ...actions }: TranscriptProps): React
   latest.current = actions;
   const stable = useMemo<ExchangeActions>(
     () => ({
-      onAsk: (question, turn) => latest.current.onAsk(question, turn),
+      onAsk: (...question) => latest.current.onAsk(...question),
       onShow: (exchange) => latest.current.onShow(exchange),
       onDelete: (turn) => latest.current.onDelete(turn),
     }),
@@ -50,6 +54,7 @@ export function Transcript({ state, ready, ...actions }: TranscriptProps): React
           exchange={shown}
           variants={variants}
           isLast={shown.id === last}
+          larger={largerThan(shown.model)}
           chosen={isMethod(settings.colours) ? settings.colours : null}
           formatted={settings.view !== 'plain'}
           connected={connection.status === 'open'}

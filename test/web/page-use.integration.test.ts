@@ -89,7 +89,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Reading an answer' });
     await help.waitFor();
-    expect(await help.textContent()).toContain('not the probability of an error');
+    expect(await help.textContent()).toContain('higher than 97 % of ordinary steps');
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
     await page.locator('#help').focus();
@@ -257,9 +257,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     const { page } = shared;
     const [created, token, score, done] = withoutScorer('');
     let say = (..._events: object[]) => {};
-    const isWriting = true;
     await page.routeWebSocket('**/v1/stream', (socket) => {
-      if (!isWriting) return void socket.connectToServer();
       let offset = 0;
       say = (...events) => {
         for (const event of events) socket.send(JSON.stringify({ ...event, offset: offset++ }));
@@ -399,6 +397,35 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await expect.poll(texts).toEqual(['Hm 1']);
     await shared.answered('Four?');
     expect(asked.at(-1)).toEqual(['One?', 'Hm 1', 'Four?']);
+    await page.unrouteAll();
+  });
+
+  it('says first what to do with an answer, why, and has what can be done there', async () => {
+    const { page, answers } = shared;
+    const asked: unknown[] = [];
+    await shared.offer(model('small', { escalates_to: 'large' }), model('large'));
+    await shared.answerWith((id, request) => {
+      asked.push(Object(request).model);
+      const others = [0.55, 0.44].map((share, i) => ({ id: i, text: `4${6 - i}`, logprob: Math.log(share) }));
+      const sure = asked.length > 1 ? {} : { logprob: Math.log(0.55), top_logprobs: others };
+      const events = asked.length > 1 ? [] : [flaggedStep('46')];
+      return withoutScorer(id, { text: '46', events }).map((event) =>
+        Object(event).type === 'token.delta' ? { ...event, ...sure } : event,
+      );
+    });
+    await shared.newChat();
+    await shared.answered(QUESTION);
+    const status = () => answers.last().locator('.status').textContent();
+    expect(await status()).toMatch(/^⚑ Worth checking: step 1\. The answer as a whole is not judged/);
+    const reason = answers.last().locator('.reasons li');
+    expect(await reason.textContent()).toBe('Step 1 “46” had 55 %, “45” had 44 %.');
+    await reason.getByRole('button').click();
+    await page.locator('#token-card').getByText('flagged as unusual').waitFor();
+    await shared.picture('reason');
+    await answers.last().getByRole('button', { name: 'Ask large' }).click();
+    await expect.poll(status).toMatch(/^Not judged/);
+    expect(asked).toEqual(['small', 'large']);
+    expect(await page.getByRole('button', { name: 'Ask large' }).count()).toBe(0);
     await page.unrouteAll();
   });
 

@@ -1,4 +1,4 @@
-import { answerText, isWritten, rankWords, type Token } from 'flinch-client';
+import { type Advice, answerText, isWritten, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
 import { memo, type ReactNode, useRef, useState } from 'react';
@@ -6,13 +6,13 @@ import type { Exchange } from '../chats/session.js';
 import { describeError, formatScore, METHOD_WORDS, PART_WORDS, visibleText } from '../words.js';
 import { Chart } from './chart.js';
 import { CopyButton } from './copy-button.js';
+import { Details, Mismatch } from './details.js';
 import { elementsOf, FormattedText } from './formatted-text.js';
 import { Legend } from './legend.js';
-import { Notes } from './notes.js';
 import { isCharted, riskOf, scoreOf, shownMethod } from './queries.js';
 import { QuestionEditor } from './question-editor.js';
-import { Rollbacks } from './rollbacks.js';
-import { statusWords } from './status-words.js';
+import { Reasons } from './reasons.js';
+import { statusOf } from './status-words.js';
 import { TOKEN_CARD_ID, TokenCard } from './token-card.js';
 
 /** The token that the pointer or the keyboard is on. */
@@ -24,8 +24,12 @@ export interface Pointed {
 
 /** What can be done with a question and its answer. */
 export interface ExchangeActions {
-  /** @param turn the one that gets another answer. @returns whether the question was sent */
-  readonly onAsk: (question: string, turn?: string) => boolean;
+  /**
+   * @param turn the one that gets another answer
+   * @param model the one to ask; by default the one that is chosen
+   * @returns whether the question was sent
+   */
+  readonly onAsk: (question: string, turn?: string, model?: string) => boolean;
   readonly onShow: (exchange: Exchange) => void;
   readonly onDelete: (turn: string) => void;
 }
@@ -35,6 +39,8 @@ export interface ExchangeViewProps extends ExchangeActions {
   /** All answers of its turn. */
   readonly variants: readonly Exchange[];
   readonly isLast: boolean;
+  /** The model that can answer in place of this one; `null` if there is none. */
+  readonly larger: string | null;
   /** Method to colour by, if the answer has it; `null`: the one that judges. */
   readonly chosen: Method | null;
   readonly formatted: boolean;
@@ -52,7 +58,7 @@ export interface ExchangeViewProps extends ExchangeActions {
 /** A question and its answer: the text, beside or below it the chart, and what can be done with it. */
 export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
   const { exchange, chosen, formatted, connected, canAsk, chartOpen, pointed, onPoint, onChart } = props;
-  const { isLast, onAsk, onDelete } = props;
+  const { isLast, larger, onAsk, onDelete } = props;
   const { question, turn } = exchange;
   const [editing, setEditing] = useState(false);
   const root = useRef<HTMLElement>(null);
@@ -70,6 +76,11 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
     const text = root.current?.querySelector('.text');
     return text ? elementsOf(text, index)[0] : undefined;
   };
+  const pick = (index: number): void => {
+    find(index)?.scrollIntoView({ block: 'nearest' });
+    pointFrom('text')(index);
+  };
+  const status = statusOf(exchange, connected);
   const label = (each: Token): string => labelOf(each, method);
   const text = { method, active, onPoint: pointFrom('text'), labelOf: label };
   return (
@@ -90,7 +101,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         aria-busy={!over}
         data-state={answer.phase === 'waiting' ? 'streaming' : answer.phase}
       >
-        <Notes answer={answer} />
+        <Mismatch answer={answer} />
         <div className="text">
           {formatted ? (
             <FormattedText {...text} exchange={exchange} />
@@ -103,8 +114,9 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
             {describeError(answer.error)}
           </p>
         )}
-        <p className="status">{statusWords(exchange, method, connected)}</p>
-        <Rollbacks answer={answer} />
+        <Status advice={status} />
+        <Reasons answer={answer} onPick={pick} />
+        {answer.guard && <Details exchange={exchange} method={method} />}
         {over && (
           <div className="foot">
             <Variants {...props} />
@@ -112,6 +124,16 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
             <button type="button" className="quiet" disabled={!canAsk} onClick={() => onAsk(question, turn)}>
               Ask again
             </button>
+            {larger !== null && status.check && answer.escalation === null && (
+              <button
+                type="button"
+                className="quiet"
+                disabled={!canAsk}
+                onClick={() => onAsk(question, turn, larger)}
+              >
+                {`Ask ${larger}`}
+              </button>
+            )}
             {isLast && (
               <button type="button" className="quiet" onClick={() => setEditing(true)}>
                 Edit
@@ -147,10 +169,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
                 method={method}
                 active={active}
                 onPoint={pointFrom('chart')}
-                onPick={(index) => {
-                  find(index)?.scrollIntoView({ block: 'nearest' });
-                  pointFrom('text')(index);
-                }}
+                onPick={pick}
               />
               <Legend answer={answer} method={method} />
             </>
@@ -172,6 +191,14 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
     </section>
   );
 });
+
+/** What to do with an answer, in a word group and a sentence. */
+const Status = ({ advice: { check, head, why } }: { readonly advice: Advice }): ReactNode => (
+  <p className="status" data-check={check ?? undefined}>
+    {check && <span aria-hidden="true">⚑ </span>}
+    <b>{head}.</b> {why}
+  </p>
+);
 
 /** Which of the answers this is, with the way to the others. */
 function Variants({ exchange, variants, onShow }: ExchangeViewProps): ReactNode {

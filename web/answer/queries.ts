@@ -1,4 +1,4 @@
-import { type Answer, scoreState, type Token } from 'flinch-client';
+import { type Answer, scoreState, stepsOfTokens, type Token, type TokenStep } from 'flinch-client';
 import { DEFAULT_METHODS, type Method } from 'flinch-client/protocol';
 import { ALWAYS_THERE } from '../words.js';
 
@@ -19,7 +19,7 @@ export const skippedTokens = (answer: Answer, method: Method): number => countIn
 const countIn = ({ tokens }: Answer, method: Method, state: ReturnType<typeof scoreState>): number =>
   tokens.reduce((count, token) => count + (scoreState(token, method) === state ? 1 : 0), 0);
 
-/** The token with the highest score so far. */
+/** The token with the highest score so far, in an answer or a part of one. */
 export function strongest(
   { tokens }: Pick<Answer, 'tokens'>,
   method: Method,
@@ -31,6 +31,10 @@ export function strongest(
   }
   return best;
 }
+
+/** The flagged steps of an answer as it stands. */
+export const flaggedSteps = (answer: Answer): readonly TokenStep[] =>
+  [...new Set(stepsOfTokens(answer))].filter((step) => step !== null).filter(({ flagged }) => flagged);
 
 /** The methods that this answer has scores of; before it has begun, those that are usual. */
 export const methodsOf = ({ guard }: Pick<Answer, 'guard'>): readonly Method[] =>

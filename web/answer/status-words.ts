@@ -1,54 +1,91 @@
-import { type Answer, isWritten, verdictWords } from 'flinch-client';
+import { type Advice, adviceWords, isWritten, rankWords, ratedPer, stepsWords } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import type { RecordedEvent } from '../chats/recording.js';
 import { type Exchange, tokensPerSecond } from '../chats/session.js';
-import { countTokens, finishWords, METHOD_WORDS } from '../words.js';
-import { lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
+import { countTokens, finishWords, METHOD_WORDS, sentence } from '../words.js';
+import { flaggedSteps, lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
 
-/** How far an answer is, in a line. @param connected whether there is a connection over which it could go on */
-export function statusWords(
-  { model, events, leftOut, answer }: Exchange,
-  method: Method,
-  connected: boolean,
-): string {
+/** What to think of an answer, or how far it is. @param connected whether there is a connection over which it could go on */
+export function statusOf({ answer, events, leftOut, model }: Exchange, connected: boolean): Advice {
+  const { phase, verdict, finishReason, escalation, vote } = answer;
   const name = answer.model ?? model;
-  if (answer.phase === 'waiting') {
-    return `${name} · ${connected ? 'waiting for the first token' : 'waiting for the connection'}`;
+  const flagged = flaggedSteps(answer).map(({ step }) => step);
+  if (!isWritten(answer)) {
+    const drawing = answer.rollbacks.at(-1);
+    const why = flagged.length > 0 ? `Worth checking so far: ${stepsWords(flagged)}.` : '';
+    const doing = drawing?.outcome === null ? `Sampling step ${drawing.step + 1} again` : 'Writing';
+    if (!connected) return { check: null, head: 'Waiting for the connection', why };
+    return { check: null, head: phase === 'waiting' ? `Waiting for ${name}` : doing, why };
   }
-  const scored = methodsOf(answer).length > 0;
-  const unscored = scored ? unscoredTokens(answer, method) : 0;
-  const skipped = skippedTokens(answer, method);
-  const without = unscored + lagTokens(answer, method);
-  const { escalation, vote } = answer;
-  const by = [
-    escalation ? `${name}, flagged` : name,
-    escalation && escalationWords(escalation),
-    vote && voteWords(vote),
-  ];
-  const parts = [...by.filter((words) => words !== null), countTokens(answer.tokens.length)];
+  if (phase === 'failed') return { check: null, head: 'Failed', why: '' };
+  const advice = adviceWords(verdict ?? { flagged: null, risk: null, reason: 'no_verdict' }, flagged);
+  const more: string[] = [];
+  // A verdict that the guard has stopped the answer says so itself.
+  if (finishReason !== 'stop' && finishReason !== null && verdict?.reason !== 'stopped')
+    more.push(sentence(finishWords(finishReason)));
+  if (escalation && escalation.failed !== null)
+    more.push(`${escalation.to} did not answer in its place (${escalation.failed}).`);
+  else if (escalation)
+    more.push(`Written by ${escalation.to} in place of a flagged answer of ${name}${endWords(events)}.`);
+  if (vote) more.push(voteWords(vote, events));
   if (leftOut > 0)
-    parts.push(`context full, the oldest ${leftOut === 1 ? 'question' : `${leftOut} questions`} left out`);
-  const rate = isWritten(answer) ? tokensPerSecond(events) : null;
-  if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
-  if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);
-  const drawing = answer.rollbacks.at(-1);
-  if (answer.phase === 'streaming' && drawing?.outcome === null) {
-    parts.push(`sampling ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
-  } else if (!scored) parts.push('not scored');
-  else if (answer.phase === 'streaming')
-    parts.push(connected ? `writing, scores ${countTokens(unscored)} behind` : 'waiting for the connection');
-  else if (without > 0) parts.push(`${countTokens(without)} without ${METHOD_WORDS[method].noun}`);
-  else if (answer.tokens.length > 0)
-    parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
-  const flags = answer.flags.length;
-  if (flags > 0) parts.push(flags === 1 ? '1 step flagged' : `${flags} steps flagged`);
-  if (answer.verdict) parts.push(verdictWords(answer.verdict));
-  if (answer.phase === 'failed') parts.push('failed');
-  if (answer.finishReason) parts.push(finishWords(answer.finishReason));
-  return parts.join(' · ');
+    more.push(
+      `The context was full: the oldest ${leftOut === 1 ? 'question was' : `${leftOut} questions were`} left out.`,
+    );
+  return { ...advice, why: [advice.why, ...more].join(' ') };
 }
 
-const voteWords = ({ answers, agreed, replaced }: NonNullable<Answer['vote']>): string =>
-  `${replaced ? 'another answer' : 'this answer'}, with which ${agreed} of ${answers} agree`;
+export const inOneLine = ({ head, why }: Advice): string => `${head}. ${why}`.trim();
 
-const escalationWords = ({ to, failed }: NonNullable<Answer['escalation']>): string =>
-  failed === null ? `answered by ${to}` : `${to} did not answer (${failed})`;
+function voteWords(
+  { answers, agreed, replaced, failed }: NonNullable<Exchange['answer']['vote']>,
+  events: Exchange['events'],
+): string {
+  const on = replaced ? `It replaces a flagged answer${endWords(events)}. In a vote` : 'In a vote on it';
+  const others = answers - agreed;
+  const rest = others === 0 ? '' : `, ${others} ${others === 1 ? 'does' : 'do'} not`;
+  const agreement =
+    agreed === 0
+      ? 'no answer says anything that can be compared'
+      : `${agreed} of ${answers} answers ${agreed === 1 ? 'says' : 'say'} this${rest}`;
+  return `${on}, ${agreement}.${failed === null ? '' : ` One was not written (${failed}).`}`;
+}
+
+/** How an answer ended that another one took the place of, if it was shown. */
+function endWords(events: readonly RecordedEvent[]): string {
+  const texts: string[] = [];
+  for (const { event } of events) {
+    if (event.type === 'generation.voted' || event.type === 'generation.escalated') break;
+    if (event.type === 'token.delta') texts[event.index] = event.text;
+    if (event.type === 'token.retracted') texts.length = event.from;
+  }
+  const end = texts.join('').trim().split('\n').at(-1) ?? '';
+  return end === '' ? '' : `, which ended “${end}”`;
+}
+
+/** The numbers behind it, a line each; last what the server has to say of the scores. */
+export function detailsOf({ answer, events, model }: Exchange, method: Method): readonly string[] {
+  const { guard, verdict } = answer;
+  const rate = isWritten(answer) ? tokensPerSecond(events) : null;
+  const threshold =
+    guard && guard.rate > 0 ? `, flagged from ${Number((100 * (1 - guard.rate)).toFixed(2))} %` : '';
+  const judge = guard?.method ?? method;
+  const [skipped, late] = [skippedTokens(answer, method), lagTokens(answer, judge)];
+  const unscored = methodsOf(answer).length > 0 ? unscoredTokens(answer, judge) : 0;
+  const speed = rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`];
+  return [
+    [answer.model ?? model, countTokens(answer.tokens.length), ...speed].join(' · '),
+    ...flaggedSteps(answer).flatMap(({ step, risk }) =>
+      risk === null ? [] : [`Step ${step + 1}: ${rankWords(risk, ratedPer(guard?.per))}${threshold}`],
+    ),
+    ...(typeof verdict?.risk === 'number' ? [`Answer: ${rankWords(verdict.risk, 'whole')}${threshold}`] : []),
+    ...(skipped > 0 ? [`${countTokens(skipped)} skipped: not doubtful`] : []),
+    ...(late > 0 ? [`${countTokens(late)} not scored: scoring was slower than writing`] : []),
+    ...(unscored > 0
+      ? [
+          `${countTokens(unscored)} ${isWritten(answer) ? 'without a score' : 'not scored yet'} (${METHOD_WORDS[judge].name})`,
+        ]
+      : []),
+    ...(guard?.warnings ?? []).map(sentence),
+  ];
+}

@@ -11,6 +11,7 @@ import type { Method } from 'flinch-client/protocol';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { formatProbability, formatScore, METHOD_WORDS, visibleText } from '../words.js';
 import { methodsOf, riskOf, scoreOf } from './queries.js';
+import { whyWords } from './reason-words.js';
 
 export const TOKEN_CARD_ID = 'token-card';
 
@@ -96,7 +97,7 @@ function Scores({ answer, token, method }: OfToken & { readonly method: Method }
           <tr>
             <td />
             <th scope="col">Score</th>
-            <th scope="col">Risk</th>
+            <th scope="col">Rank</th>
           </tr>
         </thead>
         <tbody>
@@ -116,11 +117,7 @@ function Scores({ answer, token, method }: OfToken & { readonly method: Method }
           })}
         </tbody>
       </table>
-      {ranked && (
-        <p className="card-note">
-          Risk: the share of ordinary tokens that score lower; not the probability of an error.
-        </p>
-      )}
+      {ranked && <p className="card-note">Rank: higher than this share of ordinary tokens.</p>}
     </>
   );
 }
@@ -162,17 +159,19 @@ function Others({ token: { rival, topLogprobs, text } }: Pick<OfToken, 'token'>)
 
 function StepOf({ answer, token: { index } }: OfToken): ReactNode {
   const step = stepsOfTokens(answer)[index];
-  const parts: string[] = [];
-  if (step) {
-    const risk = step.risk === null ? 'no risk known' : rankWords(step.risk, ratedPer(answer.guard?.per));
-    parts.push(`Step ${step.step + 1}: ${risk}${step.flagged ? ', flagged' : ''}`);
-  }
-  return parts.length > 0 && <p className="card-step">{parts.join(' · ')}</p>;
+  if (!step) return null;
+  const rank = step.risk === null ? 'not ranked' : rankWords(step.risk, ratedPer(answer.guard?.per));
+  const why = step.flagged ? whyWords(answer, step) : null;
+  return (
+    <p className="card-step">
+      {`Step ${step.step + 1}${step.flagged ? ', flagged as unusual' : ''}: ${rank}.`}
+      {why && ` ${why}`}
+    </p>
+  );
 }
 
 function missing(answer: Answer, token: Token, method: Method): string {
   if (token.skipped.includes(method))
     return token.reason === 'lag' ? 'not scored: scoring was slower than writing' : 'skipped: not doubtful';
-  if (token.scores) return 'not computed';
-  return answer.phase === 'streaming' ? 'not yet scored' : 'never scored';
+  return answer.phase === 'streaming' ? 'not yet scored' : 'no score';
 }

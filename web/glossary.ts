@@ -7,7 +7,7 @@ export const GLOSSARY: readonly { readonly word: string; readonly meaning: strin
   {
     word: 'risk',
     meaning:
-      'the share of ordinary tokens or steps that score lower, from 0 to 1. It is not the probability of an error',
+      'how unusual a score is: the share of ordinary tokens or steps that score lower, from 0 to 1. The page writes 0.97 as “higher than 97 % of ordinary steps”',
   },
   {
     word: 'rate',

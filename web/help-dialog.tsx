@@ -18,10 +18,11 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): React
   return (
     <Dialog title="Reading an answer" onClose={onClose}>
       <p>
-        The colour of a token shows its risk; where no risk is known, its score. The line under the text shows
-        the risk of the step, from thin dots to a wavy line with a flag. Text that the guard replaced is
-        struck out, followed by the replacement. Point at a token, tap it, or move to it with the keys, to see
-        its numbers. In the chart, a click goes to a token, and dragging zooms in.
+        The colour of a token shows how unusual its score is; without ordinary scores to compare it with, how
+        high it is. The line under a step shows the same of the step, from thin dots to a wavy line with a
+        flag. Text that the guard replaced is struck out, followed by the replacement. Point at a token, tap
+        it, or move to it with the keys, to see its numbers. In the chart, a click goes to a token, and
+        dragging zooms in.
       </p>
       <h3>Words</h3>
       <dl>

@@ -80,7 +80,7 @@ export function Chart({ answer: latest, method, active, onPoint, onPick }: Chart
     <figure className="curve">
       <figcaption>
         {data.top === null
-          ? 'Risk by token: the share of ordinary tokens that score lower'
+          ? 'Each token: higher than this share of ordinary tokens'
           : 'Score by token, each method on its own scale'}
       </figcaption>
       <div ref={host} className="curve-plot" aria-hidden="true" />

@@ -19,13 +19,14 @@ export function Legend({ answer, method }: LegendProps): ReactNode {
   return (
     <div className="legend">
       <p>
-        {name}, {by}: 0 <span className="legend-ramp" /> {topWords(answer, method)}
+        {by === 'risk' ? `${name}: higher than` : `${name}, score:`} 0 <span className="legend-ramp" />{' '}
+        {topWords(answer, method)}
         <span className="legend-missing">no score</span>
         {skippedTokens(answer, method) > 0 && <span className="legend-skipped">skipped: certain</span>}
       </p>
       {rated && (
         <p>
-          Risk of a step:
+          Step among ordinary ones:
           {LEVELS.map((level) => (
             <span key={level} className="legend-level flinch-step" data-level={level}>
               {level === 'flagged' && <span className="flinch-flag">⚑</span>}
@@ -36,8 +37,6 @@ export function Legend({ answer, method }: LegendProps): ReactNode {
       )}
       <p>
         {name}: {meaning}.
-        {rated &&
-          ' Risk: the share of ordinary tokens or steps that score lower; not the probability of an error.'}
       </p>
     </div>
   );
@@ -45,7 +44,7 @@ export function Legend({ answer, method }: LegendProps): ReactNode {
 
 function topWords(answer: Answer, method: Method): string {
   const { by, full } = heatOf(answer, method);
-  if (by === 'risk') return `${formatRisk(full)} (threshold)`;
+  if (by === 'risk') return `${formatRisk(full)} of ordinary tokens`;
   const top = strongest(answer, method)?.score ?? null;
   if (top === null) return 'nothing scored yet';
   const so = isOver(answer) ? 'highest in this answer' : 'highest so far';

@@ -17,12 +17,17 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   const { settings, model, turns, key } = state;
   const [dialog, setDialog] = useState<'help' | 'chats' | null>(null);
   const [options, setOptions] = useState(false);
+  /** Questions that were not sent because of a wrong value. */
+  const [refusals, setRefusals] = useState(0);
   const question = useRef<HTMLTextAreaElement>(null);
   const current = turns.at(-1)?.shown;
   const ready = isReady(state);
   const busy = turns.some(({ shown }) => !isWritten(shown.answer));
   const ask = (...question: Parameters<Page['ask']>): boolean => {
-    if (Object.keys(problemsOf(settings, model?.policy ?? null)).length > 0) setOptions(true); // they say what is wrong
+    if (Object.keys(problemsOf(settings, model?.policy ?? null)).length > 0) {
+      setOptions(true); // they say what is wrong
+      setRefusals((count) => count + 1);
+    }
     return page.ask(...question);
   };
   useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
@@ -54,6 +59,7 @@ export function App({ page }: { readonly page: Page }): ReactNode {
             settings={settings}
             model={model}
             refused={refusedField(state)}
+            refusals={refusals}
             onChange={(change) => page.change(change)}
           />
         )}
@@ -122,7 +128,12 @@ function refusedField({ turns }: PageState): Readonly<Record<string, string>> {
 }
 
 const hasChanges = ({ settings }: PageState): boolean =>
-  [settings.temperature, settings.system, settings.colours, ...Object.values(settings.guard)].some(Boolean);
+  [
+    settings.system,
+    settings.colours,
+    ...Object.values(settings.sampling),
+    ...Object.values(settings.guard),
+  ].some(Boolean);
 
 interface Shortcuts {
   readonly stop: () => void;

@@ -1,11 +1,11 @@
-import type { GuardRequest } from 'flinch-client';
+import type { GenerationRequest, GuardRequest } from 'flinch-client';
 import { DEFAULT_METHODS, type Method, PROBABILITY_METHODS } from 'flinch-client/protocol';
 import type { Model, PolicyView } from './server/page-models.js';
 import { isMethod } from './words.js';
 
 /** What the user has set; an empty text leaves a field to the operator, or to the model. */
 export interface Settings {
-  readonly temperature: string;
+  readonly sampling: Readonly<Partial<Record<SamplingName, string>>>;
   readonly system: string;
   /** Method to colour by; by default the one that judges. */
   readonly colours: string;
@@ -15,18 +15,79 @@ export interface Settings {
 }
 
 export const NO_SETTINGS: Settings = {
-  temperature: '',
+  sampling: {},
   system: '',
   colours: '',
   view: 'formatted',
   guard: {},
 };
 
+/** How tokens are drawn, by the API's names. */
+export type SamplingName = keyof Sampling;
+export type Sampling = Pick<GenerationRequest, 'temperature' | 'max_completion_tokens' | 'seed' | 'top_p'>;
+
+interface SamplingField {
+  readonly name: SamplingName;
+  readonly label: string;
+  readonly hint: string;
+  readonly bounds: Bounds;
+  readonly whole?: true;
+}
+
+type Bounds = readonly [least: number, most: number];
+
+export const SAMPLING_FIELDS: readonly SamplingField[] = [
+  {
+    name: 'temperature',
+    label: 'Temperature',
+    hint: '0 always takes the most probable token.',
+    bounds: [0, 2],
+  },
+  {
+    name: 'max_completion_tokens',
+    label: 'Max tokens',
+    hint: 'The answer is cut off there.',
+    bounds: [1, 1e6],
+    whole: true,
+  },
+  {
+    name: 'seed',
+    label: 'Seed',
+    hint: 'The same seed gives the same answer.',
+    bounds: [0, Number.MAX_SAFE_INTEGER],
+    whole: true,
+  },
+  {
+    name: 'top_p',
+    label: 'Top-p',
+    hint: 'Tokens are drawn from the most probable ones that have this probability together.',
+    bounds: [0.01, 1],
+  },
+];
+
 const ACTIONS = ['annotate', 'stop', 'rollback', 'escalate', 'vote'] as const;
 
-/** The actions that a model has: `escalate` needs another model. */
-export const actionsOf = (escalatesTo: string | null): readonly (typeof ACTIONS)[number][] =>
-  ACTIONS.filter((action) => action !== 'escalate' || escalatesTo !== null);
+const ACTION_HINTS: Readonly<Record<string, string>> = {
+  annotate: 'A flagged step is marked.',
+  stop: 'The answer ends at a flagged step.',
+  rollback: 'A flagged step is sampled again.',
+  escalate: 'If the answer is flagged, the larger model answers instead.',
+  vote: 'If the answer is flagged, further ones are drawn, and one that most agree with is shown.',
+};
+
+/** Whether a model has an action: `escalate` needs another model. */
+export const hasAction = (action: string, { escalatesTo }: Pick<Model, 'escalatesTo'>): boolean =>
+  action !== 'escalate' || escalatesTo !== null;
+
+/** What the action in force does, and what it takes to have those that the model lacks. */
+export function actionHint(
+  settings: Settings,
+  model: Pick<Model, 'id' | 'policy' | 'escalatesTo'> | null,
+): string {
+  const does = ACTION_HINTS[actionOf(settings, model?.policy ?? null)] ?? '';
+  if (!model || hasAction('escalate', model)) return does;
+  return `${does} escalate needs a larger model: set models.${model.id}.escalate in the server’s configuration.`;
+}
 
 export type GuardFieldName = 'action' | 'rate' | 'per' | 'method' | 'schedule' | 'delivery' | 'candidates';
 
@@ -37,7 +98,7 @@ export interface GuardField {
   readonly hint: string;
   /** Values of a choice; for numbers their bounds. */
   readonly values?: readonly string[];
-  readonly bounds?: readonly [least: number, most: number];
+  readonly bounds?: Bounds;
   /** In percent of the API's value. */
   readonly percent?: true;
   readonly unset: string;
@@ -49,7 +110,7 @@ export const GUARD_FIELDS: readonly GuardField[] = [
   {
     name: 'action',
     label: 'Action',
-    hint: 'What happens to a flagged step: annotate marks it, stop ends the answer, rollback samples it again. escalate: another model answers in place of a flagged answer. vote: further answers are drawn, and the one that most agree with is shown.',
+    hint: '',
     values: ACTIONS,
     unset: 'annotate',
   },
@@ -122,13 +183,13 @@ export const isOpen = (field: GuardField, settings: Settings, policy: PolicyView
   lockOf(field, policy) === null && (field.onlyFor?.includes(actionOf(settings, policy)) ?? true);
 
 /** Why a value cannot be used; `null` if it can. */
-function problemOf(value: string, [least, most]: readonly [number, number]): string | null {
+function problemOf(value: string, [least, most]: Bounds, whole = false): string | null {
   if (value === '') return null;
   const number = Number(value);
-  return Number.isFinite(number) && number >= least && number <= most ? null : `${least} to ${most}`;
+  const fits = whole ? Number.isInteger(number) : Number.isFinite(number);
+  if (fits && number >= least && number <= most) return null;
+  return `${whole ? 'a whole number, ' : ''}${least} to ${most}`;
 }
-
-const TEMPERATURES = [0, 2] as const;
 
 /** The values that cannot be used, by the names of their fields, with why. */
 export function problemsOf(settings: Settings, policy: PolicyView | null): Readonly<Record<string, string>> {
@@ -138,9 +199,18 @@ export function problemsOf(settings: Settings, policy: PolicyView | null): Reado
     const problem = problemOf(settings.guard[name] ?? '', bounds);
     return problem ? [[name, problem] as const] : [];
   });
-  const temperature = problemOf(settings.temperature, TEMPERATURES);
-  return Object.fromEntries([...problems, ...(temperature ? [['temperature', temperature] as const] : [])]);
+  const sampling = SAMPLING_FIELDS.flatMap(({ name, bounds, whole }) => {
+    const problem = problemOf(settings.sampling[name] ?? '', bounds, whole);
+    return problem ? [[name, problem] as const] : [];
+  });
+  return Object.fromEntries([...sampling, ...problems]);
 }
+
+/** The sampling that is asked for: what is set. */
+export const samplingRequest = ({ sampling }: Settings): Sampling =>
+  Object.fromEntries(
+    SAMPLING_FIELDS.flatMap(({ name }) => (sampling[name] ? [[name, Number(sampling[name])] as const] : [])),
+  );
 
 /** The guard that is asked for: what is set and open, of what the model has. */
 export function guardRequest(
@@ -157,8 +227,7 @@ export function guardRequest(
   const further = [method, had(settings.colours)].flatMap((each) =>
     each === null || PROBABILITY_METHODS.some((cheap) => cheap === each) ? [] : [each],
   );
-  const actions = actionsOf(escalatesTo);
-  const action = actions.find((known) => known === set('action'));
+  const action = ACTIONS.find((known) => known === set('action') && hasAction(known, { escalatesTo }));
   const per = oneOf(set('per'), 'step', 'answer');
   const delivery = oneOf(set('delivery'), 'immediate', 'held');
   const schedule = oneOf(set('schedule'), 'windowed', 'lazy');

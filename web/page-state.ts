@@ -2,7 +2,7 @@ import { type ConnectionState, isOver, isWritten } from 'flinch-client';
 import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session, type Turn } from './chats/session.js';
-import { guardRequest, problemsOf, type Settings } from './page-settings.js';
+import { guardRequest, problemsOf, type Settings, samplingRequest } from './page-settings.js';
 import { Server } from './server/page-connection.js';
 import type { Model } from './server/page-models.js';
 import {
@@ -148,7 +148,7 @@ export class Page {
       guard: guardRequest(settings, model),
       ...(settings.system.trim() !== '' && { system: settings.system.trim() }),
       ...(topLogprobs !== null && { topLogprobs: Math.min(ALTERNATIVES, topLogprobs) }),
-      ...(settings.temperature !== '' && { temperature: Number(settings.temperature) }),
+      ...samplingRequest(settings),
     };
     this.#session.ask(text.trim(), options, turn);
     return true;

@@ -40,6 +40,10 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
   },
 };
 
+/** When the dearer score found more (docs/results/detector.md, docs/guard.md). */
+export const ADVERSARIAL_OR_ENTROPY =
+  'Adv. Pert. found more wrong steps than entropy in one case, an earlier embedded model at temperature 1 with varied wording (87 against 71 %); elsewhere entropy was as good or better.';
+
 export const PART_WORDS: Readonly<Record<Part, string>> = {
   reasoning: 'reasoning',
   tool_calls: 'tool call',

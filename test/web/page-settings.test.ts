@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
+  actionHint,
   GUARD_FIELDS,
   guardRequest,
   lockOf,
   NO_SETTINGS,
   policyValue,
   problemsOf,
+  samplingRequest,
 } from '#web/page-settings.js';
 import type { PolicyView } from '#web/server/page-models.js';
 
@@ -42,6 +44,22 @@ describe('the settings of the page', () => {
     });
   });
 
+  it('ask for sampling as it is set, 0 included', () => {
+    const sampling = { temperature: '0', seed: '7', top_p: '' };
+    expect(samplingRequest({ ...NO_SETTINGS, sampling })).toEqual({ temperature: 0, seed: 7 });
+  });
+
+  it('say what the action in force does, and how to get the one that is missing', () => {
+    const model = { id: 'small', policy: null, escalatesTo: null };
+    expect(actionHint(NO_SETTINGS, model)).toMatch(/^A flagged step is marked\. .*models\.small\.escalate/);
+    const escalate = { ...NO_SETTINGS, guard: { action: 'escalate' } };
+    expect(actionHint(escalate, { ...model, escalatesTo: 'large' })).toMatch(
+      /larger model answers instead\.$/,
+    );
+    expect(guardRequest(escalate, free)).toEqual({});
+    expect(guardRequest(escalate, { ...free, escalatesTo: 'large' })).toEqual({ action: 'escalate' });
+  });
+
   it('ask for the scores that the page shows, and none that an action has no use for', () => {
     const settings = { ...NO_SETTINGS, colours: 'random', guard: { action: 'stop', candidates: '3' } };
     expect(guardRequest(settings, free)).toEqual({
@@ -70,8 +88,13 @@ describe('the settings of the page', () => {
 
   it('say what is wrong beside the field, unless it is not asked for', () => {
     const guard = { rate: '0', candidates: 'two' };
-    const problems = { temperature: '0 to 2', rate: '0.01 to 99.9' };
-    expect(problemsOf({ ...NO_SETTINGS, temperature: '9', guard }, null)).toEqual(problems);
+    const sampling = { temperature: '9', max_completion_tokens: '1.5', seed: '7', top_p: 'x' };
+    expect(problemsOf({ ...NO_SETTINGS, sampling, guard }, null)).toEqual({
+      temperature: '0 to 2',
+      max_completion_tokens: 'a whole number, 1 to 1000000',
+      top_p: '0.01 to 1',
+      rate: '0.01 to 99.9',
+    });
     const rollback = { ...NO_SETTINGS, guard: { ...guard, action: 'rollback' } };
     expect(problemsOf(rollback, null)).toEqual({ rate: '0.01 to 99.9', candidates: '1 to 16' });
     expect(problemsOf(rollback, { ...policy, locked: { rate: 'house', candidates: 'house' } })).toEqual({});

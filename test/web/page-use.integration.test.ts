@@ -138,9 +138,50 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await page.keyboard.press('Enter');
     await page.locator('#temperature-problem').getByText('0 to 2').waitFor();
     expect(await page.locator('#temperature').getAttribute('aria-invalid')).toBe('true');
+    // The first option and the last: whichever is wrong is brought into view.
+    for (const id of ['temperature', 'guard-rate']) {
+      const values = { temperature: '', 'guard-rate': '', [id]: '999' };
+      for (const [each, value] of Object.entries(values)) await page.locator(`#${each}`).fill(value);
+      await page.locator('#options').evaluate((each) => {
+        each.scrollTop = each.firstElementChild?.contains(document.activeElement) ? 0 : each.scrollHeight;
+      });
+      await page.locator('#question').press('Enter');
+      await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe(id);
+      await shared.picture(`wrong-${id}`);
+    }
+    await page.locator('#guard-rate').fill('');
     expect(await shared.answers.count()).toBe(count);
     expect(await page.locator('#question').inputValue()).toBe(SHORT);
     await page.locator('#question').fill('');
+    await shared.set({ temperature: '0' });
+  });
+
+  it('has what a newcomer sets first, and greys an action that the server lacks, with how to get it', async () => {
+    const { page } = shared;
+    await shared.offer(model('small', { escalates_to: 'large' }), model('large'));
+    const asked: unknown[] = [];
+    await shared.answerWith((id, request) => {
+      asked.push(request);
+      return withoutScorer(id);
+    });
+    await shared.openOptions();
+    const fields = page.locator('.options fieldset');
+    expect(await fields.first().locator('label').allTextContents()).toEqual([
+      ...['Temperature', 'System prompt', 'Max tokens', 'Seed', 'Top-p'],
+    ]);
+    expect(await fields.locator('legend').allTextContents()).toEqual(['Model', 'How it is judged']);
+    await shared.picture('options');
+    const isGrey = () =>
+      page.locator('#guard-action option', { hasText: 'escalate' }).evaluate((each) => Object(each).disabled);
+    expect(await isGrey()).toBe(false);
+    await page.locator('#model').selectOption('large');
+    expect(await isGrey()).toBe(true);
+    expect(await page.locator('#guard-action-hint').textContent()).toContain('models.large.escalate');
+    await shared.set({ temperature: '0.5', max_completion_tokens: '9', seed: '7', top_p: '0.9' });
+    await shared.answered(QUESTION);
+    expect(asked).toMatchObject([{ temperature: 0.5, max_completion_tokens: 9, seed: 7, top_p: 0.9 }]);
+    await page.unrouteAll();
+    await shared.reload();
     await shared.set({ temperature: '0' });
   });
 

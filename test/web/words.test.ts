@@ -1,5 +1,20 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { describeError, formatProbability, formatScore, visibleText } from '#web/words.js';
+import {
+  ADVERSARIAL_OR_ENTROPY,
+  describeError,
+  formatProbability,
+  formatScore,
+  visibleText,
+} from '#web/words.js';
+
+it('says of Adv. Pert. and entropy what was measured', () => {
+  const found = readFileSync('docs/guard.md', 'utf8').match(
+    /temperature 1 \((\d+) and (\d+) % of the first wrong steps/,
+  );
+  expect(found).not.toBeNull();
+  expect(ADVERSARIAL_OR_ENTROPY).toContain(`${found![1]} against ${found![2]} %`);
+});
 
 describe('what the page writes', () => {
   it.each([

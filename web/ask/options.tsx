@@ -1,85 +1,86 @@
-import type { ReactNode } from 'react';
+import type { Method } from 'flinch-client/protocol';
+import { type ReactNode, useEffect, useRef } from 'react';
 import {
-  actionsOf,
+  actionHint,
   GUARD_FIELDS,
   type GuardField,
+  hasAction,
   isOpen,
   lockOf,
   policyValue,
   problemsOf,
+  SAMPLING_FIELDS,
   type Settings,
 } from '../page-settings.js';
 import type { Model } from '../server/page-models.js';
-import { isMethod, METHOD_WORDS, METHODS } from '../words.js';
+import { ADVERSARIAL_OR_ENTROPY, isMethod, METHOD_WORDS, METHODS } from '../words.js';
 
 export interface OptionsProps {
   readonly settings: Settings;
   readonly model: Model | null;
   /** What the server said of fields of the last question. */
   readonly refused: Readonly<Record<string, string>>;
+  /** How many questions were not sent because of a wrong value: at each, the first one is brought into view. */
+  readonly refusals: number;
   readonly onChange: (settings: Partial<Settings>) => void;
 }
 
 /** Everything that can be set for a question, and how answers are shown. */
-export function Options({ settings, model, refused, onChange }: OptionsProps): ReactNode {
+export function Options({ settings, model, refused, refusals, onChange }: OptionsProps): ReactNode {
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => root.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [refusals]);
   const methods = model?.methods ?? METHODS;
-  const valuesOf = ({ name }: GuardField): Pick<GuardField, 'values'> => {
-    if (name === 'method') return { values: methods };
-    return name === 'action' ? { values: actionsOf(model?.escalatesTo ?? null) } : {};
+  const fieldOf = (field: GuardField): GuardField => {
+    if (field.name === 'method') return { ...field, values: methods };
+    return field.name === 'action' ? { ...field, hint: actionHint(settings, model) } : field;
   };
   const problems = { ...refused, ...problemsOf(settings, model?.policy ?? null) };
+  const [temperature, ...sampling] = SAMPLING_FIELDS.map(({ name, label, hint }) => (
+    <Field key={name} id={name} label={label} hint={hint} problem={problems[name]}>
+      {(control) => (
+        <input
+          {...control}
+          inputMode="decimal"
+          value={settings.sampling[name] ?? ''}
+          placeholder="auto"
+          aria-invalid={problems[name] !== undefined}
+          onChange={({ currentTarget }) =>
+            onChange({ sampling: { ...settings.sampling, [name]: currentTarget.value.trim() } })
+          }
+        />
+      )}
+    </Field>
+  ));
   return (
-    <div id="options" className="options">
+    <div id="options" className="options" ref={root}>
       <fieldset>
-        <legend>Guard</legend>
+        <legend>Model</legend>
+        {temperature}
+        <Field id="system" label="System prompt" hint="Sent before every question.">
+          {(control) => (
+            <textarea
+              {...control}
+              rows={1}
+              value={settings.system}
+              onChange={({ currentTarget }) => onChange({ system: currentTarget.value })}
+            />
+          )}
+        </Field>
+        {sampling}
+      </fieldset>
+      <fieldset>
+        <legend>How it is judged</legend>
         {GUARD_FIELDS.map((field) => (
           <GuardOption
             key={field.name}
-            field={{ ...field, ...valuesOf(field) }}
+            field={fieldOf(field)}
             settings={settings}
             model={model}
             problem={problems[field.name]}
             onChange={onChange}
           />
         ))}
-      </fieldset>
-      <fieldset>
-        <legend>Model</legend>
-        <Field
-          id="temperature"
-          label="Temperature"
-          hint="0 always selects the most probable token. Empty: the model's own."
-          problem={problems.temperature}
-        >
-          {(control) => (
-            <input
-              {...control}
-              inputMode="decimal"
-              value={settings.temperature}
-              placeholder="auto"
-              aria-invalid={problems.temperature !== undefined}
-              onChange={({ currentTarget }) => onChange({ temperature: currentTarget.value.trim() })}
-            />
-          )}
-        </Field>
-        <Field id="system" label="System prompt" hint="Sent before every question.">
-          {(control) => (
-            <textarea
-              {...control}
-              rows={2}
-              value={settings.system}
-              onChange={({ currentTarget }) => onChange({ system: currentTarget.value })}
-            />
-          )}
-        </Field>
-      </fieldset>
-      <fieldset>
-        <legend>Show</legend>
-        <Field
-          id="colours"
-          label="Colour by"
-          hint={isMethod(settings.colours) ? METHOD_WORDS[settings.colours].meaning : ''}
-        >
+        <Field id="colours" label="Colour by" hint={colourHint(settings.colours, methods)}>
           {(control) => (
             <select
               {...control}
@@ -116,6 +117,12 @@ export function Options({ settings, model, refused, onChange }: OptionsProps): R
   );
 }
 
+/** What the chosen score means, and where there is a choice, when which one is better. */
+function colourHint(chosen: string, methods: readonly Method[]): string {
+  const meaning = isMethod(chosen) ? `${METHOD_WORDS[chosen].name}: ${METHOD_WORDS[chosen].meaning}.` : '';
+  return [meaning, methods.includes('adversarial') ? ADVERSARIAL_OR_ENTROPY : ''].filter(Boolean).join(' ');
+}
+
 interface GuardOptionProps extends Pick<OptionsProps, 'settings' | 'model' | 'onChange'> {
   readonly field: GuardField;
   readonly problem: string | undefined;
@@ -147,7 +154,11 @@ function GuardOption({ field, settings, model, problem, onChange }: GuardOptionP
           <select {...control} {...common}>
             <option value="">{lock === null ? `default: ${unset}` : unset}</option>
             {values.map((value) => (
-              <option key={value} value={value}>
+              <option
+                key={value}
+                value={value}
+                disabled={name === 'action' && !hasAction(value, { escalatesTo: model?.escalatesTo ?? null })}
+              >
                 {name === 'method' && isMethod(value) ? METHOD_WORDS[value].name : value}
               </option>
             ))}

@@ -2,6 +2,7 @@ import type { GenerationRequest, GuardRequest, Message, ResumePoint } from 'flin
 import { type Answer, answerOf, answerText, FlinchError, isWritten } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import { catchError, concat, from, type Observable, Subscription, tap } from 'rxjs';
+import type { Sampling } from '../page-settings.js';
 import { answerIn, durationOf, type RecordedEvent, type Recording } from './recording.js';
 
 /** A question with one of its answers. */
@@ -27,10 +28,8 @@ export interface Turn {
   readonly shown: Exchange;
 }
 
-export interface AskOptions {
+export interface AskOptions extends Sampling {
   readonly model: string;
-  /** Absent: the model's own. */
-  readonly temperature?: number;
   readonly guard: GuardRequest;
   /** Absent: none. */
   readonly system?: string;
@@ -85,7 +84,7 @@ export class Session {
    */
   ask(question: string, options: AskOptions, turn: string): void {
     const { generate, nowMs } = this.#options;
-    const { model, temperature, guard, system, topLogprobs = ALTERNATIVES } = options;
+    const { model, guard, system, topLogprobs = ALTERNATIVES, ...sampling } = options;
     const earlier = this.#before(turn).filter(({ answer }) => isWritten(answer) && answer.error === null);
     const id = this.#nextId();
     const events: RecordedEvent[] = [];
@@ -96,7 +95,7 @@ export class Session {
       ...(topLogprobs > 0 && { top_logprobs: topLogprobs }),
       // An upstream's capabilities may change after the page has asked for them.
       clamp: true,
-      ...(temperature !== undefined && { temperature }),
+      ...sampling,
     };
     let leftOut = 0;
     const eventStream = (): Observable<GenerationEvent> => {

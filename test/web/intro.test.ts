@@ -2,12 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { introWords } from '#web/ask/intro.js';
 
 describe('the introduction of the page', () => {
-  it('names the score that the chosen model is judged by', () => {
-    expect(introWords({ methods: ['adversarial', 'nll'], method: 'adversarial' })).toMatch(/by Adv\. Pert\./);
-    expect(introWords({ methods: null, method: null })).toMatch(/how uncertain/);
+  it('says what is seen, and names no score', () => {
+    for (const methods of [['adversarial', 'nll'] as const, null]) {
+      const words = introWords({ methods });
+      expect(words).toMatch(/how unsure/);
+      expect(words).not.toMatch(/NLL|Adv\. Pert\./);
+    }
   });
 
   it('does not promise colours where nothing is scored', () => {
-    expect(introWords({ methods: [], method: null })).toMatch(/not scored/);
+    expect(introWords({ methods: [] })).toMatch(/not scored/);
   });
 });

@@ -244,6 +244,17 @@ describe.skipIf(!executablePath)('the page in use', () => {
     );
     const intro = page.locator('#intro');
     await expect.poll(() => intro.textContent()).toMatch(/only knows puzzles.*each question alone.*Walk/);
+    for (const width of [375, 1280]) {
+      await page.setViewportSize({ width, height: 850 });
+      const tooLarge = await intro
+        .locator('.example-name')
+        .evaluateAll((all) =>
+          all.filter(
+            (each) => each.scrollWidth > each.clientWidth || each.getBoundingClientRect().height > 30,
+          ),
+        );
+      expect(tooLarge, `${width}`).toEqual([]);
+    }
     await page.locator('#model').selectOption('another');
     await intro.getByText('When did Albert Einstein').waitFor();
     expect(await intro.textContent()).not.toMatch(/Walk|puzzles|alone/);

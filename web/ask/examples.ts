@@ -3,6 +3,8 @@ import type { Model } from '../server/page-models.js';
 export interface Example {
   readonly name: string;
   readonly question: string;
+  /** What is right, where the model is wrong. */
+  readonly truth?: string;
 }
 
 export const CAUGHT = 'What is (87 - 19) * 46 + 58?';
@@ -13,8 +15,8 @@ export const MISSED = 'What is (93 - 37) * 8 + 67 - 29 * 6?';
  * (test/web/examples). Then questions of the kinds that it was trained on, and one that it was not.
  */
 const PROBLEMS: readonly Example[] = [
-  { name: 'Watch it catch a mistake: 68 × 46 is 3128', question: CAUGHT },
-  { name: 'A mistake that it does not see: the answer is 341', question: MISSED },
+  { name: 'Caught mistake', question: CAUGHT, truth: 'Right: 68 * 46 = 3128.' },
+  { name: 'Missed mistake', question: MISSED, truth: 'Right: 341.' },
   {
     name: 'Story',
     question:

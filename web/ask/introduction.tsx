@@ -20,7 +20,7 @@ export function Introduction({ model, canAsk, onAsk }: IntroductionProps): React
       )}
       {model.singleTurn && <p>This model is asked each question alone, without the earlier ones.</p>}
       <div id="examples">
-        {examplesFor(model).map(({ name, question }) => (
+        {examplesFor(model).map(({ name, question, truth }) => (
           <button
             key={name}
             type="button"
@@ -29,7 +29,9 @@ export function Introduction({ model, canAsk, onAsk }: IntroductionProps): React
             onClick={() => onAsk(question)}
           >
             <span className="example-name">{name}</span>
-            <span>{question}</span>
+            <span>
+              {question} {truth && <span className="example-truth">{truth}</span>}
+            </span>
           </button>
         ))}
       </div>

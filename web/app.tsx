@@ -45,7 +45,11 @@ export function App({ page }: { readonly page: Page }): ReactNode {
         onHelp={() => setDialog('help')}
       />
       <Notice state={state} onRetry={() => page.retry()} />
-      <CalibrationRow model={model} onCalibrate={() => page.calibrate()} />
+      <CalibrationRow
+        model={model}
+        answer={turns.findLast(({ shown }) => shown.model === model?.id)?.shown.answer ?? null}
+        onCalibrate={() => page.calibrate()}
+      />
       <Transcript
         state={state}
         ready={ready}

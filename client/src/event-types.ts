@@ -62,6 +62,8 @@ export interface GuardInForce {
   action: 'annotate' | 'stop' | 'rollback' | 'escalate' | 'vote';
   /** Whether a calibration holds for `method`. */
   calibrated?: boolean | undefined;
+  /** Without a calibration: how many earlier answers of this client there are to compare an answer with, and how many are needed. */
+  estimate?: { answers: number; needed: number } | undefined;
   /** Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged. */
   warnings?: string[] | undefined;
   /** Name of the operator's policy; `null` where there is none. */

@@ -89,6 +89,10 @@ const guardInForce = about(
     delivery: z.enum(['immediate', 'held']),
     action: guardAction,
     calibrated: about('Whether a calibration holds for `method`.', z.optional(z.boolean())),
+    estimate: about(
+      'Without a calibration: how many earlier answers of this client there are to compare an answer with, and how many are needed.',
+      z.optional(z.object({ answers: z.int(), needed: z.int() })),
+    ),
     warnings: about(
       'Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged.',
       z.optional(z.array(z.string())),

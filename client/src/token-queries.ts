@@ -51,7 +51,10 @@ const LEAST_FLOOR = 1e-4;
 
 /** How strongly each token is to be coloured. */
 export interface Heat {
-  /** `risk` once any risk is known; tokens without one are still coloured by their score. */
+  /**
+   * `risk` with a calibration whose risks begin with the first score. A running estimate has risks from some token on:
+   * a colour must not change its meaning there.
+   */
   readonly by: 'risk' | 'score';
   /** The risk or the score of the full colour. */
   readonly full: number;
@@ -62,12 +65,13 @@ export interface Heat {
 export function heatOf({ tokens, guard }: Pick<Answer, 'tokens' | 'guard'>, method: Method): Heat {
   const rate = guard?.rate ?? 0;
   const full = fullScore(tokens, method);
-  const ranked = rate > 0 && tokens.some(({ risk }) => (risk[method] ?? null) !== null);
+  const first = tokens.find((token) => scoreState(token, method) === 'scored');
+  const ranked = rate > 0 && guard?.calibrated !== false && (first?.risk[method] ?? null) !== null;
   return {
     by: ranked ? 'risk' : 'score',
     full: ranked ? 1 - rate : full,
     of: ({ risk, scores }) => {
-      const rank = rate > 0 ? (risk[method] ?? null) : null;
+      const rank = ranked ? (risk[method] ?? null) : null;
       if (rank !== null) return riskStrength(rank, rate);
       // A negative score (the perturbation helped) counts as 0.
       return Math.min(1, Math.max(0, (scores?.[method] ?? 0) / full));

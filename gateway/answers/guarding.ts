@@ -11,7 +11,7 @@ import {
 import { checkPromise, neverFires } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch, type Judging, whileOpen } from '../../src/guard/guarded-branch.js';
-import { RunningRisk } from '../../src/risk/running-risk.js';
+import { MIN_ANSWERS, RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
@@ -43,7 +43,9 @@ export async function guardInForce(
   const useless = neverFires(guard, risks);
   if (useless !== null) judge.warn?.(useless);
   const { method, delivery, lag } = guard;
-  const known = { ...fields, delivery, lag, calibrated: risks.calibrated(method) };
+  const calibrated = risks.calibrated(method);
+  const estimate = { answers: risks.seenAnswers?.(method) ?? 0, needed: MIN_ANSWERS };
+  const known = { ...fields, delivery, lag, calibrated, ...(!calibrated && { estimate }) };
   const settings = withWarnings(known, useless === null ? warnings : [...warnings, useless]);
   return { settings, guarding: { scoring, guard, risks } };
 }

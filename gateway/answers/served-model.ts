@@ -22,6 +22,8 @@ export interface GuardInForce extends CompleteGuardFields {
   readonly scoring: CompleteGuardFields['scoring'] & { readonly alpha: number; readonly sigma: number };
   /** Whether flags go by a calibration of this model under these settings; not there without a guard. */
   readonly calibrated?: boolean;
+  /** Without a calibration: answers that were seen so far, and how many a rank of an answer takes. */
+  readonly estimate?: { readonly answers: number; readonly needed: number };
   /**
    * Warnings, as text: methods without a calibration that holds, scores that cannot be computed, a rate that never
    * flags.

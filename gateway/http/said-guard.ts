@@ -18,7 +18,20 @@ export const answered = ({ guard, set, start: _, ...answer }: Answer): Answered 
 
 /** Most fields of the guard in force are defaults that nobody has set. */
 function said(guard: GuardInForce, set: AskedGuard): SaidGuard {
-  const { enabled, methods, method, per, rate, delivery, action, lag, calibrated, warnings, policy } = guard;
+  const {
+    enabled,
+    methods,
+    method,
+    per,
+    rate,
+    delivery,
+    action,
+    lag,
+    calibrated,
+    estimate,
+    warnings,
+    policy,
+  } = guard;
   const { scoring: settings, ...fields } = guard;
   const scoring = among(settings, set.scoring ?? {});
   return {
@@ -32,6 +45,7 @@ function said(guard: GuardInForce, set: AskedGuard): SaidGuard {
     action,
     ...(lag && { lag }),
     ...(calibrated !== undefined && { calibrated }),
+    ...(estimate && { estimate }),
     ...(warnings && { warnings }),
     ...(policy !== undefined && { policy }),
     ...(Object.keys(scoring).length > 0 && { scoring }),

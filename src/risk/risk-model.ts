@@ -97,5 +97,6 @@ function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
       const rated = calibrated.calibrated(method, 'answer') ? calibrated : running;
       return rated.ofAnswer(method, score, among);
     },
+    seenAnswers: (method) => running.seenAnswers?.(method) ?? 0,
   };
 }

@@ -19,6 +19,8 @@ export interface RiskModel {
    * @param among ordinary answers, or all that were collected beforehand: `null` where none were
    */
   ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all'): number | null;
+  /** How many answers an estimate has seen so far; not there where all scores were collected beforehand. */
+  seenAnswers?(method: Method): number;
 }
 
 /**

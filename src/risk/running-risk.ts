@@ -54,6 +54,10 @@ export class RunningRisk implements RiskModel {
     return among === 'all' ? null : this.#answers.get(method)!.rank(score);
   }
 
+  seenAnswers(method: Method): number {
+    return this.#answers.get(method)!.count;
+  }
+
   /**
    * The same for one answer, which teaches it an eighth of what it remembers at most: no single one is the measure.
    * @param teaches false: nothing
@@ -71,6 +75,7 @@ export class RunningRisk implements RiskModel {
       ofToken: (method, score) => rank(this.#tokens.get(method)!, score),
       ofStep: (method, score, per) => (per === 'answer' ? null : rank(this.#steps.get(method)!, score)),
       ofAnswer: (method, score, among) => (among === 'all' ? null : rank(this.#answers.get(method)!, score)),
+      seenAnswers: (method) => this.seenAnswers(method),
     };
   }
 }
@@ -89,6 +94,10 @@ class RecentScores {
   constructor(capacity: number, least: number) {
     this.#capacity = capacity;
     this.#least = least;
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   /** Share of the scores seen before that are lower; learns the score. */

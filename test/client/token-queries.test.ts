@@ -14,17 +14,26 @@ describe('what front ends ask of an answer', () => {
     ]);
   });
 
-  it('colours by score up to the highest, and by risk up to the threshold once that is known', () => {
+  it('colours by score up to the highest, and by risk up to the threshold where that is known', () => {
     const byScore = heatOf(play(scored), 'nll');
     expect(byScore).toMatchObject({ by: 'score', full: 2 });
     expect(play(scored).tokens.map(byScore.of)).toEqual([0.05, 1, 0]);
-    const rated = play([...scored, ...numbered([score(2, 9, { risk: { nll: 0.98 } })])]);
+    const risks = [0.1, 0.9, 0.98].map((risk, index) => score(index, 9, { risk: { nll: risk } }));
+    const rated = play([...scored, ...numbered(risks)]);
     const byRisk = heatOf(rated, 'nll');
     expect(byRisk).toMatchObject({ by: 'risk', full: 0.98 });
-    // Tokens from before the first risk keep a colour.
-    expect(rated.tokens.map((each) => byRisk.of(each) > 0)).toEqual([true, true, true]);
     expect(byRisk.of(rated.tokens[2]!)).toBe(1);
     expect(heatOf(rated, 'adversarial').by).toBe('score');
+  });
+
+  it('keeps the meaning of the colours where a running estimate begins to have risks', () => {
+    const events = [...scored, ...numbered([score(2, 9, { risk: { nll: 0.98 } })])];
+    const begun = heatOf(play(events), 'nll');
+    expect(begun).toMatchObject({ by: 'score', full: 9 });
+    expect(play(events).tokens.map((each) => begun.of(each))).toEqual([0.1 / 9, 2 / 9, 1]);
+    const all = play([...events, ...numbered([score(0, 1, { risk: { nll: 0.5 } })])]);
+    expect(heatOf(all, 'nll').by).toBe('risk');
+    expect(heatOf({ ...all, guard: { ...all.guard!, calibrated: false } }, 'nll').by).toBe('score');
   });
 
   it.each(DEFAULT_METHODS)('stays pale in an answer without a doubtful token: %s', (method) => {

@@ -26,8 +26,10 @@ describe.skipIf(!executablePath)('the page of a model without a calibration', ()
     await row.getByText('Not calibrated').waitFor();
     expect(await findings(page)).toEqual([]);
     await shared.picture('not-calibrated');
+    expect(await row.textContent()).toContain('answers are ranked after 50 of them; 0 so far.');
     const estimated = await shared.answered(QUESTION);
-    expect(await estimated.locator('.notes').textContent()).toContain('running estimate');
+    expect(await estimated.locator('.details').textContent()).toContain('running estimate');
+    await row.getByText('; 1 so far. Colours show scores, not ranks.').waitFor();
 
     await row.getByRole('button', { name: 'Calibrate' }).click();
     await expect.poll(() => row.locator('progress').getAttribute('max')).toBe('200');
@@ -39,6 +41,8 @@ describe.skipIf(!executablePath)('the page of a model without a calibration', ()
 
     await row.waitFor({ state: 'detached' });
     expect(existsSync(`${model}/calibration.json`)).toBe(true);
-    await expect.poll(async () => (await shared.answered(QUESTION)).locator('.notes').count()).toBe(0);
+    await expect
+      .poll(async () => (await shared.answered(QUESTION)).locator('.details').textContent())
+      .not.toContain('running estimate');
   });
 });

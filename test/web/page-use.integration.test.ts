@@ -246,13 +246,15 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await expect.poll(() => intro.textContent()).toMatch(/only knows puzzles.*each question alone.*Walk/);
     for (const width of [375, 1280]) {
       await page.setViewportSize({ width, height: 850 });
-      const tooLarge = await intro
-        .locator('.example-name')
-        .evaluateAll((all) =>
-          all.filter(
-            (each) => each.scrollWidth > each.clientWidth || each.getBoundingClientRect().height > 30,
-          ),
-        );
+      const tooLarge = await intro.locator('.example-name').evaluateAll((all) =>
+        all
+          .filter((each) => {
+            const range = document.createRange();
+            range.selectNodeContents(each);
+            return range.getClientRects().length > 1 || each.scrollWidth > each.clientWidth;
+          })
+          .map(({ textContent }) => textContent),
+      );
       expect(tooLarge, `${width}`).toEqual([]);
     }
     await page.locator('#model').selectOption('another');
@@ -461,9 +463,12 @@ describe.skipIf(!executablePath)('the page in use', () => {
       const others = [0.55, 0.44].map((share, i) => ({ id: i, text: `4${6 - i}`, logprob: Math.log(share) }));
       const sure = asked.length > 1 ? {} : { logprob: Math.log(0.55), top_logprobs: others };
       const events = asked.length > 1 ? [] : [flaggedStep('46')];
-      return withoutScorer(id, { text: '46', events }).map((event) =>
-        Object(event).type === 'token.delta' ? { ...event, ...sure } : event,
-      );
+      const estimate = { calibrated: false, estimate: { answers: 18, needed: 50 } };
+      return withoutScorer(id, { text: '46', events }).map((event) => {
+        const { type, guard } = Object(event);
+        if (type === 'generation.created') return { ...event, guard: { ...guard, ...estimate } };
+        return type === 'token.delta' ? { ...event, ...sure } : event;
+      });
     });
     await shared.newChat();
     await shared.answered(QUESTION);
@@ -471,6 +476,10 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(await status()).toMatch(/^⚑ Worth checking: step 1\. The answer as a whole is not judged/);
     const reason = answers.last().locator('.reasons li');
     expect(await reason.textContent()).toBe('Step 1 “46” had 55 %, “45” had 44 %.');
+    const row = page.locator('.calibration');
+    expect(await row.textContent()).toBe(
+      'Not calibrated: answers are ranked after 50 of them; 18 so far. Colours show scores, not ranks.',
+    );
     await reason.getByRole('button').click();
     await page.locator('#token-card').getByText('flagged as unusual').waitFor();
     await shared.picture('reason');

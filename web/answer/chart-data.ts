@@ -1,4 +1,4 @@
-import { type Answer, fullScore, riskHeight, scoreState } from 'flinch-client';
+import { type Answer, fullScore, heatOf, riskHeight, scoreState } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { methodsOf, riskOf, scoreOf } from './queries.js';
 
@@ -35,19 +35,19 @@ export interface ChartData {
 export function chartData(answer: Answer, shown: Method): ChartData {
   const { tokens, guard } = answer;
   const methods = methodsOf(answer);
-  const rated = methods.filter((method) => tokens.some((token) => riskOf(token, method) !== null));
+  const rated = methods.filter((method) => heatOf(answer, method).by === 'risk');
   const heights = (method: Method): (number | null)[] => {
     const full = fullScore(tokens, method);
     return tokens.map((token) => {
-      const risk = riskOf(token, method);
+      const risk = rated.includes(method) ? riskOf(token, method) : null;
       if (risk !== null) return riskHeight(risk);
-      // Before the first risk, and for methods without any, a score has a scale of its own.
+      // Methods without risks have a scale of their own.
       const score = scoreOf(token, method);
       return score === null ? null : Math.min(1, Math.max(0, score / full));
     });
   };
   const rate = guard?.rate ?? 0;
-  const byRisk = rated.includes(shown) && rate > 0;
+  const byRisk = rated.includes(shown);
   return {
     tokens: tokens.map(({ index }) => index),
     bars: heights(shown).map((height) => (height === null ? null : Math.max(LEAST_HEIGHT, height))),

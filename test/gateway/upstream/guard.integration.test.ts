@@ -66,7 +66,9 @@ describe('without a scorer the response says what is computed', () => {
       methods: ['nll', 'margin'],
       method: 'nll',
       calibrated: false,
+      estimate: { answers: 0, needed: 50 },
     });
+    expect((await streamed(url)).chunks[0]!.flinch!.guard!.estimate).toEqual({ answers: 1, needed: 50 });
     expect(guard.warnings).toEqual([
       expect.stringContaining('entropy: not computed'),
       expect.stringContaining('calibrated'),

@@ -86,7 +86,7 @@ export function actionHint(
 ): string {
   const does = ACTION_HINTS[actionOf(settings, model?.policy ?? null)] ?? '';
   if (!model || hasAction('escalate', model)) return does;
-  return `${does} escalate needs a larger model: set models.${model.id}.escalate in the server’s configuration.`;
+  return `${does} escalate needs models.${model.id}.escalate in the server’s configuration.`;
 }
 
 export type GuardFieldName = 'action' | 'rate' | 'per' | 'method' | 'schedule' | 'delivery' | 'candidates';

@@ -475,7 +475,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     const status = () => answers.last().locator('.status').textContent();
     expect(await status()).toMatch(/^⚑ Worth checking: step 1\. The answer as a whole is not judged/);
     const reason = answers.last().locator('.reasons li');
-    expect(await reason.textContent()).toBe('Step 1 “46” had 55 %, “45” had 44 %.');
+    expect(await reason.textContent()).toBe('Step 1: “46” had 55 %, “45” had 44 %.');
     const row = page.locator('.calibration');
     expect(await row.textContent()).toBe(
       'Not calibrated: answers are ranked after 50 of them; 18 so far. Colours show scores, not ranks.',

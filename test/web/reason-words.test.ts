@@ -28,7 +28,7 @@ function why(changes: object, scored: object = {}): string | null {
 
 describe('why a step is flagged, in words', () => {
   it('names its doubtful token and the one that nearly took its place', () => {
-    expect(why({ top_logprobs: RIVALS })).toBe('After “So”, “46” had 55 %, “45” had 44 %.');
+    expect(why({ top_logprobs: RIVALS })).toBe('after “So”, “46” had 55 %, “45” had 44 %.');
     expect(why({ top_logprobs: RIVALS.toReversed() })).toContain('“46” had 55 %, “45” had 44 %');
     const unlikely = { ...RIVALS[1]!, logprob: -9 };
     expect(why({ top_logprobs: [RIVALS[0], unlikely] })).toContain('“45” had less than 1 %');
@@ -36,13 +36,13 @@ describe('why a step is flagged, in words', () => {
 
   it('takes the rival of Adv. Pert. where there are no alternatives, and no rival where there is none', () => {
     const rival = { id: 7, text: ' 45', before: 0.3, after: 0.4 };
-    expect(why({}, { rival })).toBe('After “So”, “46” had 55 %, “45” had 30 %.');
-    expect(why({})).toBe('After “So”, “46” had 55 %.');
+    expect(why({}, { rival })).toBe('after “So”, “46” had 55 %, “45” had 30 %.');
+    expect(why({})).toBe('after “So”, “46” had 55 %.');
   });
 
   it('claims no doubt about a token that was sure, nor without a probability', () => {
     expect(why({ logprob: Math.log(0.97), top_logprobs: RIVALS })).toBe(
-      'No single token stands out; several were a little unusual.',
+      'no single token stands out; several were a little unusual.',
     );
     expect(why({ logprob: null })).toBeNull();
   });
@@ -51,7 +51,7 @@ describe('why a step is flagged, in words', () => {
     const events = [token(0, 'The price of the shirt after the reduction of it is'), token(1, ' 46')];
     const answer = play(numbered([created(), ...events, score(1, 2), settled()]));
     expect(whyWords(answer, flaggedSteps(answer)[0]!)).toMatch(
-      /^After “…the reduction of it is”, “46” had 61 %/,
+      /^after “…the reduction of it is”, “46” had 61 %/,
     );
   });
 });
@@ -64,11 +64,11 @@ describe('what came of sampling a step again, in words', () => {
     [{}, 'Sampled 2 others and took one of them.'],
     [
       { candidates: [flaggedOne!, taken!, taken!] },
-      'Sampled 2 others and took one of them: 1 of the rest reads the same.',
+      'Sampled 2 others and took one of them: 1 more of them reads the same.',
     ],
     [
       { outcome: 'kept', chosen: 0, candidates: [other!, other!, other!] },
-      'Sampled 2 others and kept this one: 2 of the rest read the same.',
+      'Sampled 2 others and kept this one: 2 of them read the same.',
     ],
   ])('%j', (changes, words) => {
     expect(rollbackWords({ ...rollback!, ...changes })).toBe(words);

@@ -26,7 +26,7 @@ export function Legend({ answer, method }: LegendProps): ReactNode {
       </p>
       {rated && (
         <p>
-          Step among ordinary ones:
+          Rank of a step:
           {LEVELS.map((level) => (
             <span key={level} className="legend-level flinch-step" data-level={level}>
               {level === 'flagged' && <span className="flinch-flag">⚑</span>}

@@ -16,7 +16,7 @@ export function whyWords(answer: Answer, step: TokenStep): string | null {
   const token = doubtfulToken(answer, step);
   if (!token || token.logprob === null) return null;
   const probability = Math.exp(token.logprob);
-  if (probability >= SURE) return 'No single token stands out; several were a little unusual.';
+  if (probability >= SURE) return 'no single token stands out; several were a little unusual.';
   const rival = rivalOf(token);
   const own = `“${nameOf(token.partText ?? token.text)}” had ${percent(probability)}`;
   const place = placeOf(answer, step, token);
@@ -42,7 +42,7 @@ function placeOf({ tokens }: Answer, { from }: TokenStep, { index }: Token): str
   const before = answerText({ tokens: tokens.slice(from, index) }).trim();
   if (before === '') return '';
   const words = before.length <= CONTEXT ? before : `…${before.slice(-CONTEXT).replace(/^\S*\s/, '')}`;
-  return `After “${words}”, `;
+  return `after “${words}”, `;
 }
 
 const nameOf = (text: string): string => text.trim() || visibleText(text);
@@ -58,7 +58,8 @@ export function rollbackWords({ outcome, chosen, candidates, drawn }: Rollback):
   const same = candidates.filter(
     ({ text }, index) => index !== chosen && text.trim() === candidates[chosen ?? 0]?.text.trim(),
   );
+  const which = outcome === 'kept' ? 'of them' : 'more of them';
   const alike =
-    same.length === 0 ? '' : `: ${same.length} of the rest ${same.length === 1 ? 'reads' : 'read'} the same`;
+    same.length === 0 ? '' : `: ${same.length} ${which} ${same.length === 1 ? 'reads' : 'read'} the same`;
   return `Sampled ${candidates.length - 1} others and ${outcome === 'kept' ? 'kept this one' : 'took one of them'}${alike}.`;
 }

@@ -24,13 +24,14 @@ export function Reasons({ answer, onPick }: ReasonsProps): ReactNode {
         const rollbacks = answer.rollbacks.filter((each) => each.step === number);
         const goal = (step && doubtfulToken(answer, step)?.index) ?? step?.from ?? rollbacks[0]?.from ?? 0;
         const settled = answer.steps.some((each) => each.step === number);
-        const replaced = settled ? 'It was flagged; what took its place is not.' : null;
+        const replaced = settled ? 'it was flagged; what took its place is not.' : null;
+        const why = step ? whyWords(answer, step) : replaced;
         return (
           <li key={number}>
             <button type="button" className="link" onClick={() => onPick(goal)}>
               {`Step ${number + 1}`}
-            </button>{' '}
-            {step ? whyWords(answer, step) : replaced}
+            </button>
+            {why && `: ${why}`}
             {rollbacks.map((each) => (
               <Candidates key={each.rollback} {...each} />
             ))}

@@ -97,7 +97,7 @@ function Scores({ answer, token, method }: OfToken & { readonly method: Method }
           <tr>
             <td />
             <th scope="col">Score</th>
-            <th scope="col">Rank</th>
+            {ranked && <th scope="col">Rank</th>}
           </tr>
         </thead>
         <tbody>
@@ -111,7 +111,7 @@ function Scores({ answer, token, method }: OfToken & { readonly method: Method }
               <tr key={each} className="card-score" data-chosen={each === method} style={style}>
                 <th scope="row">{METHOD_WORDS[each].name}</th>
                 <td>{score === null ? missing(answer, token, each) : formatScore(score)}</td>
-                <td>{risk === null ? '' : formatRisk(risk)}</td>
+                {ranked && <td>{risk === null ? '' : formatRisk(risk)}</td>}
               </tr>
             );
           })}
@@ -164,8 +164,7 @@ function StepOf({ answer, token: { index } }: OfToken): ReactNode {
   const why = step.flagged ? whyWords(answer, step) : null;
   return (
     <p className="card-step">
-      {`Step ${step.step + 1}${step.flagged ? ', flagged as unusual' : ''}: ${rank}.`}
-      {why && ` ${why}`}
+      {`Step ${step.step + 1}${step.flagged ? ', flagged as unusual' : ''}: ${rank}${why ? `; ${why}` : '.'}`}
     </p>
   );
 }

@@ -156,35 +156,6 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await shared.set({ temperature: '0' });
   });
 
-  it('has what a newcomer sets first, and greys an action that the server lacks, with how to get it', async () => {
-    const { page } = shared;
-    await shared.offer(model('small', { escalates_to: 'large' }), model('large'));
-    const asked: unknown[] = [];
-    await shared.answerWith((id, request) => {
-      asked.push(request);
-      return withoutScorer(id);
-    });
-    await shared.openOptions();
-    const fields = page.locator('.options fieldset');
-    expect(await fields.first().locator('label').allTextContents()).toEqual([
-      ...['Temperature', 'System prompt', 'Max tokens', 'Seed', 'Top-p'],
-    ]);
-    expect(await fields.locator('legend').allTextContents()).toEqual(['Model', 'How it is judged']);
-    await shared.picture('options');
-    const isGrey = () =>
-      page.locator('#guard-action option', { hasText: 'escalate' }).evaluate((each) => Object(each).disabled);
-    expect(await isGrey()).toBe(false);
-    await page.locator('#model').selectOption('large');
-    expect(await isGrey()).toBe(true);
-    expect(await page.locator('#guard-action-hint').textContent()).toContain('models.large.escalate');
-    await shared.set({ temperature: '0.5', max_completion_tokens: '9', seed: '7', top_p: '0.9' });
-    await shared.answered(QUESTION);
-    expect(asked).toMatchObject([{ temperature: 0.5, max_completion_tokens: 9, seed: 7, top_p: 0.9 }]);
-    await page.unrouteAll();
-    await shared.reload();
-    await shared.set({ temperature: '0' });
-  });
-
   it('keeps chats over a reload, each for itself, to be opened and deleted', async () => {
     const { page, answers } = shared;
     await shared.newChat();
@@ -305,6 +276,34 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(requests.at(-1)).toMatchObject({ messages: [...first, ...then] });
     await shared.set({ system: '' });
     await shared.page.unrouteAll();
+  });
+
+  it('has what a newcomer sets first, and greys an action that the server lacks, with how to get it', async () => {
+    const { page } = shared;
+    await shared.offer(model('small', { escalates_to: 'large' }), model('large'));
+    const asked: unknown[] = [];
+    await shared.answerWith((id, request) => {
+      asked.push(request);
+      return withoutScorer(id);
+    });
+    await shared.openOptions();
+    const fields = page.locator('.options fieldset');
+    expect(await fields.first().locator('label').allTextContents()).toEqual([
+      ...['Temperature', 'System prompt', 'Max tokens', 'Seed', 'Top-p'],
+    ]);
+    expect(await fields.locator('legend').allTextContents()).toEqual(['Model', 'How it is judged']);
+    await shared.picture('options');
+    const isGrey = () =>
+      page.locator('#guard-action option', { hasText: 'escalate' }).evaluate((each) => Object(each).disabled);
+    expect(await isGrey()).toBe(false);
+    await page.locator('#model').selectOption('large');
+    expect(await isGrey()).toBe(true);
+    expect(await page.locator('#guard-action-hint').textContent()).toContain('models.large.escalate');
+    await shared.set({ temperature: '0.5', max_completion_tokens: '9', seed: '7', top_p: '0.9' });
+    await shared.answered(QUESTION);
+    expect(asked).toMatchObject([{ temperature: 0.5, max_completion_tokens: 9, seed: 7, top_p: 0.9 }]);
+    await shared.set({ temperature: '0', max_completion_tokens: '', seed: '', top_p: '' });
+    await page.unrouteAll();
   });
 
   it('folds thoughts away, which stay open while they grow, coloured', async () => {

@@ -1,4 +1,4 @@
-import { type Answer, isOver } from 'flinch-client';
+import type { Answer } from 'flinch-client';
 import { type ReactNode, useRef } from 'react';
 import type { Model } from './server/page-models.js';
 
@@ -48,7 +48,7 @@ export function CalibrationRow({ model, answer, onCalibrate }: CalibrationRowPro
 /** When answers are ranked. A judged answer is one of those with which the next is compared. */
 function estimateWords(answer: Answer | null): string {
   const { answers = 0, needed = 50 } = answer?.guard?.estimate ?? {};
-  const known = answers + (answer && isOver(answer) && answer.verdict ? 1 : 0);
+  const known = answers + (answer?.verdict ? 1 : 0);
   if (known >= needed) return 'answers are ranked among your earlier ones.';
   return `answers are ranked after ${needed} of them; ${known} so far.`;
 }

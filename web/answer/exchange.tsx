@@ -3,7 +3,7 @@ import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
 import { memo, type ReactNode, useRef, useState } from 'react';
 import type { Exchange } from '../chats/session.js';
-import { describeError, formatScore, METHOD_WORDS, PART_WORDS, visibleText } from '../words.js';
+import { describeError, formatScore, METHOD_WORDS, PART_WORDS, sentence, visibleText } from '../words.js';
 import { Chart } from './chart.js';
 import { CopyButton } from './copy-button.js';
 import { Details, Mismatch } from './details.js';
@@ -111,7 +111,9 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         </div>
         {answer.error && (
           <p className="failure" role="alert">
-            {describeError(answer.error)}
+            {answer.verdict
+              ? `Scores of this answer are lost. ${sentence(answer.error.message)}`
+              : describeError(answer.error)}
           </p>
         )}
         <Status advice={status} />

@@ -1,4 +1,13 @@
-import { type Advice, adviceWords, isWritten, rankWords, ratedPer, stepsWords } from 'flinch-client';
+import {
+  type Advice,
+  type Answer,
+  adviceWords,
+  isOver,
+  isWritten,
+  rankWords,
+  ratedPer,
+  stepsWords,
+} from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import type { RecordedEvent } from '../chats/recording.js';
 import { type Exchange, tokensPerSecond } from '../chats/session.js';
@@ -17,7 +26,8 @@ export function statusOf({ answer, events, leftOut, model }: Exchange, connected
     if (!connected) return { check: null, head: 'Waiting for the connection', why };
     return { check: null, head: phase === 'waiting' ? `Waiting for ${name}` : doing, why };
   }
-  if (phase === 'failed') return { check: null, head: 'Failed', why: '' };
+  // Scores may fail after the text.
+  if (phase === 'failed' && verdict === null) return { check: null, head: 'Failed', why: '' };
   const advice = adviceWords(verdict ?? { flagged: null, risk: null, reason: 'no_verdict' }, flagged);
   const more: string[] = [];
   // A verdict that the guard has stopped the answer says so itself.
@@ -86,6 +96,17 @@ export function detailsOf({ answer, events, model }: Exchange, method: Method): 
           `${countTokens(unscored)} ${isWritten(answer) ? 'without a score' : 'not scored yet'} (${METHOD_WORDS[judge].name})`,
         ]
       : []),
+    ...laterWords(answer),
     ...(guard?.warnings ?? []).map(sentence),
   ];
+}
+
+/** Scores that follow others of their tokens. */
+function laterWords(answer: Answer): string[] {
+  const pending = answer.tokens.flatMap((token) => token.pending);
+  const verb = isOver(answer) ? 'was not computed' : 'follows';
+  return [...new Set(pending)].map((method) => {
+    const count = pending.filter((each) => each === method).length;
+    return `${METHOD_WORDS[method].name} of ${countTokens(count)} ${verb}`;
+  });
 }

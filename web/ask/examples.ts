@@ -3,8 +3,8 @@ import type { Model } from '../server/page-models.js';
 export interface Example {
   readonly name: string;
   readonly question: string;
-  /** What is right, where the model is wrong. */
-  readonly truth?: string;
+  /** What is to be seen, where the model is wrong. */
+  readonly note?: string;
 }
 
 export const CAUGHT = 'What is (87 - 19) * 46 + 58?';
@@ -15,8 +15,8 @@ export const MISSED = 'What is (93 - 37) * 8 + 67 - 29 * 6?';
  * (test/web/examples). Then questions of the kinds that it was trained on, and one that it was not.
  */
 const PROBLEMS: readonly Example[] = [
-  { name: 'Caught mistake', question: CAUGHT, truth: 'Right: 68 * 46 = 3128.' },
-  { name: 'Missed mistake', question: MISSED, truth: 'Right: 341.' },
+  { name: 'Caught mistake', question: CAUGHT, note: 'Watch it catch the mistake: 68 * 46 is 3128.' },
+  { name: 'Missed mistake', question: MISSED, note: 'It is wrong and sure: the answer is 341.' },
   {
     name: 'Story',
     question:

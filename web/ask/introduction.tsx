@@ -20,7 +20,7 @@ export function Introduction({ model, canAsk, onAsk }: IntroductionProps): React
       )}
       {model.singleTurn && <p>This model is asked each question alone, without the earlier ones.</p>}
       <div id="examples">
-        {examplesFor(model).map(({ name, question, truth }) => (
+        {examplesFor(model).map(({ name, question, note }) => (
           <button
             key={name}
             type="button"
@@ -30,7 +30,7 @@ export function Introduction({ model, canAsk, onAsk }: IntroductionProps): React
           >
             <span className="example-name">{name}</span>
             <span>
-              {question} {truth && <span className="example-truth">{truth}</span>}
+              {question} {note && <span className="example-note">{note}</span>}
             </span>
           </button>
         ))}

@@ -51,13 +51,16 @@ describe('the status of an answer', () => {
       true,
       'Sampling step 1 again. Worth checking so far: step 1.',
     ],
-    [{ ...OVER, phase: 'failed' }, true, 'Failed.'],
+    [{ ...OVER, phase: 'failed', verdict: null }, true, 'Failed.'],
   ] as const)('while there is no verdict: %#', (changes, connected, line) => {
     expect(words(changes, [], connected)).toBe(line);
   });
 
   it('begins with the advice, and names a reason to end that is not the usual one', () => {
     expect(words(OVER)).toBe('Looks ordinary. It can still be wrong.');
+    // Scores that follow the text may come, or be lost.
+    for (const phase of ['scoring', 'failed'] as const)
+      expect(words({ ...OVER, phase })).toBe('Looks ordinary. It can still be wrong.');
     expect(words({ ...OVER, finishReason: 'length' })).toMatch(/wrong\. Cut off at the length limit\.$/);
     expect(words({ ...OVER, verdict: null, finishReason: 'cancelled' })).toBe(
       'Not judged. It ended without a verdict. Stopped by you.',

@@ -206,6 +206,7 @@ const ROOMS = {
   'lab/src/evidence': STUDY,
   'lab/src/gateway': STUDY,
   'lab/src/peers': STUDY,
+  'lab/src/pictures': [...STUDY, 'lab/src/gateway'],
   'lab/src/speed': [...STUDY, 'lab/src/peers'],
   // Writers of the schemas' files and of docs/reference.
   tools: ['src', 'gateway', 'cli', 'client/src', 'bench/src/bench-command'],

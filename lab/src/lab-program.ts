@@ -7,6 +7,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<Command>>> = {
   speed: async () => (await import('./speed/speed-command.js')).speedCommand(),
   'peers-speed': async () => (await import('./speed/peers-speed-command.js')).peersSpeedCommand(),
   gateway: async () => (await import('./gateway/gateway-command.js')).gatewayCommand(),
+  pictures: async () => (await import('./pictures/pictures-command.js')).picturesCommand(),
   peers: async () => (await import('./peers/peers-command.js')).peersCommand(),
 };
 

@@ -26,6 +26,16 @@ export const NO_SETTINGS: Settings = {
 export type SamplingName = keyof Sampling;
 export type Sampling = Pick<GenerationRequest, 'temperature' | 'max_completion_tokens' | 'seed' | 'top_p'>;
 
+/** What is special about a question. */
+export interface AskTo {
+  /** The one that gets another answer; by default the question is a new one. */
+  readonly turn?: string;
+  /** Id of the model to ask; by default the one that is chosen. */
+  readonly model?: string;
+  /** In place of the settings. */
+  readonly sampling?: Sampling;
+}
+
 interface SamplingField {
   readonly name: SamplingName;
   readonly label: string;

@@ -2,7 +2,7 @@ import { type ConnectionState, isOver, isWritten } from 'flinch-client';
 import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session, type Turn } from './chats/session.js';
-import { guardRequest, problemsOf, type Settings, samplingRequest } from './page-settings.js';
+import { type AskTo, guardRequest, problemsOf, type Settings, samplingRequest } from './page-settings.js';
 import { Server } from './server/page-connection.js';
 import type { Model } from './server/page-models.js';
 import {
@@ -130,12 +130,8 @@ export class Page {
     this.#tell(); // a field shows what was typed in it at once
   }
 
-  /**
-   * Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box.
-   * @param turn the one that gets another answer; by default the question is a new one
-   * @param id of the model to ask; by default the one that is chosen
-   */
-  ask(text: string, turn = newId(), id = this.#state.model?.id): boolean {
+  /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
+  ask(text: string, { turn = newId(), model: id = this.#state.model?.id, sampling }: AskTo = {}): boolean {
     const { models, settings } = this.#state;
     const model = models.find((each) => each.id === id);
     if (!model || !isReady(this.#state) || text.trim() === '') return false;
@@ -149,6 +145,7 @@ export class Page {
       ...(settings.system.trim() !== '' && { system: settings.system.trim() }),
       ...(topLogprobs !== null && { topLogprobs: Math.min(ALTERNATIVES, topLogprobs) }),
       ...samplingRequest(settings),
+      ...sampling,
     };
     this.#session.ask(text.trim(), options, turn);
     return true;

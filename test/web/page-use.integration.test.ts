@@ -259,6 +259,11 @@ describe.skipIf(!executablePath)('the page in use', () => {
       requests.push(request);
       return withoutScorer(id);
     });
+    // An example may need another temperature than is set.
+    await shared.page.locator('.example').first().click();
+    await expect.poll(() => requests.at(-1)).toMatchObject({ temperature: 1, seed: 7 });
+    await shared.ended(shared.answers.first());
+    await shared.newChat();
     await shared.set({ system: 'Be brief.' });
     await shared.answered(QUESTION);
     const first = [

@@ -3,6 +3,7 @@ import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
 import { memo, type ReactNode, useRef, useState } from 'react';
 import type { Exchange } from '../chats/session.js';
+import type { AskTo } from '../page-settings.js';
 import { describeError, formatScore, METHOD_WORDS, PART_WORDS, sentence, visibleText } from '../words.js';
 import { Chart } from './chart.js';
 import { CopyButton } from './copy-button.js';
@@ -29,7 +30,7 @@ export interface ExchangeActions {
    * @param model the one to ask; by default the one that is chosen
    * @returns whether the question was sent
    */
-  readonly onAsk: (question: string, turn?: string, model?: string) => boolean;
+  readonly onAsk: (question: string, to?: AskTo) => boolean;
   readonly onShow: (exchange: Exchange) => void;
   readonly onDelete: (turn: string) => void;
 }
@@ -89,7 +90,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         <QuestionEditor
           question={question}
           canAsk={canAsk}
-          onAsk={(text) => onAsk(text, turn)}
+          onAsk={(text) => onAsk(text, { turn })}
           onClose={() => setEditing(false)}
         />
       ) : (
@@ -123,7 +124,12 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
           <div className="foot">
             <Variants {...props} />
             {answer.tokens.length > 0 && <CopyButton text={() => answerText(answer)} />}
-            <button type="button" className="quiet" disabled={!canAsk} onClick={() => onAsk(question, turn)}>
+            <button
+              type="button"
+              className="quiet"
+              disabled={!canAsk}
+              onClick={() => onAsk(question, { turn })}
+            >
               Ask again
             </button>
             {larger !== null && status.check && answer.escalation === null && (
@@ -131,7 +137,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
                 type="button"
                 className="quiet"
                 disabled={!canAsk}
-                onClick={() => onAsk(question, turn, larger)}
+                onClick={() => onAsk(question, { turn, model: larger })}
               >
                 {`Ask ${larger}`}
               </button>

@@ -1,3 +1,4 @@
+import type { Sampling } from '../page-settings.js';
 import type { Model } from '../server/page-models.js';
 
 export interface Example {
@@ -5,6 +6,8 @@ export interface Example {
   readonly question: string;
   /** What is to be seen, where the model is wrong. */
   readonly note?: string;
+  /** In place of the settings. */
+  readonly sampling?: Sampling;
 }
 
 export const CAUGHT = 'What is (87 - 19) * 46 + 58?';
@@ -36,9 +39,20 @@ const PROBLEMS: readonly Example[] = [
   { name: 'Something else', question: 'What is the capital of France?' },
 ];
 
+/** Of Qwen2.5-Coder-0.5B. */
 const QUESTIONS: readonly Example[] = [
+  {
+    name: 'Caught mistake',
+    question: 'Which year did the Suez Canal open, and who built it?',
+    note: 'Watch it invent at temperature 1.',
+    sampling: { temperature: 1, seed: 7 },
+  },
+  {
+    name: 'Missed mistake',
+    question: 'When did Albert Einstein win the football World Cup?',
+    note: 'Small models name a year, and are sure.',
+  },
   { name: 'A fact', question: 'What is the capital of France?' },
-  { name: 'A wrong premise', question: 'When did Albert Einstein win the football World Cup?' },
   {
     name: 'A sum',
     question: 'A shirt costs 20 dollars and is reduced by 25 %. What does it cost now? Explain each step.',

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { AskTo } from '../page-settings.js';
 import type { Model } from '../server/page-models.js';
 import { examplesFor } from './examples.js';
 import { introWords } from './intro.js';
@@ -6,7 +7,7 @@ import { introWords } from './intro.js';
 export interface IntroductionProps {
   readonly model: Model;
   readonly canAsk: boolean;
-  readonly onAsk: (question: string) => boolean;
+  readonly onAsk: (question: string, to?: AskTo) => boolean;
 }
 
 /** Before the first question: what is to be seen, and questions for the model. */
@@ -20,13 +21,13 @@ export function Introduction({ model, canAsk, onAsk }: IntroductionProps): React
       )}
       {model.singleTurn && <p>This model is asked each question alone, without the earlier ones.</p>}
       <div id="examples">
-        {examplesFor(model).map(({ name, question, note }) => (
+        {examplesFor(model).map(({ name, question, note, sampling }) => (
           <button
             key={name}
             type="button"
             className="example"
             disabled={!canAsk}
-            onClick={() => onAsk(question)}
+            onClick={() => onAsk(question, sampling && { sampling })}
           >
             <span className="example-name">{name}</span>
             <span>

@@ -110,13 +110,16 @@ export function App({ page }: { readonly page: Page }): ReactNode {
 
 /** What keeps the page from its server, or its model from taking questions. */
 function Notice({ state, onRetry }: { readonly state: PageState; readonly onRetry: () => void }): ReactNode {
-  const { lost, problem, model } = state;
+  const { lost, problem, unsent, model } = state;
   const unavailable = model?.problem ? `${model.id} takes no questions now: ${model.problem}.` : null;
-  const words = lost ?? problem ?? unavailable;
+  const words = [
+    lost ?? problem ?? unavailable,
+    unsent && 'Your question was not sent and stays below.',
+  ].filter(Boolean);
   return (
-    <div id="notice" role="alert" hidden={words === null}>
-      <span>{words}</span>
-      {words !== null && (
+    <div id="notice" role="alert" hidden={words.length === 0}>
+      <span>{words.join(' ')}</span>
+      {words.length > 0 && (
         <button type="button" className="quiet" onClick={onRetry}>
           Try now
         </button>

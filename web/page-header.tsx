@@ -62,11 +62,8 @@ const statusOf = ({ connection, model }: PageState): string =>
   connection.status === 'open' && model?.problem ? 'waiting' : connection.status;
 
 /** What the page can do now: a server that is there helps nobody while its model is not. */
-function connectionWords({ connection, lost, resumed, model }: PageState): string {
-  if (connection.status === 'open') {
-    if (model?.problem) return `${model.id} is unavailable`;
-    return resumed ? 'Resumed' : 'Connected';
-  }
+function connectionWords({ connection, lost, model }: PageState): string {
+  if (connection.status === 'open') return model?.problem ? `${model.id} is unavailable` : 'Connected';
   if (connection.status === 'connecting') return lost === null ? 'Connecting' : 'Reconnecting';
   return connection.status === 'waiting' ? 'Reconnecting' : 'Not connected';
 }

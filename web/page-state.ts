@@ -23,8 +23,8 @@ export interface PageState {
   readonly connection: ConnectionState;
   /** Why there is no connection; kept until there is one, so that the notice does not blink with every attempt. */
   readonly lost: string | null;
-  /** The connection came back while an answer was under way. */
-  readonly resumed: boolean;
+  /** A question could not be sent, and is still in its box. */
+  readonly unsent: boolean;
   readonly problem: string | null;
   /** Whether the server wants a key, and whether it has refused one. */
   readonly key: 'none' | 'needed' | 'refused';
@@ -38,7 +38,7 @@ export interface PageState {
 const NOTHING: PageState = {
   connection: { status: 'connecting' },
   lost: null,
-  resumed: false,
+  unsent: false,
   problem: null,
   key: 'none',
   models: [],
@@ -132,11 +132,13 @@ export class Page {
 
   /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
   ask(text: string, { turn = newId(), model: id = this.#state.model?.id, sampling }: AskTo = {}): boolean {
-    const { models, settings } = this.#state;
+    const { connection, models, settings } = this.#state;
     const model = models.find((each) => each.id === id);
-    if (!model || !isReady(this.#state) || text.trim() === '') return false;
+    if (text.trim() === '') return false;
+    this.#set({ unsent: !model || connection.status !== 'open' });
+    if (!model || !isReady(this.#state)) return false;
     if (Object.keys(problemsOf(settings, model.policy)).length > 0) return false;
-    this.#set({ problem: null, resumed: false });
+    this.#set({ problem: null });
     history.replaceState(null, '', `#${this.#chat}`);
     const { topLogprobs } = model;
     const options = {
@@ -205,7 +207,7 @@ export class Page {
     else if (connection.status === 'closed' && connection.error)
       this.#set({ connection, lost: sentence(connection.error.message) });
     else if (connection.status === 'open') {
-      this.#set({ connection, resumed: lost !== null && this.#session.current !== null, lost: null });
+      this.#set({ connection, lost: null, unsent: false });
       if (lost !== null) void this.#server.refresh();
     } else this.#set({ connection });
   }

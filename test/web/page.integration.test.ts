@@ -205,7 +205,58 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     const answer = await shared.answered(QUESTION);
     expect(sockets).toBe(2);
     expect((await tokensOf(answer).allTextContents()).join('')).toMatch(/89\.$/);
-    expect(await page.locator('#connection-words').textContent()).toBe('Resumed');
+    expect(await page.locator('#connection-words').textContent()).toBe('Connected');
+  });
+
+  it('end if their server was started anew, and say so once', async () => {
+    const { page } = shared;
+    const sockets: (() => void)[] = [];
+    let start = () => {};
+    const restarted = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    await page.routeWebSocket('**/v1/stream', async (socket) => {
+      if (sockets.length > 0) await restarted;
+      const server = socket.connectToServer();
+      sockets.push(() => {
+        void server.close({ code: 4001 });
+        void socket.close({ code: 4001 });
+      });
+      socket.onMessage((message) => {
+        const request = JSON.parse(String(message));
+        // Each start of a gateway has an epoch of its own.
+        server.send(JSON.stringify(request.epoch ? { ...request, epoch: 'another' } : request));
+      });
+      server.onMessage((message) => {
+        const isDone = JSON.parse(String(message)).type === 'generation.done';
+        if (sockets.length > 1 || !isDone) socket.send(message);
+      });
+    });
+    await shared.reload();
+    const answer = await shared.ask(QUESTION);
+    await tokensOf(answer).nth(10).waitFor();
+    const header = page.locator('#connection-words');
+    sockets[0]!();
+    await expect.poll(() => header.textContent()).toBe('Reconnecting');
+    await page.locator('#question').fill('And then?');
+    await page.keyboard.press('Enter');
+    const notice = page.locator('#notice');
+    await notice.getByText(/Reconnecting… Your question was not sent and stays below/).waitFor();
+    expect(await page.locator('#question').inputValue()).toBe('And then?');
+    await shared.picture('not-sent');
+
+    start();
+    await shared.ended(answer, 'failed');
+    await expect.poll(() => header.textContent()).toBe('Connected');
+    expect(await notice.isVisible()).toBe(false);
+    expect(await answer.getByRole('alert').allTextContents()).toEqual([
+      expect.stringMatching(/^The server no longer has the rest of this answer/),
+    ]);
+    await page.locator('#question').focus();
+    await page.keyboard.press('Enter');
+    await shared.ended(shared.answers.last());
+    expect(await page.locator('.question').last().textContent()).toBe('And then?');
+    await page.unrouteAll();
   });
 
   it('go on when the page is loaded again while they are written', async () => {

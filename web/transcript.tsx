@@ -48,9 +48,9 @@ export function Transcript({ state, ready, ...actions }: TranscriptProps): React
   return (
     <main ref={scroller.ref} onScroll={scroller.onScroll}>
       {turns.length === 0 && model && <Introduction model={model} canAsk={ready} onAsk={stable.onAsk} />}
-      {turns.map(({ shown, variants }) => (
+      {turns.map(({ id, shown, variants }) => (
         <ExchangeView
-          key={shown.id}
+          key={id}
           exchange={shown}
           variants={variants}
           isLast={shown.id === last}

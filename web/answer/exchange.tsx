@@ -1,7 +1,7 @@
 import { type Advice, answerText, isWritten, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerText, boxOf } from 'flinch-react';
-import { memo, type ReactNode, useRef, useState } from 'react';
+import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Exchange } from '../chats/session.js';
 import type { AskTo } from '../page-settings.js';
 import { describeError, formatScore, METHOD_WORDS, PART_WORDS, sentence, visibleText } from '../words.js';
@@ -9,7 +9,7 @@ import { Chart } from './chart.js';
 import { CopyButton } from './copy-button.js';
 import { Details, Mismatch } from './details.js';
 import { elementsOf, FormattedText } from './formatted-text.js';
-import { Legend } from './legend.js';
+import { Colours, Legend } from './legend.js';
 import { isCharted, riskOf, scoreOf, shownMethod } from './queries.js';
 import { QuestionEditor } from './question-editor.js';
 import { Reasons } from './reasons.js';
@@ -63,6 +63,16 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
   const { question, turn } = exchange;
   const [editing, setEditing] = useState(false);
   const root = useRef<HTMLElement>(null);
+  const asked = useRef(false);
+  const ask = (text: string, model?: string): boolean => {
+    asked.current = onAsk(text, { turn, ...(model !== undefined && { model }) });
+    return asked.current;
+  };
+  useEffect(() => {
+    // What was clicked is gone until the answer is there.
+    if (asked.current) root.current?.querySelector<HTMLElement>('.text > div')?.focus();
+    asked.current = false;
+  }, [exchange.id]);
   const { answer } = exchange;
   const over = isWritten(answer);
   const method = shownMethod(answer, chosen);
@@ -87,12 +97,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
   return (
     <section className="exchange" ref={root}>
       {editing ? (
-        <QuestionEditor
-          question={question}
-          canAsk={canAsk}
-          onAsk={(text) => onAsk(text, { turn })}
-          onClose={() => setEditing(false)}
-        />
+        <QuestionEditor question={question} canAsk={canAsk} onAsk={ask} onClose={() => setEditing(false)} />
       ) : (
         <p className="question">{question}</p>
       )}
@@ -105,7 +110,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
         <Mismatch answer={answer} />
         <div className="text">
           {formatted ? (
-            <FormattedText {...text} exchange={exchange} />
+            <FormattedText key={exchange.id} {...text} exchange={exchange} />
           ) : (
             <AnswerText {...text} answer={answer} describedBy={TOKEN_CARD_ID} />
           )}
@@ -124,12 +129,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
           <div className="foot">
             <Variants {...props} />
             {answer.tokens.length > 0 && <CopyButton text={() => answerText(answer)} />}
-            <button
-              type="button"
-              className="quiet"
-              disabled={!canAsk}
-              onClick={() => onAsk(question, { turn })}
-            >
+            <button type="button" className="quiet" disabled={!canAsk} onClick={() => ask(question)}>
               Ask again
             </button>
             {larger !== null && status.check && answer.escalation === null && (
@@ -137,7 +137,7 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
                 type="button"
                 className="quiet"
                 disabled={!canAsk}
-                onClick={() => onAsk(question, { turn, model: larger })}
+                onClick={() => ask(question, larger)}
               >
                 {`Ask ${larger}`}
               </button>
@@ -168,11 +168,12 @@ export const ExchangeView = memo((props: ExchangeViewProps): ReactNode => {
               onChart(exchange.id, !chartOpen);
             }}
           >
-            Chart
+            Chart <Colours answer={answer} method={method} />
           </summary>
           {chartOpen && (
             <>
               <Chart
+                key={exchange.id}
                 answer={answer}
                 method={method}
                 active={active}
@@ -213,15 +214,9 @@ function Variants({ exchange, variants, onShow }: ExchangeViewProps): ReactNode 
   if (variants.length < 2) return null;
   const place = variants.indexOf(exchange);
   const to = (by: 1 | -1, name: string, sign: string) => {
-    const other = variants[place + by];
+    const other = variants.at((place + by) % variants.length);
     return (
-      <button
-        type="button"
-        className="quiet"
-        aria-label={name}
-        disabled={!other}
-        onClick={() => other && onShow(other)}
-      >
+      <button type="button" className="quiet" aria-label={name} onClick={() => other && onShow(other)}>
         {sign}
       </button>
     );

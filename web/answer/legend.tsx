@@ -2,7 +2,7 @@ import { type Answer, formatRisk, heatOf, isOver, type RiskLevel } from 'flinch-
 import type { Method } from 'flinch-client/protocol';
 import type { ReactNode } from 'react';
 import { formatScore, LEVEL_WORDS, METHOD_WORDS } from '../words.js';
-import { skippedTokens, strongest } from './queries.js';
+import { skippedTokens, strongest, unscoredTokens } from './queries.js';
 
 const LEVELS: readonly RiskLevel[] = ['calm', 'slight', 'raised', 'high', 'flagged'];
 
@@ -11,19 +11,26 @@ export interface LegendProps {
   readonly method: Method;
 }
 
-/** Meaning of the colours and of the lines under the text. */
+/** Meaning of the colours, in a line. */
+export function Colours({ answer, method }: LegendProps): ReactNode {
+  return (
+    <span className="colours">
+      {METHOD_WORDS[method].name}
+      {heatOf(answer, method).by === 'risk' ? ': higher than' : ', score:'} 0 <span className="legend-ramp" />{' '}
+      {topWords(answer, method)}
+    </span>
+  );
+}
+
+/** Meaning of the marks and of the lines under the text. */
 export function Legend({ answer, method }: LegendProps): ReactNode {
   const { by } = heatOf(answer, method);
   const { name, meaning } = METHOD_WORDS[method];
+  const skipped = skippedTokens(answer, method);
+  const unscored = isOver(answer) ? unscoredTokens(answer, method) : 0;
   const rated = by === 'risk' || answer.flags.length > 0 || answer.steps.some(({ risk }) => risk !== null);
   return (
     <div className="legend">
-      <p>
-        {by === 'risk' ? `${name}: higher than` : `${name}, score:`} 0 <span className="legend-ramp" />{' '}
-        {topWords(answer, method)}
-        <span className="legend-missing">no score</span>
-        {skippedTokens(answer, method) > 0 && <span className="legend-skipped">skipped: certain</span>}
-      </p>
       {rated && (
         <p>
           Rank of a step:
@@ -33,6 +40,13 @@ export function Legend({ answer, method }: LegendProps): ReactNode {
               {LEVEL_WORDS[level]}
             </span>
           ))}
+        </p>
+      )}
+      {unscored + skipped > 0 && (
+        <p>
+          Tokens:
+          {unscored > 0 && <span className="legend-missing">no score</span>}
+          {skipped > 0 && <span className="legend-skipped">skipped: certain</span>}
         </p>
       )}
       <p>

@@ -32,6 +32,10 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   };
   useShortcuts({ stop: () => page.stop(), help: () => setDialog('help'), question });
   useEffect(() => question.current?.focus(), []);
+  const title = state.chats.find(({ id }) => id === state.chat)?.title ?? turns[0]?.shown.question;
+  useEffect(() => {
+    document.title = title === undefined ? 'flinch' : `${title} – flinch`; // in the browser's history
+  }, [title]);
   return (
     <>
       <PageHeader
@@ -86,10 +90,13 @@ export function App({ page }: { readonly page: Page }): ReactNode {
       {dialog === 'chats' && (
         <ChatList
           chats={state.chats}
+          current={state.chat}
           onOpen={(id) => {
             void page.openChat(id);
             question.current?.focus();
           }}
+          onRename={(id, name) => void page.renameChat(id, name)}
+          onExport={(chat) => void page.exportChat(chat)}
           onDelete={(chat) => void page.deleteChat(chat)}
           onClose={() => setDialog(null)}
         />

@@ -1,4 +1,5 @@
-import { type ConnectionState, isOver, isWritten } from 'flinch-client';
+import { answerText, type ConnectionState, isOver, isWritten } from 'flinch-client';
+import { chatJson } from './chats/chat-json.js';
 import { ChatStore, type ChatSummary } from './chats/chat-store.js';
 import { fromLines, toLines } from './chats/recording.js';
 import { ALTERNATIVES, type Exchange, recordingOf, Session, type Turn } from './chats/session.js';
@@ -31,11 +32,13 @@ export interface PageState {
   readonly models: readonly Model[];
   readonly model: Model | null;
   readonly settings: Settings;
+  /** Id of the chat on the page, which is in the store only once it has an answer. */
+  readonly chat: string;
   readonly turns: readonly Turn[];
   readonly chats: readonly ChatSummary[];
 }
 
-const NOTHING: PageState = {
+const NOTHING: Omit<PageState, 'chat'> = {
   connection: { status: 'connecting' },
   lost: null,
   unsent: false,
@@ -50,9 +53,7 @@ const NOTHING: PageState = {
 
 /** The state of the page and what changes it. Events are told to listeners once a frame, however many arrive. */
 export class Page {
-  #state = NOTHING;
-  /** The chat on the page; in the store only once it has an answer. */
-  #chat = chatOfUrl() ?? newId();
+  #state: PageState = { ...NOTHING, chat: chatOfUrl() ?? newId() };
   readonly #listeners = new Set<() => void>();
   #frame = 0;
   readonly #server: Server;
@@ -87,9 +88,10 @@ export class Page {
     window.addEventListener('pageshow', ({ persisted }) => {
       if (persisted) location.reload(); // its connection is gone
     });
-    window.addEventListener('hashchange', () => {
+    window.addEventListener('popstate', () => {
       const id = chatOfUrl();
-      if (id !== null && id !== this.#chat) void this.openChat(id);
+      if (id === null) this.#turnTo(newId());
+      else if (id !== this.#state.chat) void this.#load(id);
     });
   }
 
@@ -132,14 +134,14 @@ export class Page {
 
   /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
   ask(text: string, { turn = newId(), model: id = this.#state.model?.id, sampling }: AskTo = {}): boolean {
-    const { connection, models, settings } = this.#state;
+    const { connection, models, settings, chat } = this.#state;
     const model = models.find((each) => each.id === id);
     if (text.trim() === '') return false;
     this.#set({ unsent: !model || connection.status !== 'open' });
     if (!model || !isReady(this.#state)) return false;
     if (Object.keys(problemsOf(settings, model.policy)).length > 0) return false;
     this.#set({ problem: null });
-    history.replaceState(null, '', `#${this.#chat}`);
+    history.replaceState(null, '', urlOf(chat));
     const { topLogprobs } = model;
     const options = {
       model: model.id,
@@ -178,24 +180,46 @@ export class Page {
     this.#session.stop();
   }
 
+  /** Each chat is a step of the browser's history. */
   newChat(): void {
-    this.#session.stop();
-    this.#session.clear();
-    this.#chat = newId();
-    history.replaceState(null, '', location.pathname + location.search);
-    this.#set({ turns: [], problem: null });
+    history.pushState(null, '', urlOf(null));
+    this.#turnTo(newId());
   }
 
   async openChat(id: string): Promise<void> {
-    if (id === this.#chat) return;
-    this.newChat();
-    this.#chat = id;
-    history.replaceState(null, '', `#${id}`);
+    if (id === this.#state.chat) return;
+    history.pushState(null, '', urlOf(id));
+    await this.#load(id);
+  }
+
+  #turnTo(chat: string): void {
+    this.#session.stop();
+    this.#session.clear();
+    this.#set({ chat, turns: [], problem: null });
+  }
+
+  async #load(chat: string): Promise<void> {
+    this.#turnTo(chat);
     await this.#show();
   }
 
+  async renameChat(id: string, name: string): Promise<void> {
+    await this.#stored(() => this.#store.rename(id, name));
+    await this.#list();
+  }
+
+  /** Hands over a chat as a file. */
+  exportChat({ id, title }: ChatSummary): Promise<void> {
+    return this.#stored(async () =>
+      download(`${title.slice(0, 60)}.json`, chatJson(await this.#store.load(id))),
+    );
+  }
+
   async deleteChat({ id }: ChatSummary): Promise<void> {
-    if (id === this.#chat) this.newChat();
+    if (id === this.#state.chat) {
+      history.replaceState(null, '', urlOf(null));
+      this.#turnTo(newId());
+    }
     await this.#stored(() => this.#store.remove(id));
     await this.#list();
   }
@@ -228,7 +252,14 @@ export class Page {
 
   /** The chat on the page, as the list of chats shows it. */
   #summary(): ChatSummary {
-    return { id: this.#chat, title: this.#session.exchanges[0]?.question ?? '', atMs: Date.now() };
+    const shown = this.#session.exchanges;
+    return {
+      id: this.#state.chat,
+      title: shown[0]?.question ?? '',
+      atMs: Date.now(),
+      flagged: shown.some(({ answer }) => answer.flags.length > 0 || answer.verdict?.flagged === true),
+      text: shown.map(({ question, answer }) => `${question}\n${answerText(answer)}`).join('\n'),
+    };
   }
 
   async #keep({ turn: id }: Exchange): Promise<void> {
@@ -248,12 +279,12 @@ export class Page {
 
   /** Shows what the store has of the chat. */
   async #show(): Promise<void> {
-    const chat = this.#chat;
+    const { chat } = this.#state;
     this.#loaded = false;
     await this.#stored(async () => {
       const turns = await this.#store.load(chat);
       // Meanwhile somebody may have gone elsewhere, or asked.
-      if (chat !== this.#chat || this.#session.current) return;
+      if (chat !== this.#state.chat || this.#session.current) return;
       this.#restoring = true;
       this.#session.clear();
       for (const { id, variants } of turns)
@@ -280,7 +311,7 @@ export class Page {
   /** Goes on with the answer of this chat that was being written when the page was left. */
   #resumeChats(): void {
     const writing = storedWriting();
-    if (!writing || writing.chat !== this.#chat) return;
+    if (!writing || writing.chat !== this.#state.chat) return;
     if (!this.#loaded || this.#state.model === null || this.#session.current) return;
     forgetWriting();
     this.#session.resume(fromLines(writing.lines), writing.turn);
@@ -288,7 +319,7 @@ export class Page {
 
   async #changedElsewhere(id: string): Promise<void> {
     await this.#list();
-    if (id === this.#chat && !this.#session.current) await this.#show();
+    if (id === this.#state.chat && !this.#session.current) await this.#show();
   }
 
   /** The answer under way stays on the server, and goes on when the page is loaded again. */
@@ -303,7 +334,7 @@ export class Page {
     }
     // What the server tells again need not be kept.
     const short = { ...recording, events: recording.events.slice(0, 1) };
-    if ([recording, short].some((each) => storeWriting(this.#chat, current.turn, toLines(each))))
+    if ([recording, short].some((each) => storeWriting(this.#state.chat, current.turn, toLines(each))))
       this.#server.detach();
   }
 
@@ -324,6 +355,16 @@ export const isReady = ({ connection, model, turns }: PageState): boolean =>
   connection.status === 'open' && model !== null && turns.every(({ shown }) => isWritten(shown.answer));
 
 const chatOfUrl = (): string | null => /^#([\w-]{8,})$/.exec(location.hash)?.[1] ?? null;
+const urlOf = (chat: string | null): string =>
+  location.pathname + location.search + (chat === null ? '' : `#${chat}`);
+
+function download(name: string, text: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
 
 /** `crypto.randomUUID` is missing in pages that came by plain HTTP. */
 const newId = (): string =>

@@ -39,6 +39,20 @@ export function withoutScorer(
   ].map((event, offset) => ({ response_id: 'resp-1', offset, ...event }));
 }
 
+/** Its only step is flagged. */
+export const flagOf = (text: string) => ({
+  type: 'step.flagged',
+  step: 0,
+  from: 0,
+  to: 1,
+  text,
+  method: 'nll',
+  score: 0.5,
+  risk: 0.99,
+  calibrated: false,
+  action: 'annotate',
+});
+
 /** The verdict on its only step. */
 export const flaggedStep = (text: string) => ({
   type: 'step.done',

@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../support/cli.js';
@@ -6,7 +7,7 @@ import { useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { chromiumFor, findings, tokensOf, usePage } from '../support/page.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
-import { flaggedStep, withoutScorer } from '../support/upstream-events.js';
+import { flaggedStep, flagOf, withoutScorer } from '../support/upstream-events.js';
 
 const executablePath = chromiumFor('page-use.integration.test.ts');
 const folder = useFolder();
@@ -79,6 +80,10 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(await topOf('#help')).toBe(await topOf('#new-chat'));
     say({ ...done });
     await shared.ended(answer);
+    const colours = page.locator('.exchange').last().locator('.colours');
+    expect(await colours.textContent()).toMatch(/^NLL, score: 0/);
+    await colours.scrollIntoViewIfNeeded();
+    expect(await colours.locator('.legend-ramp').isVisible()).toBe(true);
     isWriting = false;
     await shared.reload();
   });
@@ -97,6 +102,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('question');
     await page.keyboard.press('?'); // is a character there
     await expect.poll(() => page.locator('#question').inputValue()).toBe('?');
+    await shared.set({ temperature: '0' }); // an answer of several lines
     await shared.answered(LONG_QUESTION);
 
     for (const view of ['plain', 'formatted']) {
@@ -494,6 +500,150 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await page.unrouteAll();
   });
 
+  describe('with the keyboard alone', () => {
+    const press = (key: string) => shared.page.keyboard.press(key);
+    const type = (text: string) => shared.page.keyboard.type(text);
+    const focused = () =>
+      shared.page.evaluate(() => {
+        const { activeElement: at } = document;
+        return at?.getAttribute('aria-label') ?? at?.textContent ?? '';
+      });
+    /** Goes on with Tab, or with Shift+Tab, to what has this name. */
+    const reach = async (name: RegExp, key = 'Tab') => {
+      for (let i = 0; i < 20 && !name.test(await focused()); i++) await press(key);
+      expect(await focused()).toMatch(name);
+    };
+    const TEXT = /arrow keys move between tokens/;
+
+    it('is told why a step is flagged', async () => {
+      await shared.answerWith((id) =>
+        withoutScorer(id, { text: 'Five', events: [flagOf('Five'), flaggedStep('Five')] }),
+      );
+      await shared.newChat();
+      await type(QUESTION);
+      await press('Enter');
+      await shared.ended(shared.answers.last());
+      await reach(TEXT, 'Shift+Tab');
+      await press('Home');
+      const step = shared.page.locator('#token-card .card-step');
+      await expect
+        .poll(() => step.textContent())
+        .toBe('Step 1: higher than 99.0 % of ordinary steps, flagged');
+    });
+
+    it('compares an answer with another one', async () => {
+      let count = 0;
+      await shared.answerWith((id) => withoutScorer(id, { text: `Answer ${++count}` }));
+      await shared.newChat();
+      await type(QUESTION);
+      await press('Enter');
+      const text = shared.answers.last().locator('.text');
+      await shared.ended(shared.answers.last());
+      await reach(/^Ask again$/, 'Shift+Tab');
+      await press('Enter');
+      await expect.poll(() => text.textContent()).toBe('Answer 2');
+      await expect.poll(focused).toMatch(TEXT);
+      await reach(/^Previous answer$/);
+      for (const shown of ['Answer 1', 'Answer 2', 'Answer 1']) {
+        await press('Enter');
+        await expect.poll(() => text.textContent()).toBe(shown);
+        expect(await focused()).toBe('Previous answer');
+      }
+    });
+
+    it('finds an older chat, renames it, and goes back', async () => {
+      const { page, answers } = shared;
+      const older = 'Which of the planets is the largest?';
+      await shared.answerWith((id, request) => {
+        const { messages } = request as { messages: { content: string }[] };
+        const isOlder = messages.at(-1)?.content === older;
+        return isOlder
+          ? withoutScorer(id, { text: 'Jupiter', events: [flagOf('Jupiter')] })
+          : withoutScorer(id);
+      });
+      for (const question of [older, QUESTION]) {
+        await shared.newChat();
+        await type(question);
+        await press('Enter');
+        await shared.ended(answers.last());
+      }
+      const address = page.url();
+      expect(await page.title()).toBe(`${QUESTION} – flinch`);
+
+      await reach(/^Chats$/, 'Shift+Tab');
+      await press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Chats' });
+      const names = dialog.locator('.chat > span');
+      await names.nth(1).waitFor();
+      await reach(/^Search chats$/);
+      await type('planets jup');
+      await expect.poll(() => names.allTextContents()).toEqual([older]);
+      expect(await dialog.locator('.chat').textContent()).toContain('flagged');
+      await reach(/^Rename/);
+      page.once('dialog', (asked) => void asked.accept(' Planets '));
+      await press('Enter');
+      await expect.poll(() => names.allTextContents()).toEqual(['Planets']);
+      await shared.picture('chats');
+      await reach(/^Planets/, 'Shift+Tab');
+      await press('Enter');
+      await answers.getByText('Jupiter').waitFor();
+      await expect.poll(() => page.title()).toBe('Planets – flinch');
+      const found = page.url();
+      await shared.answered('And the next?'); // does not name the chat anew
+      await expect.poll(() => page.title()).toBe('Planets – flinch');
+
+      await page.goBack();
+      await answers.getByText('Hm').waitFor();
+      expect([page.url(), await answers.count()]).toEqual([address, 1]);
+      await page.goForward();
+      await answers.getByText('Jupiter').waitFor();
+      expect(page.url()).toBe(found);
+      await shared.reload();
+      await answers.getByText('Jupiter').waitFor();
+    });
+  });
+
+  it('hands over a chat as a file', async () => {
+    const { page } = shared;
+    await page.locator('#chats').click();
+    const dialog = page.getByRole('dialog', { name: 'Chats' });
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Export Planets' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe('Planets.json');
+    const rows = JSON.parse(await readFile(await file.path(), 'utf8'));
+    expect(rows).toMatchObject([
+      { response: 'Jupiter', flinch: { tokens: [{ scores: { nll: 0.5 } }], flagged: [{ text: 'Jupiter' }] } },
+      { messages: [{}, { content: 'Jupiter' }, { content: 'And the next?' }], response: 'Hm' },
+    ]);
+    await dialog.getByLabel('Search chats').fill('no such word');
+    await dialog.getByText('No chat found').waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  it('goes back from an answer that is being written, and keeps what there is of it', async () => {
+    const { page, answers } = shared;
+    await shared.answerWith((id, request) =>
+      withoutScorer(id).slice(0, JSON.stringify(request).includes(LONG_QUESTION) ? 3 : 4),
+    );
+    await shared.newChat();
+    await shared.answered(SHORT);
+    const first = page.url();
+    await shared.newChat();
+    await tokensOf(await shared.ask(LONG_QUESTION))
+      .first()
+      .waitFor();
+    await page.goBack();
+    const questions = page.locator('.question');
+    await expect.poll(() => questions.allTextContents()).toEqual([SHORT]);
+    expect(page.url()).toBe(first);
+    await page.goForward();
+    await expect.poll(() => questions.allTextContents()).toEqual([LONG_QUESTION]);
+    expect(await answers.locator('.status').textContent()).toContain('stopped by you');
+    await page.unrouteAll();
+  });
+
   it('shows the wait and an error where the answer will be', async () => {
     const { page } = shared;
     const messages: { text: string; send: (event: object) => void }[] = [];
@@ -572,7 +722,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     await shared.answered(QUESTION);
     await found('an answer of the model, whose tokens are white space too');
     await shared.newChat();
-    await shared.answerWith((id) => withoutScorer(id, { text, events: [flaggedStep(text)] }));
+    await shared.answerWith((id) => withoutScorer(id, { text, events: [flagOf(text), flaggedStep(text)] }));
     await found('before the first question');
     for (const [scheme, width, height] of [
       ['light', 1280, 850],

@@ -4,11 +4,18 @@ import { fromLines, type Recording } from './recording.js';
 /** What the list of chats shows of one. */
 export interface ChatSummary {
   readonly id: string;
-  /** Its first question. */
+  /** The name that it was given, or else its first question. */
   readonly title: string;
   /** When it was last written to, in milliseconds since 1970. */
   readonly atMs: number;
+  /** Whether a step or an answer of it was flagged. */
+  readonly flagged: boolean;
+  /** Questions and answers, to be searched. */
+  readonly text: string;
 }
+
+/** A name is kept beside the question, which each answer writes anew. Earlier versions of the page kept less. */
+type StoredSummary = Pick<ChatSummary, 'title' | 'atMs'> & Partial<ChatSummary> & { readonly name?: string };
 
 /** A turn of a conversation as it is kept: the answers that were drawn for it, and which is shown. */
 export interface KeptTurn<Answer = Recording> {
@@ -38,8 +45,16 @@ export class ChatStore {
 
   /** All chats, the latest first. */
   async list(): Promise<ChatSummary[]> {
-    const all = await entries<string, Omit<ChatSummary, 'id'>>(this.#summaries);
-    return all.map(([id, summary]) => ({ id, ...summary })).sort((a, b) => b.atMs - a.atMs);
+    const all = await entries<string, StoredSummary>(this.#summaries);
+    return all
+      .map(([id, { name, title, ...summary }]) => ({
+        flagged: false,
+        text: '',
+        ...summary,
+        id,
+        title: name ?? title,
+      }))
+      .sort((a, b) => b.atMs - a.atMs);
   }
 
   /** The turns of a chat; answers that another version of the page wrote and that cannot be read are left out. */
@@ -63,11 +78,18 @@ export class ChatStore {
   }
 
   async #change(
-    { id, title, atMs }: ChatSummary,
+    { id, ...summary }: ChatSummary,
     change: (turns: KeptTurn<string>[]) => KeptTurn<string>[],
   ): Promise<void> {
     await update<Stored[]>(id, (turns = []) => change(turns.map(turnOf)), this.#answers);
-    await set(id, { title, atMs }, this.#summaries);
+    await update<StoredSummary>(id, (kept) => ({ ...kept, ...summary }), this.#summaries);
+    this.#channel.postMessage(id);
+  }
+
+  async rename(id: string, name: string): Promise<void> {
+    const kept = await get<StoredSummary>(id, this.#summaries);
+    if (!kept) return; // Another tab has deleted it.
+    await set(id, { ...kept, name }, this.#summaries);
     this.#channel.postMessage(id);
   }
 

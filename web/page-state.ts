@@ -34,6 +34,8 @@ export interface PageState {
   readonly settings: Settings;
   /** Id of the chat on the page, which is in the store only once it has an answer. */
   readonly chat: string;
+  /** Whether it is there: a question before would be one of another chat. */
+  readonly loaded: boolean;
   readonly turns: readonly Turn[];
   readonly chats: readonly ChatSummary[];
 }
@@ -47,6 +49,7 @@ const NOTHING: Omit<PageState, 'chat'> = {
   models: [],
   model: null,
   settings: storedSettings(),
+  loaded: false,
   turns: [],
   chats: [],
 };
@@ -61,8 +64,6 @@ export class Page {
   readonly #store: ChatStore;
   /** True while answers of the store are shown: they are not new. */
   #restoring = false;
-  /** Whether the chat is loaded. */
-  #loaded = false;
   /** The page is about to go. */
   #leaving = false;
 
@@ -195,7 +196,7 @@ export class Page {
   #turnTo(chat: string): void {
     this.#session.stop();
     this.#session.clear();
-    this.#set({ chat, turns: [], problem: null });
+    this.#set({ chat, loaded: true, turns: [], problem: null });
   }
 
   async #load(chat: string): Promise<void> {
@@ -280,7 +281,7 @@ export class Page {
   /** Shows what the store has of the chat. */
   async #show(): Promise<void> {
     const { chat } = this.#state;
-    this.#loaded = false;
+    this.#set({ loaded: false });
     await this.#stored(async () => {
       const turns = await this.#store.load(chat);
       // Meanwhile somebody may have gone elsewhere, or asked.
@@ -296,7 +297,7 @@ export class Page {
       this.#restoring = false;
       this.#set({ turns: this.#session.turns });
     });
-    this.#loaded = true;
+    this.#set({ loaded: true });
     this.#resumeChats();
   }
 
@@ -312,7 +313,7 @@ export class Page {
   #resumeChats(): void {
     const writing = storedWriting();
     if (!writing || writing.chat !== this.#state.chat) return;
-    if (!this.#loaded || this.#state.model === null || this.#session.current) return;
+    if (!this.#state.loaded || this.#state.model === null || this.#session.current) return;
     forgetWriting();
     this.#session.resume(fromLines(writing.lines), writing.turn);
   }
@@ -351,8 +352,11 @@ export class Page {
   }
 }
 
-export const isReady = ({ connection, model, turns }: PageState): boolean =>
-  connection.status === 'open' && model !== null && turns.every(({ shown }) => isWritten(shown.answer));
+export const isReady = ({ connection, model, loaded, turns }: PageState): boolean =>
+  loaded &&
+  connection.status === 'open' &&
+  model !== null &&
+  turns.every(({ shown }) => isWritten(shown.answer));
 
 const chatOfUrl = (): string | null => /^#([\w-]{8,})$/.exec(location.hash)?.[1] ?? null;
 const urlOf = (chat: string | null): string =>

@@ -48,9 +48,10 @@ function flinchOf({
   return {
     ...(guard && { guard }),
     tokens: tokens.map(
-      ({ partText, topLogprobs, scores, rival, skipped, ...token }): FlinchToken => ({
+      ({ partText, topLogprobs, scores, rival, skipped, pending, ...token }): FlinchToken => ({
         ...token,
         skipped: [...skipped],
+        pending: [...pending],
         ...(partText !== undefined && { part_text: partText }),
         ...(scores && { scores }),
         ...(rival && { rival }),

@@ -530,7 +530,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
       const step = shared.page.locator('#token-card .card-step');
       await expect
         .poll(() => step.textContent())
-        .toBe('Step 1: higher than 99.0 % of ordinary steps, flagged');
+        .toBe('Step 1, flagged as unusual: higher than 99.0 % of ordinary steps.');
     });
 
     it('compares an answer with another one', async () => {
@@ -643,7 +643,7 @@ describe.skipIf(!executablePath)('the page in use', () => {
     expect(page.url()).toBe(first);
     await page.goForward();
     await expect.poll(() => questions.allTextContents()).toEqual([LONG_QUESTION]);
-    expect(await answers.locator('.status').textContent()).toContain('stopped by you');
+    expect(await answers.locator('.status').textContent()).toContain('Stopped by you');
     await page.unrouteAll();
   });
 

@@ -11,6 +11,10 @@ import { flaggedStep, MISMATCH, withoutScorer } from '../support/upstream-events
 const executablePath = chromiumFor('page.integration.test.ts');
 const folder = useFolder();
 
+/** Whether the text of an answer is complete. */
+const isEnd = (message: unknown): boolean =>
+  /^(text|generation)\.done$/.test(JSON.parse(String(message)).type);
+
 describe.skipIf(!executablePath)('answers on the page', () => {
   const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015));
   const shared = usePage(executablePath, () => gateway.url);
@@ -40,6 +44,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
   it('are stopped', async () => {
     const { page } = shared;
     let cancelled = false;
+    let isWritten = false;
     // The embedded model may be done before a click.
     await page.routeWebSocket('**/v1/stream', (socket) => {
       const server = socket.connectToServer();
@@ -48,8 +53,8 @@ describe.skipIf(!executablePath)('answers on the page', () => {
         server.send(message);
       });
       server.onMessage((message) => {
-        const { type } = JSON.parse(String(message));
-        if (cancelled || (type !== 'text.done' && type !== 'generation.done')) socket.send(message);
+        isWritten ||= isEnd(message);
+        if (cancelled || !isWritten) socket.send(message);
       });
     });
     await shared.reload();
@@ -211,6 +216,7 @@ describe.skipIf(!executablePath)('answers on the page', () => {
   it('end if their server was started anew, and say so once', async () => {
     const { page } = shared;
     const sockets: (() => void)[] = [];
+    let isWritten = false;
     let start = () => {};
     const restarted = new Promise<void>((resolve) => {
       start = resolve;
@@ -228,8 +234,8 @@ describe.skipIf(!executablePath)('answers on the page', () => {
         server.send(JSON.stringify(request.epoch ? { ...request, epoch: 'another' } : request));
       });
       server.onMessage((message) => {
-        const isDone = JSON.parse(String(message)).type === 'generation.done';
-        if (sockets.length > 1 || !isDone) socket.send(message);
+        isWritten ||= isEnd(message);
+        if (sockets.length > 1 || !isWritten) socket.send(message);
       });
     });
     await shared.reload();

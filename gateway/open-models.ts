@@ -119,6 +119,7 @@ export async function openEngine(
   const { device, max_streams: most, memory, calibration } = config;
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
+    scoresOnly: roles === SCORER_ROLES,
     device,
     onConversion: logConversion(name, logger),
     calibrationFile: calibration,

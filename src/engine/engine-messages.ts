@@ -24,6 +24,8 @@ export interface OpenMessage {
   readonly contextLength: number;
   /** Memory for keys and values of earlier texts. */
   readonly prefixCacheBytes: number;
+  /** Whether the process runs at the lowest priority: what writes on the same cores goes first. */
+  readonly givesWay: boolean;
   /** Inference servers that run the graphs of the score process, if it does not run them itself. */
   readonly servers: ScoreServers | null;
 }

@@ -55,6 +55,8 @@ export interface EngineOptions extends OpenCheckpointOptions {
    * slow machine. Default 60.
    */
   readonly stallSeconds?: number;
+  /** Whether nothing is written here: else passes have what writing leaves of the cores. */
+  readonly scoresOnly?: boolean;
   /** Inference servers that run the graphs of score passes, and the model's name there. What does not write needs no more. */
   readonly scoreServers?: Pick<ScoreServers, 'urls' | 'model'> | undefined;
   /** Owner of the processes, if it is not this engine; it then determines threads, device and limits. */
@@ -68,7 +70,7 @@ const DEFAULT_CONTEXT_LIMIT = 8192;
 /** Share of free memory that sequences may take, as predicted. */
 export const DEFAULT_MEMORY_SHARE = 0.7;
 const DEFAULT_STALL_SECONDS = 60;
-/** How much longer a pass may take on cores on which models write, by the weights of Linux for their priorities. */
+/** How much longer a pass may take on cores on which models write, at the least, as {@link longestSilence} is ample. */
 const PASS_SLOWDOWN = 10;
 /** Share of the memory, in each of the two processes. */
 const PREFIX_SHARE = 0.05;
@@ -126,6 +128,7 @@ export class Engine {
       precision,
       maxStreams = DEFAULT_MAX_STREAMS,
       stallSeconds = DEFAULT_STALL_SECONDS,
+      scoresOnly = false,
       scoreServers,
     }: EngineOptions,
     { integerFolder, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
@@ -146,6 +149,7 @@ export class Engine {
         threads,
         contextLength: this.contextLength,
         prefixCacheBytes,
+        givesWay: role === 'score' && !scoresOnly,
       };
     };
     const devices = devicesFor({ device, ...(precision && { precision }) });
@@ -159,8 +163,7 @@ export class Engine {
       },
       stallMs: (device: Backend): number => {
         const silence = longestSilence({ ...this.machine(role), device }, largest);
-        // Passes have what writing leaves of the cores.
-        const slower = role === 'score' && device === 'cpu' ? PASS_SLOWDOWN : 1;
+        const slower = role === 'score' && !scoresOnly && device === 'cpu' ? PASS_SLOWDOWN : 1;
         return 1000 * (stallSeconds + slower * silence);
       },
     });

@@ -66,8 +66,8 @@ async function openDecode(message: OpenMessage): Promise<void> {
 }
 
 async function openScore(message: OpenMessage): Promise<void> {
-  // Nobody waits for most passes, and everybody for the text: before threads are made, which inherit it.
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  // Before threads are made, which inherit it.
+  if (message.givesWay) setPriority(constants.priority.PRIORITY_LOW);
   const { source, threads, device, contextLength, prefixCacheBytes } = message;
   const worker = new ScoreWorker({
     ...(await openGraphs(message)),

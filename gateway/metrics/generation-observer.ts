@@ -123,6 +123,8 @@ export class GenerationObserver {
 
   /** Observes an event that goes to the client. */
   event(event: GuardEvent): void {
+    // The first scores of a token are those that judge.
+    const isFurther = event.type === 'score.delta' && this.#pending.has(event.index);
     if (!this.#observed.held) this.written(event);
     const guard = this.#guard;
     switch (event.type) {
@@ -133,7 +135,7 @@ export class GenerationObserver {
         this.#first();
         break;
       case 'score.delta':
-        if (event.pending) break;
+        if (isFurther) break;
         if (event.reason !== 'lag') this.#lag(event.index);
         else this.#sentMs.delete(event.index);
         break;

@@ -149,13 +149,13 @@ export const instrumentsOf = ({ counter, gauge, histogram }: Families) => ({
     }),
     lagTokens: histogram({
       name: 'flinch_scoring_lag_tokens',
-      help: 'Tokens sent to the client between a token and its scores. Only for immediate delivery; with held delivery, tokens wait for their scores. Excludes flinch_lag_skipped_tokens_total.',
+      help: 'Tokens sent to the client between a token and the score that judges. Only for immediate delivery; with held delivery, tokens wait for their scores. Excludes flinch_lag_skipped_tokens_total.',
       labels: BY_MODEL,
       buckets: [0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 512],
     }),
     lagSeconds: histogram({
       name: 'flinch_scoring_lag_seconds',
-      help: 'Seconds from sending a token to the client to sending its scores. Only for immediate delivery.',
+      help: 'Seconds from sending a token to the client to sending the score that judges. Only for immediate delivery.',
       labels: BY_MODEL,
       buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
     }),

@@ -3,7 +3,7 @@ import type { CompleteRequest, GenerateRequest, Generation } from '../engine/gen
 import { readTokens } from '../stream/generate.js';
 import { score, type TokenScorer } from '../stream/score.js';
 import { type SplitScoring, splitScoring, usesWritten, writtenScores } from '../stream/written-scores.js';
-import type { Method } from '../uncertainty/method-names.js';
+import { isProbability, type Method } from '../uncertainty/method-names.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import { checkScoring, type Scoring } from '../uncertainty/settings.js';
@@ -29,7 +29,8 @@ export async function engineBranch(
   { scoring, method, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
   checkScoring(scoring);
-  const split = splitScoring(scoring, method);
+  // Where it is not known which method judges, any may.
+  const split = splitScoring(scoring, method ?? scoring.methods.find((each) => !isProbability(each)));
   const asked = { ...engine.complete(request), forks, statistics: usesWritten(split) };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   const scorer = await scorerOf(engine, asked, split, lagTokens);

@@ -36,7 +36,7 @@ const LAG_TOKENS = 32;
 
 /** Requirements of a guard on a branch that is opened for it. */
 export interface Judging extends BranchJudge {
-  /** The method that steps are judged by; absent if none is. */
+  /** The method that steps are judged by; unless it is known, a branch tells all scores of a token at once. */
   readonly method?: Method;
   /** How many other continuations there may be at a time: memory is set aside for them. */
   readonly forks: number;

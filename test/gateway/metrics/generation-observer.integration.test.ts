@@ -195,6 +195,34 @@ describe('the scores of tokens', () => {
     expect(read.sum('flinch_scoring_lag_seconds_sum')).toBeCloseTo(0.1);
   });
 
+  it('are counted once where all of them follow the first, which have the lag', async () => {
+    const first = { scores: { nll: 2 }, pending: ['adversarial'] } as const;
+    tell(observer(), tokenEvent(0), 100, scoreEvent(0, first));
+    const guarded = observer();
+    tell(guarded, tokenEvent(0), 100, scoreEvent(0, first), tokenEvent(1), 900);
+    tell(guarded, scoreEvent(0, { scores: { adversarial: 1, nll: 2 } }));
+    const read = await scrape();
+    expect(read.sum('flinch_scored_tokens_total')).toBe(2);
+    expect(read.sum('flinch_token_score_count', { method: 'nll' })).toBe(2);
+    expect(read.sum('flinch_token_score_count', { method: 'adversarial' })).toBe(1);
+    expect(read.sum('flinch_scoring_lag_seconds_count')).toBe(2);
+    expect(read.sum('flinch_scoring_lag_seconds_sum')).toBeCloseTo(0.2);
+  });
+
+  it('time a token by the end of the text, not by the scores that follow', async () => {
+    const { type: _, ...end } = doneEvent('stop', 2);
+    tell(
+      observer(),
+      tokenEvent(0),
+      100,
+      tokenEvent(1),
+      { ...end, type: 'text.done' },
+      5000,
+      doneEvent('stop', 2),
+    );
+    expect((await scrape()).sum('gen_ai_server_time_per_output_token_seconds_sum')).toBeCloseTo(0.1);
+  });
+
   it('lag behind the tokens that took the place of others', async () => {
     const guarded = observer();
     tell(guarded, tokenEvent(0), tokenEvent(1), tokenEvent(2), 1000);

@@ -13,9 +13,9 @@ interface Options {
   readonly chromium: string;
 }
 
-const SIZE = { width: 1100, height: 760 };
+const SIZE = { width: 940, height: 640 };
 /** A frame is never shown longer while something happens. */
-const FRAME_MS = 100;
+const FRAME_MS = 400;
 /** So long can the question and the end be read. */
 const READING_MS = 3000;
 
@@ -28,7 +28,10 @@ export function picturesCommand(): Command {
     .option('--model <path>', 'checkpoint folder or GGUF file', 'models/reasoner')
     .option('--output <file>', 'an animated PNG', 'docs/caught.png')
     .option('--chromium <path>', 'browser', process.env.CHROMIUM_PATH ?? '/usr/bin/chromium')
-    .addHelpText('after', '\nExample:\n  $ npm run lab -- pictures --output caught.png')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ npm run lab -- pictures --model qwen2.5-coder-0.5b-instruct-q4_k_m.gguf --output qwen.png',
+    )
     .action(async ({ model, output, chromium: executablePath }: Options) => {
       const server = await startFlinch(['--model', model]);
       const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });

@@ -61,6 +61,10 @@ describe('the status of an answer', () => {
     // Scores that follow the text may come, or be lost.
     for (const phase of ['scoring', 'failed'] as const)
       expect(words({ ...OVER, phase })).toBe('Looks ordinary. It can still be wrong.');
+    const [first] = play(numbered([token(0, 'a')])).tokens;
+    const unusual = { ...first!, risk: { [GUARD.method]: 1 } };
+    const guard = { ...GUARD, methods: [...GUARD.methods] };
+    expect(words({ ...OVER, guard, tokens: [unusual] })).toMatch(/ Single words are unusual, but no step/);
     expect(words({ ...OVER, finishReason: 'length' })).toMatch(/wrong\. Cut off at the length limit\.$/);
     expect(words({ ...OVER, verdict: null, finishReason: 'cancelled' })).toBe(
       'Not judged. It ended without a verdict. Stopped by you.',

@@ -30,6 +30,8 @@ export function statusOf({ answer, events, leftOut, model }: Exchange, connected
   if (phase === 'failed' && verdict === null) return { check: null, head: 'Failed', why: '' };
   const advice = adviceWords(verdict ?? { flagged: null, risk: null, reason: 'no_verdict' }, flagged);
   const more: string[] = [];
+  if (advice.check === false && hasUnusual(answer))
+    more.push('Single words are unusual, but no step as a whole.');
   // A verdict that the guard has stopped the answer says so itself.
   if (finishReason !== 'stop' && finishReason !== null && verdict?.reason !== 'stopped')
     more.push(sentence(finishWords(finishReason)));
@@ -44,6 +46,10 @@ export function statusOf({ answer, events, leftOut, model }: Exchange, connected
     );
   return { ...advice, why: [advice.why, ...more].join(' ') };
 }
+
+/** Whether a token has the full colour. */
+const hasUnusual = ({ tokens, guard }: Answer): boolean =>
+  guard !== null && tokens.some(({ risk }) => (risk[guard.method] ?? 0) >= 1 - guard.rate);
 
 export const inOneLine = ({ head, why }: Advice): string => `${head}. ${why}`.trim();
 

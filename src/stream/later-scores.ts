@@ -45,10 +45,10 @@ export function laterScores<Event extends GuardEvent>({
         for (const token of settled) passed.next(token);
       };
       const complete = (event: ScoreEvent): ScoreEvent => {
-        const { pending: _, ...before } = first.get(event.index) ?? event;
+        const before = first.get(event.index);
+        if (!before) return event;
         first.delete(event.index);
         return {
-          ...before,
           ...event,
           scores: { ...event.scores, ...before.scores }, // in the order of METHODS
           skipped: [...before.skipped, ...event.skipped],

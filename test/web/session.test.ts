@@ -70,6 +70,32 @@ describe('a session', () => {
     });
   });
 
+  it('shows the answer that was asked for last, whatever scores follow another one', () => {
+    const streams: Subject<GenerationEvent>[] = [];
+    const { session, ask } = start(() => {
+      streams.push(new Subject());
+      return streams.at(-1)!;
+    });
+    const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
+    const textDone = { type: 'text.done', finish_reason: 'stop', usage } as const;
+    const pending = { type: 'score.delta', index: 0, pass: 'stream', scores: { nll: 1 } } as const;
+    const events = numbered([created(), token(0, 'So'), textDone, pending, done]);
+    ask('What is 2 + 2?', 'a');
+    for (const event of events.slice(0, 3)) streams[0]!.next(event);
+    expect(session.current).toBeNull();
+    ask('What is 2 + 2?', 'a'); // while scores of the first are to come
+    streams[0]!.next(events[3]!);
+    const [turn] = session.turns;
+    expect(turn?.variants.map(({ answer }) => answer.phase)).toEqual(['scoring', 'waiting']);
+    expect(turn?.shown).toBe(turn?.variants[1]);
+    expect(turn?.variants[0]?.answer.tokens[0]?.scores).toEqual({ nll: 1 });
+
+    session.remove('a');
+    streams[0]!.next(events[4]!);
+    expect(session.turns).toEqual([]);
+    expect(streams[0]!.observed).toBe(false);
+  });
+
   it('forgets all for a new chat, and cancels what is being written', () => {
     const events = new Subject<GenerationEvent>();
     const { session, asked, ask } = start(() => events);

@@ -145,7 +145,14 @@ export class Session {
     const subscription = new Subscription();
     this.#running = subscription;
     this.#open.add(subscription);
-    subscription.add(events.pipe(answerOf()).subscribe((answer) => this.#set(exchangeOf(answer))));
+    subscription.add(
+      events.pipe(answerOf()).subscribe((answer) => {
+        const exchange = exchangeOf(answer);
+        // Scores may follow the text of an answer that was deleted.
+        if (isWritten(answer) && !this.#has(exchange)) subscription.unsubscribe();
+        else this.#set(exchange);
+      }),
+    );
   }
 
   /** Cancels the answer under way, which stays as it stands. */
@@ -193,16 +200,22 @@ export class Session {
     return place < 0 ? this.exchanges : this.exchanges.slice(0, place);
   }
 
-  /** An earlier attempt without a token is not kept. */
+  #has({ id, turn }: Exchange): boolean {
+    return this.#turns.get(turn)?.variants.some((each) => each.id === id) === true;
+  }
+
+  /** An earlier attempt without a token is not kept. A further answer that is asked for is shown, whatever follows others. */
   #set(exchange: Exchange): void {
     const { id, turn } = exchange;
-    const variants = [...(this.#turns.get(turn)?.variants ?? [])];
+    const before = this.#turns.get(turn);
+    const variants = [...(before?.variants ?? [])];
     const place = variants.findIndex((each) => each.id === id);
     const all =
       place < 0
         ? [...variants.filter(({ answer }) => answer.tokens.length > 0), exchange]
         : variants.with(place, exchange);
-    this.#turns.set(turn, { id: turn, variants: all, shown: exchange });
+    const shown = before && place >= 0 && before.shown.id !== id ? before.shown : exchange;
+    this.#turns.set(turn, { id: turn, variants: all, shown });
     this.#options.changed(exchange);
   }
 }

@@ -63,7 +63,7 @@ export const SAMPLING_FIELDS: readonly SamplingField[] = [
   {
     name: 'seed',
     label: 'Seed',
-    hint: 'The same seed gives the same answer.',
+    hint: 'The same seed gives the same answer, or nearly.',
     bounds: [0, Number.MAX_SAFE_INTEGER],
     whole: true,
   },

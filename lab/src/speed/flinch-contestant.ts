@@ -4,7 +4,7 @@ import { Engine } from '#src/engine/engine.js';
 import type { GenerateRequest } from '#src/engine/generation.js';
 import { scoredGeneration } from '#src/stream/scored-generation.js';
 import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
-import { DEFAULT_EPSILON, DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
+import { DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
 import { LAB_ENTRY } from '../lab-entry.js';
 import type { AnswerTimes } from './answer-times.js';
 import { type Contestant, openProgram, type Work } from './contestant.js';
@@ -12,18 +12,11 @@ import { type Contestant, openProgram, type Work } from './contestant.js';
 /** Scores that come with the tokens: those of a guard by default. */
 export const SHIPPED_SCORING: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
 
-const lazy = (block: number, window: number): Scoring => ({
-  ...DEFAULT_SCORING,
-  schedule: { kind: 'lazy', block, window, epsilon: DEFAULT_EPSILON },
-});
-
 /** What is done with the text as it is written. */
 const MODES: ReadonlyMap<string, Scoring | null> = new Map([
   ['no scores', null],
   ['default scores', SHIPPED_SCORING],
   ['Adv. Pert.', DEFAULT_SCORING],
-  ['lazy Adv. Pert., blocks of 16', lazy(16, 32)],
-  ['lazy Adv. Pert., blocks of 64', lazy(64, 80)],
 ]);
 
 const optionsSchema = z.object({
@@ -35,7 +28,7 @@ const optionsSchema = z.object({
 });
 type Options = z.output<typeof optionsSchema>;
 
-/** flinch, which writes in int8: alone, with the scores of a guard, and with Adv. Pert. under three schedules. */
+/** flinch, which writes in int8: alone, with the scores of a guard, and with Adv. Pert. */
 export const flinchContestants = (options: Omit<Options, 'mode'>): Contestant[] =>
   [...MODES.keys()].map((mode) => ({
     name: `flinch, ${mode}`,

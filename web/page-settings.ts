@@ -99,7 +99,7 @@ export function actionHint(
   return `${does} escalate needs models.${model.id}.escalate in the server’s configuration.`;
 }
 
-export type GuardFieldName = 'action' | 'rate' | 'per' | 'method' | 'schedule' | 'delivery' | 'candidates';
+export type GuardFieldName = 'action' | 'rate' | 'per' | 'method' | 'delivery' | 'candidates';
 
 /** A field of the guard as the page offers it: the API's name, values and default. */
 export interface GuardField {
@@ -155,13 +155,6 @@ export const GUARD_FIELDS: readonly GuardField[] = [
     onlyFor: ['rollback', 'vote'],
   },
   {
-    name: 'schedule',
-    label: 'Schedule',
-    hint: 'windowed: every token is scored. lazy: only doubtful tokens.',
-    values: ['windowed', 'lazy'],
-    unset: 'windowed',
-  },
-  {
     name: 'delivery',
     label: 'Delivery',
     hint: 'immediate: tokens as they are written, which may be taken back. held: whole steps, once they are final.',
@@ -179,7 +172,7 @@ export function policyValue({ name, percent }: GuardField, policy: PolicyView | 
 
 /** The policy that locks a field; `null` if none does. */
 export const lockOf = ({ name }: GuardField, policy: PolicyView | null): string | null =>
-  policy?.locked[name === 'schedule' ? 'scoring' : name] ?? null;
+  policy?.locked[name] ?? null;
 
 /** The action in force: what is set, or the operator's, or the usual one. */
 export function actionOf({ guard }: Settings, policy: PolicyView | null): string {
@@ -240,7 +233,6 @@ export function guardRequest(
   const action = ACTIONS.find((known) => known === set('action') && hasAction(known, { escalatesTo }));
   const per = oneOf(set('per'), 'step', 'answer');
   const delivery = oneOf(set('delivery'), 'immediate', 'held');
-  const schedule = oneOf(set('schedule'), 'windowed', 'lazy');
   return {
     ...(action && { action }),
     ...(per && { per }),
@@ -248,7 +240,6 @@ export function guardRequest(
     ...(method && { method }),
     ...(set('rate') !== '' && { rate: Number(set('rate')) / 100 }),
     ...(set('candidates') !== '' && { candidates: Number(set('candidates')) }),
-    ...(schedule && { scoring: { schedule } }),
     // An operator may have left out those that take passes.
     ...(further.length > 0 &&
       !policy?.locked.methods && { methods: [...new Set<Method>([...DEFAULT_METHODS, ...further])] }),

@@ -14,8 +14,8 @@ import type { PolicyView } from '#web/server/page-models.js';
 const field = (name: string) => GUARD_FIELDS.find((each) => each.name === name)!;
 const policy: PolicyView = {
   name: 'house',
-  defaults: { action: 'rollback', rate: 0.07, schedule: 'lazy' },
-  locked: { action: 'house', scoring: 'all' },
+  defaults: { action: 'rollback', rate: 0.07, candidates: 2 },
+  locked: { action: 'house', method: 'all' },
 };
 const free = { policy: null, methods: null, escalatesTo: null };
 
@@ -30,7 +30,6 @@ describe('the settings of the page', () => {
       rate: '5',
       per: 'answer',
       candidates: '3',
-      schedule: 'lazy',
       method: 'adversarial',
     };
     expect(guardRequest({ ...NO_SETTINGS, guard }, free)).toEqual({
@@ -38,7 +37,6 @@ describe('the settings of the page', () => {
       rate: 0.05,
       per: 'answer',
       candidates: 3,
-      scoring: { schedule: 'lazy' },
       method: 'adversarial',
       methods: ['adversarial', 'nll', 'entropy', 'margin'],
     });
@@ -70,11 +68,11 @@ describe('the settings of the page', () => {
 
   it('show what the operator has set and locked, and do not ask for it', () => {
     expect(policyValue(field('rate'), policy)).toBe('7');
-    expect(policyValue(field('schedule'), policy)).toBe('lazy');
+    expect(policyValue(field('candidates'), policy)).toBe('2');
     expect(lockOf(field('action'), policy)).toBe('house');
-    expect(lockOf(field('schedule'), policy)).toBe('all');
+    expect(lockOf(field('method'), policy)).toBe('all');
     expect(lockOf(field('rate'), policy)).toBeNull();
-    const guard = { action: 'annotate', schedule: 'lazy', rate: '1', candidates: '2' };
+    const guard = { action: 'annotate', method: 'margin', rate: '1', candidates: '2' };
     expect(guardRequest({ ...NO_SETTINGS, guard }, { ...free, policy })).toEqual({
       rate: 0.01,
       candidates: 2,

@@ -76,20 +76,6 @@ describe.skipIf(!executablePath)('answers on the page', () => {
     expect(await answer.textContent()).toContain('died');
   });
 
-  it('show tokens that a schedule skipped as neither certain nor missing', async () => {
-    await shared.set({ 'guard-schedule': 'lazy', colours: 'adversarial' }); // no other is skipped
-    const answer = await shared.answered(QUESTION);
-    const skipped = answer.locator('[data-score="skipped"]');
-    const [all, sure] = [await tokensOf(answer).count(), await skipped.count()];
-    expect(sure).toBeGreaterThan(5);
-    expect(await answer.locator('[data-score="scored"]').count()).toBe(all - sure);
-    expect(await answer.locator('.details').textContent()).toContain(`${sure} tokens skipped`);
-    expect(await answer.innerHTML()).not.toContain('NaN');
-    await skipped.first().hover();
-    await shared.page.locator('#token-card').getByText('skipped: not doubtful').waitFor();
-    await shared.set({ 'guard-schedule': '', colours: 'nll' });
-  });
-
   it('strike out what the guard takes back, and list what it chose from', async () => {
     const { page } = shared;
     const events: Record<string, unknown>[] = [];

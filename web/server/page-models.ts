@@ -115,10 +115,10 @@ export async function calibrate(models: URL, model: string, key: string | null):
   throw new Error(`The model cannot be calibrated: ${why}.`);
 }
 
-/** The values that a form shows; those of `scoring` by their own names. */
-const plain = ({ scoring, ...defaults }: Readonly<Record<string, unknown>>): PolicyView['defaults'] =>
+/** The values that a form shows. */
+const plain = (defaults: Readonly<Record<string, unknown>>): PolicyView['defaults'] =>
   Object.fromEntries(
-    Object.entries({ ...defaults, ...Object(scoring) }).flatMap(([name, value]) => {
+    Object.entries(defaults).flatMap(([name, value]) => {
       const { success, data } = field.safeParse(value);
       return success ? [[name, data] as const] : [];
     }),

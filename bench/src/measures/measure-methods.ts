@@ -86,7 +86,6 @@ const adversarial = define(
   z.strictObject({
     block: block.optional(),
     window: window.optional(),
-    epsilon: number.optional(),
     alpha: scale.default(DEFAULT_ALPHA),
   }),
   ({ alpha, ...schedule }) => engine('adversarial', { adversary: { schedule: scheduleOf(schedule), alpha } }),
@@ -158,10 +157,8 @@ export const METHODS: ReadonlyMap<string, Definition> = new Map([
 function scheduleOf(given: {
   readonly block?: number | undefined;
   readonly window?: number | 'all' | undefined;
-  readonly epsilon?: number | undefined;
 }): Schedule {
-  const { epsilon, block = DEFAULT_BLOCK, window = Math.max(DEFAULT_WINDOW, block) } = given;
-  if (epsilon !== undefined) return { kind: 'lazy', block, window, epsilon };
+  const { block = DEFAULT_BLOCK, window = Math.max(DEFAULT_WINDOW, block) } = given;
   if ([given.block, given.window].every((part) => part === undefined)) return { kind: 'offline' };
   return { kind: 'windowed', block, window };
 }

@@ -143,7 +143,7 @@ function furtherLines(main: readonly Line[], columns: readonly ModelColumns[]): 
   return [...lines.values()];
 }
 
-const SCHEDULE_SETTINGS: readonly string[] = ['block', 'window', 'epsilon', 'form'];
+const SCHEDULE_SETTINGS: readonly string[] = ['block', 'window', 'form'];
 
 /** A measure as it is by default, or as it is while a model writes. */
 const isUsual = ({ measure, aggregation }: Line): boolean =>

@@ -27,7 +27,6 @@ const METHOD_LABELS: ReadonlyMap<string, string> = new Map([
 const SETTING_LABELS: ReadonlyMap<string, string> = new Map([
   ['sigma', 'σ'],
   ['alpha', 'α'],
-  ['epsilon', 'ε'],
 ]);
 const SAMPLES_LABELS: ReadonlyMap<string, string> = new Map([
   ['random', 'l'],

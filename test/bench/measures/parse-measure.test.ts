@@ -37,16 +37,12 @@ describe('parseMeasure', () => {
     expect(scheduleOf('adversarial')).toEqual({ kind: 'offline' });
     expect(scheduleOf('adversarial:block=128')).toEqual({ kind: 'windowed', block: 128, window: 128 });
     expect(scheduleOf('adversarial:window=all')).toEqual({ kind: 'windowed', block: 16, window: 'all' });
-    expect(scheduleOf('adversarial:epsilon=0.01')).toMatchObject({ kind: 'lazy', epsilon: 0.01 });
   });
 
   it.each([
     ['', /unknown method "" \(available: adversarial, random, /],
     ['adverserial', /"adverserial": unknown method "adverserial" \(available: adversarial, /],
-    [
-      'adversarial:blok=8',
-      /blok: is not a setting of this method \(available: block, window, epsilon, alpha\)/,
-    ],
+    ['adversarial:blok=8', /blok: is not a setting of this method \(available: block, window, alpha\)/],
     ['nll:x=1', /x: is not a setting of this method \(the method has no settings\)/],
     ['adversarial:', /is not a setting of this method/],
     ['adversarial:block', /block: needs a value/],
@@ -55,7 +51,6 @@ describe('parseMeasure', () => {
     ['adversarial:window=some', /window: must be a whole number, or all/],
     ['adversarial:block=9,window=8', /window: must be at least block, which is 9/],
     ['adversarial:alpha=2', /alpha: must be from 0.000001 to 1, not 2/],
-    ['adversarial:epsilon=1', /epsilon: must be at least 0 and less than 1/],
     ['token_sar:steps=other', /steps: must be one of alone, share/],
     ['random:samples=1', /samples: must be a whole number from 2 to 256/],
     ['random:sigma=x', /sigma: must be a number, or a multiple of the RMS/],

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
 import { DEFAULT_METHODS, type Method } from '../src/uncertainty/method-names.js';
-import type { Schedule } from '../src/uncertainty/schedule.js';
 import {
   scoringFields,
   scoringOf as scoringOfFields,
@@ -12,31 +12,39 @@ import { parseMethods } from './options.js';
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Adds the option that says how scores are computed. The first of the schedules is the default. */
-export function addScoringOption(command: Command, schedules: readonly Schedule['kind'][]): Command {
-  const [schedule] = schedules;
+/** Settings of a command that scores finished texts: only it can score offline. */
+const finishedFields = {
+  ...scoringFields,
+  schedule: z
+    .enum(['offline', 'windowed'], { error: 'must be one of offline, windowed' })
+    .default('offline')
+    .describe(
+      "`adversarial`: one pass over the finished text (`offline`, the paper's score), or one per block of new tokens, over the window before them (`windowed`, as in streams).",
+    ),
+};
+
+type Fields = Readonly<Record<string, z.ZodType>>;
+
+/** Adds the option that says how scores are computed. */
+export function addScoringOption(command: Command, { finished }: { readonly finished: boolean }): Command {
+  const fields: Fields = finished ? finishedFields : scoringFields;
+  const option = new Option(
+    '--scoring <name=value,…>',
+    'how the scores are computed (see settings of --scoring); can be repeated',
+  ).argParser((text, before?: Settings) => ({ ...before, ...settingsIn(text, fields) }));
   return command
-    .addOption(
-      new Option(
-        '--scoring <name=value,…>',
-        'how the scores are computed (see settings of --scoring); can be repeated',
-      )
-        .argParser((text, before: Settings) => ({ ...before, ...settingsIn(text, schedules) }))
-        .default({ schedule }, `schedule=${schedule}`),
-    )
-    .addHelpText('after', `\n${scoringHelp(schedules)}`);
+    .addOption(finished ? option.default({ schedule: 'offline' }, 'schedule=offline') : option)
+    .addHelpText('after', `\n${scoringHelp(fields)}`);
 }
 
 /** @throws InvalidArgumentError that names the setting */
-function settingsIn(text: string, schedules: readonly string[]): Settings {
+function settingsIn(text: string, fields: Fields): Settings {
   const settings = text.split(',').map((each): [string, unknown] => {
     const [name = '', value = 'true', ...more] = each.split('=').map((part) => part.trim());
-    const field = new Map(Object.entries(scoringFields)).get(name);
-    if (!field) throw new InvalidArgumentError(`${name || 'a name'} is none of ${NAMES.join(', ')}.`);
+    const field = new Map(Object.entries(fields)).get(name);
+    const names = Object.keys(fields).join(', ');
+    if (!field) throw new InvalidArgumentError(`${name || 'a name'} is none of ${names}.`);
     if (more.length > 0) throw new InvalidArgumentError(`${name} has two values.`);
-    if (name === 'schedule' && !schedules.includes(value))
-      throw new InvalidArgumentError(`schedule: Must be one of ${schedules.join(', ')}.`);
-    if (name === 'schedule') return [name, value];
     try {
       return [name, checked(field, value)];
     } catch (error) {
@@ -48,23 +56,10 @@ function settingsIn(text: string, schedules: readonly string[]): Settings {
   return Object.fromEntries(settings);
 }
 
-const NAMES = Object.keys(scoringFields);
-
-function scoringHelp(schedules: readonly Schedule['kind'][]): string {
-  const item = (name: string, meaning: string): string => `  ${name.padEnd(13)}  ${meaning}`;
-  const settings = Object.entries(scoringFields).map(([name, field]) => item(name, helpOf(field)));
-  const kinds = schedules.map((kind) => item(kind, SCHEDULES[kind]));
-  return [
-    ...['Settings of --scoring:', ...settings, ''],
-    ...['Schedules of adversarial; the other methods are the same under each:', ...kinds],
-  ].join('\n');
+function scoringHelp(fields: Fields): string {
+  const settings = Object.entries(fields).map(([name, field]) => `  ${name.padEnd(13)}  ${helpOf(field)}`);
+  return ['Settings of --scoring:', ...settings].join('\n');
 }
-
-const SCHEDULES: Readonly<Record<Schedule['kind'], string>> = {
-  offline: "one pass over the finished text perturbs all of it at once: the paper's score",
-  windowed: 'one pass per block of new tokens, over the window before them, as in streams',
-  lazy: 'one pass per block with a doubtful token, for these tokens; the others are marked as skipped',
-};
 
 export const methodsOption = (): Option =>
   fieldOption('methods', '<names>', null)
@@ -82,18 +77,16 @@ export const METHOD_HELP = `Methods, with natural logarithms; a higher score is 
   margin       1 minus the lead over the most probable other token, 0 to 2`;
 
 /**
- * The settings that the options give. `offline` is a schedule of the command line alone.
+ * The settings that the options give.
  * @throws SettingsError that names the field
  */
 export function scoringOf(
-  { scoring: { schedule, ...settings } }: { readonly scoring: Settings },
+  { scoring: { schedule, ...settings } = {} }: { readonly scoring?: Settings | undefined },
   methods: readonly Method[],
   seed: number,
 ): Scoring {
-  const offline = schedule === 'offline';
-  const fields = scoringSchema.parse(offline ? settings : { ...settings, schedule });
-  const scoring = scoringOfFields(methods, fields, seed);
-  const whole: Scoring = offline ? { ...scoring, schedule: { kind: 'offline' } } : scoring;
-  checkScoring(whole);
-  return whole;
+  const streamed = scoringOfFields(methods, scoringSchema.parse(settings), seed);
+  const scoring: Scoring = schedule === 'offline' ? { ...streamed, schedule: { kind: 'offline' } } : streamed;
+  checkScoring(scoring);
+  return scoring;
 }

@@ -35,7 +35,7 @@ import { CalibrationRun, requestsOf } from './calibration-run.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface CalibrateOptions {
-  readonly scoring: Readonly<Record<string, unknown>>;
+  readonly scoring?: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly device: DeviceChoice;
   readonly precision?: Precision;
@@ -94,7 +94,7 @@ export function calibrateCommand(): Command {
         `the method that judges where nobody says otherwise, one of --methods (default: that of the calibration before, or else ${DEFAULT_GUARD.method})`,
       ).choices(METHODS),
     );
-  return addScoringOption(command, ['windowed', 'lazy'])
+  return addScoringOption(command, { finished: false })
     .addHelpText(
       'after',
       `

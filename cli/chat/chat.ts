@@ -47,7 +47,7 @@ interface ChatOptions {
   readonly methods?: readonly Method[];
   readonly color: Method;
   readonly method?: Method;
-  readonly scoring: Readonly<Record<string, unknown>>;
+  readonly scoring?: Readonly<Record<string, unknown>>;
   readonly json?: boolean;
 }
 
@@ -100,7 +100,7 @@ export function chatCommand(): Command {
         .argParser(parseMethods)
         .conflicts('score'),
     );
-  return addScoringOption(command, ['windowed', 'lazy'])
+  return addScoringOption(command, { finished: false })
     .addHelpText(
       'after',
       `

@@ -49,7 +49,7 @@ export function scoreCommand(): Command {
     .addOption(deviceOption())
     .optionsGroup('For research:')
     .addOption(methodsOption());
-  return addScoringOption(command, ['offline', 'windowed', 'lazy'])
+  return addScoringOption(command, { finished: true })
     .option(
       '--seed <number>',
       'random, tokur_*: seed of the noise',
@@ -78,7 +78,7 @@ Examples:
   $ flinch score answers.jsonl --output scores.jsonl
   $ echo '{"prompt": "2 + 3 =", "response": " 5"}' | flinch score -
   $ flinch score answers.jsonl --methods random --scoring samples=40
-  $ flinch score answers.jsonl --scoring schedule=lazy,epsilon=0.05,derivative`,
+  $ flinch score answers.jsonl --scoring schedule=windowed,window=all`,
     )
     .action(score);
 }

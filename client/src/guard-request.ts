@@ -8,10 +8,6 @@ export interface ScoringRequest {
   readonly block?: number;
   /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 32, or `block` if that is larger). */
   readonly window?: number | 'all';
-  /** When scores are computed: one pass per block of new tokens (`windowed`), or per block with a doubtful token, for these tokens only (`lazy`). Default: `"windowed"`. */
-  readonly schedule?: 'windowed' | 'lazy';
-  /** `lazy`: a token is doubtful if 1 − P exceeds this value. Default: `0.5`. */
-  readonly epsilon?: number;
   /** `adversarial`: size of the perturbation, absolute, or relative to the embeddings' root mean square as in `0.005rms` (default: 0.0001). */
   readonly alpha?: number | string;
 }

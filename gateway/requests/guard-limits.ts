@@ -19,7 +19,7 @@ const described = <Schema extends z.ZodType>(name: keyof typeof guardFields, sch
 
 /** Settings of scores that a request cannot change: they are for research, with the library and the benchmark. */
 const RESEARCH = scoringSchema.parse({});
-const { window, schedule, epsilon, alpha } = scoringFields;
+const { window, alpha } = scoringFields;
 const block = integer(1, 64)
   .default(DEFAULT_BLOCK)
   .describe(scoringFields.block.description ?? '');
@@ -31,7 +31,7 @@ export const guardSchema = z.strictObject({
   scoring: described(
     'scoring',
     z
-      .strictObject({ block, window, schedule, epsilon, alpha })
+      .strictObject({ block, window, alpha })
       .transform((fields) => withWindow({ ...RESEARCH, ...fields, window: fields.window }))
       .prefault({}),
   ),

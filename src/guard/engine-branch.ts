@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.js';
 import type { CompleteRequest, GenerateRequest, Generation } from '../engine/generation.js';
 import { readTokens } from '../stream/generate.js';
 import { score, type TokenScorer } from '../stream/score.js';
-import { type SplitScoring, splitScoring, usesWritten, writtenScores } from '../stream/written-scores.js';
+import { type SplitScoring, splitScoring, writtenScores } from '../stream/written-scores.js';
 import { isProbability, type Method } from '../uncertainty/method-names.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
@@ -31,7 +31,7 @@ export async function engineBranch(
   checkScoring(scoring);
   // Where it is not known which method judges, any may.
   const split = splitScoring(scoring, method ?? scoring.methods.find((each) => !isProbability(each)));
-  const asked = { ...engine.complete(request), forks, statistics: usesWritten(split) };
+  const asked = { ...engine.complete(request), forks, statistics: split.written.length > 0 };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   const scorer = await scorerOf(engine, asked, split, lagTokens);
   const generation = await closeOnFailure(scorer.later ?? scorer, () => engine.generate(asked));

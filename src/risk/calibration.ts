@@ -14,15 +14,9 @@ const size = z.number().positive();
 const counter = z.int().min(0);
 const window = z.union([z.int().min(1), z.literal('all')], { error: 'must be a whole number or "all"' });
 const block = z.int().min(1);
-const reach = { block, window };
 
 const settings = z.strictObject({
-  schedule: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('windowed'), ...reach }),
-      z.strictObject({ kind: z.literal('lazy'), ...reach, epsilon: z.number().min(0).lt(1) }),
-    ])
-    .optional(),
+  schedule: z.strictObject({ kind: oneOf(['windowed']), block, window }).optional(),
   alpha: size.optional(),
   form: oneOf(['perturb', 'derivative']).optional(),
   random: z.strictObject({ sigma: size, samples: z.int().min(2) }).optional(),

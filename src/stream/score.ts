@@ -26,6 +26,8 @@ export interface TokenScorer {
 /** A token; its id is `null` if it is unknown, which few scorers accept. */
 export interface ScorableToken extends Omit<NewToken, 'id'> {
   readonly id: number | null;
+  /** What its writer says: natural log, temperature 1. */
+  readonly logprob?: number;
 }
 
 /** A token's scores; the event adds the pass. */
@@ -207,6 +209,6 @@ async function scoreNext(
   return [...scores, ...(await scorer.finish())];
 }
 
-function newToken({ id, logprob, statistics }: TokenEvent, begins: boolean): ScorableToken {
-  return { id, begins, ...(logprob !== null && { logprob }), ...(statistics && { statistics }) };
+function newToken({ id, logprob }: TokenEvent, begins: boolean): ScorableToken {
+  return { id, begins, ...(logprob !== null && { logprob }) };
 }

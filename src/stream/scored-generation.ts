@@ -9,7 +9,7 @@ import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
 import { laterScores } from './later-scores.js';
 import { type ScoreOptions, score } from './score.js';
-import { splitScoring, usesWritten, writtenScores } from './written-scores.js';
+import { splitScoring, writtenScores } from './written-scores.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
@@ -34,9 +34,8 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     checkScoring(scoring);
-    const split = splitScoring(scoring);
-    const { written, passes } = split;
-    const tokens = generate(engine, { ...request, statistics: usesWritten(split) }, gate);
+    const { written, passes } = splitScoring(scoring);
+    const tokens = generate(engine, { ...request, statistics: written.length > 0 }, gate);
     if (passes === null) return tokens.pipe(writtenScores(written));
     const opened = SequenceScorer.open(engine, promptIds, passes, positions, 0, request);
     const open = () => opened;

@@ -30,10 +30,6 @@ export function splitScoring(scoring: Scoring, judge?: Method): SplitScoring {
   return { written, passes: all ? null : { ...scoring, methods: rest } };
 }
 
-/** Whether the process that writes is asked for more than log-probabilities: scores, or those of tokens in no pass. */
-export const usesWritten = ({ written, passes }: SplitScoring): boolean =>
-  written.length > 0 || passes?.schedule.kind === 'lazy';
-
 /**
  * Scores each token by what came with it, in the same moment and without a pass.
  *

@@ -5,9 +5,6 @@
  * - `offline`: the paper's. One pass over the finished sequence, all response tokens attacked at once.
  * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale
  *   does not drift as the sequence grows, and it needs no later token.
- * - `lazy`: one pass per block that has a doubtful token, over the `window` positions before the last of these, which
- *   attacks them only; the others are skipped. The gradient of log P vanishes as P nears 1, so there is little to find
- *   in them.
  */
 export type Schedule =
   | { readonly kind: 'offline' }
@@ -17,14 +14,6 @@ export type Schedule =
       readonly block: number;
       /** Positions that a pass covers, at least `block`; `all` reaches back to the first. */
       readonly window: number | 'all';
-    }
-  | {
-      readonly kind: 'lazy';
-      /** New tokens per pass. */
-      readonly block: number;
-      readonly window: number | 'all';
-      /** A token is doubtful when 1 − P exceeds it. */
-      readonly epsilon: number;
     };
 
 /** How many new tokens a pass waits for, at most. */
@@ -49,9 +38,4 @@ export function passStart(
 export function passSize(schedule: Schedule, positions: number): number {
   if (schedule.kind === 'offline' || schedule.window === 'all') return positions;
   return Math.min(positions, schedule.window);
-}
-
-/** Whether a lazy pass attacks a token. */
-export function isDoubtful(logprob: number, epsilon: number): boolean {
-  return -Math.expm1(logprob) > epsilon;
 }

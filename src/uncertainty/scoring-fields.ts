@@ -3,7 +3,6 @@ import { METHODS, type Method } from './method-names.js';
 import {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
-  DEFAULT_EPSILON,
   DEFAULT_RANDOM,
   DEFAULT_TOKUR,
   DEFAULT_WINDOW,
@@ -41,7 +40,6 @@ const size = z.union(
 
 const MAX_WINDOW = 65536;
 const windowError = `must be a whole number from 1 to ${MAX_WINDOW}, or "all"`;
-const share = 'must be a number from 0, and below 1';
 
 export const method = z.enum(METHODS, { error: `must be one of ${METHODS.join(', ')}` });
 
@@ -66,18 +64,6 @@ export const scoringFields = {
     .describe(
       `Number of positions perturbed by one pass, at least \`block\`, or \`all\` (default: ${DEFAULT_WINDOW}, or \`block\` if that is larger).`,
     ),
-  schedule: z
-    .enum(['windowed', 'lazy'])
-    .default('windowed')
-    .describe(
-      'When scores are computed: one pass per block of new tokens (`windowed`), or per block with a doubtful token, for these tokens only (`lazy`).',
-    ),
-  epsilon: z
-    .number({ error: share })
-    .min(0, { error: share })
-    .lt(1, { error: share })
-    .default(DEFAULT_EPSILON)
-    .describe('`lazy`: a token is doubtful if 1 − P exceeds this value.'),
   alpha: size
     .default(DEFAULT_ALPHA)
     .describe(
@@ -126,13 +112,11 @@ export function scoringOf(
   fields: ScoringFields,
   seed: number = DEFAULT_RANDOM.seed,
 ): Scoring {
-  const { schedule, epsilon, alpha, derivative, sigma, samples } = fields;
-  const { block, window } = fields;
+  const { block, window, alpha, derivative, sigma, samples } = fields;
   return {
     methods,
     alpha,
-    schedule:
-      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
+    schedule: { kind: 'windowed', block, window },
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed },
     tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, seed },

@@ -4,20 +4,15 @@ import type { PassToken, Rival } from '../engine/engine-messages.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
-import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
 import { checkFinite, type Measured, rivalOf, SCORE_OF } from './methods.js';
 import { needsReplicas, replicaOptions, sizeOf } from './replica-options.js';
-import { blockOf, isDoubtful, passStart } from './schedule.js';
+import { blockOf, passStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
-/** A token of the response, with what its writer says of its probability. */
+/** A token of the response. */
 export interface NewToken {
   readonly id: number;
-  /** Natural log, temperature 1. */
-  readonly logprob?: number;
-  /** Where the schedule is `lazy` and the log-probability is known, too, no pass computes these again. */
-  readonly statistics?: TokenStatistics;
   /** No pass scores it together with the token before it. */
   readonly begins?: boolean;
 }
@@ -39,9 +34,6 @@ export interface TokenScore {
 /** A token that no pass scores. */
 export type PassedToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'rival'>;
 
-/** What a pass, or the writer, says of a token's probability. */
-type Probability = Omit<PassToken, 'adversary'>;
-
 /**
  * Scores a response while it grows, or once it is there: the passes are the same. Calls are served in their order;
  * after a failure every further call fails alike.
@@ -55,8 +47,6 @@ export class SequenceScorer {
   readonly #response: NewToken[] = [];
   /** Response tokens that are not scored yet. */
   #unscored: NewToken[] = [];
-  /** Under `lazy`, what is known of the first of them. */
-  #known: Probability[] = [];
   /** Response positions at which passes began: the tokens up to the next of these were scored together. */
   readonly #blocks: number[] = [];
   #scored = 0;
@@ -224,14 +214,9 @@ export class SequenceScorer {
   }
 
   async #scoreBlock(count: number): Promise<TokenScore[]> {
-    const { methods, schedule } = this.#scoring;
-    const attacks = methods.includes('adversarial');
     const from = this.#promptIds.length + this.#scored;
     const to = from + count;
-    const tokens =
-      attacks && schedule.kind === 'lazy'
-        ? await this.#attackDoubtful(count, schedule.epsilon)
-        : await this.#pass(from, to, attacks ? Array(count).fill(true) : null);
+    const tokens = await this.#pass(from, to);
     const sample = async (kind: 'noise' | 'tokur') =>
       needsReplicas(kind, this.#scoring)
         ? this.#sequence.sample({ kind, newIds: this.#unsent.splice(0), from, to })
@@ -248,37 +233,11 @@ export class SequenceScorer {
     });
   }
 
-  /** One pass attacks the doubtful tokens of a block; a block without one needs none. */
-  async #attackDoubtful(count: number, epsilon: number): Promise<PassToken[]> {
-    await this.#learn(count);
-    const known = this.#known.splice(0, count);
-    const doubtful = known.map(({ logprob }) => isDoubtful(logprob, epsilon));
-    const [first, end] = [doubtful.indexOf(true), doubtful.lastIndexOf(true) + 1];
-    const from = this.#promptIds.length + this.#scored;
-    const attacked = end === 0 ? [] : await this.#pass(from + first, from + end, doubtful.slice(first, end));
-    return known.map((token, i) => ({
-      ...token,
-      adversary: doubtful[i] ? attacked[i - first]!.adversary : null,
-    }));
-  }
-
-  /** The probabilities of the next tokens, from a pass where the writer of the sequence did not give them. */
-  async #learn(count: number): Promise<void> {
-    const { top } = this.#scoring;
-    for (const { logprob, statistics } of this.#unscored.slice(this.#known.length)) {
-      if (logprob === undefined || !statistics || top !== undefined) break;
-      this.#known.push({ logprob, ...statistics, top: [] });
-    }
-    if (this.#known.length >= count) return;
-    const first = this.#promptIds.length + this.#scored;
-    this.#known.push(...(await this.#pass(first + this.#known.length, first + this.#unscored.length, null)));
-  }
-
-  /** @param attacked whether the adversary attacks each of the tokens; `null` for a pass without one */
-  async #pass(from: number, to: number, attacked: readonly boolean[] | null): Promise<readonly PassToken[]> {
-    const { schedule, alpha, form = 'perturb', top } = this.#scoring;
-    const start = passStart(schedule, { from, to, attacked: attacked !== null });
-    const adversary = attacked && { alpha, form, attacked };
+  async #pass(from: number, to: number): Promise<readonly PassToken[]> {
+    const { methods, schedule, alpha, form = 'perturb', top } = this.#scoring;
+    const attacks = methods.includes('adversarial');
+    const start = passStart(schedule, { from, to, attacked: attacks });
+    const adversary = attacks ? { alpha, form, attacked: Array(to - from).fill(true) } : null;
     const newIds = this.#unsent.splice(0);
     const request = { newIds, start, from, to, adversary, ...(top !== undefined && { top }) };
     const { tokens, positions } = await this.#sequence.pass(request);
@@ -288,11 +247,9 @@ export class SequenceScorer {
 
   #measure(token: Measured, index: number): Pick<TokenScore, 'scores' | 'skipped' | 'rival'> {
     const { methods } = this.#scoring;
-    const given = methods.filter((method) => method !== 'adversarial' || token.adversary);
-    const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token)]));
+    const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token)]));
     checkFinite(token, scores, index);
-    const skipped = methods.filter((method) => !given.includes(method));
-    return { scores, skipped, rival: rivalOf(token) };
+    return { scores, skipped: [], rival: rivalOf(token) };
   }
 }
 

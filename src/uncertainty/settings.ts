@@ -47,9 +47,6 @@ export const DEFAULT_BLOCK = 16;
 export const MAX_BLOCK = 65536;
 export const DEFAULT_WINDOW = 32;
 
-/** A token is doubtful when 1 − P exceeds it: of models that reason, others matter little (docs/results/speed-and-memory.md). */
-export const DEFAULT_EPSILON = 0.5;
-
 /** l = 20, σ = 1e-3 are the paper's. */
 export const DEFAULT_RANDOM = { sigma: 1e-3, samples: 20, seed: 0 } as const satisfies RandomSettings;
 export const MAX_SAMPLES = 256;
@@ -127,9 +124,6 @@ export function checkScoring({ methods, schedule, alpha, random, tokur, top }: S
     throw new SettingsError('top', `must be a whole number from 2 to ${MAX_TOP}`);
   }
   if (schedule.kind === 'offline') return;
-  if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
-    throw new SettingsError('epsilon', 'must be at least 0 and less than 1');
-  }
   const { block, window } = schedule;
   if (!Number.isInteger(block) || block < 1) {
     throw new SettingsError('block', 'must be a whole number from 1');

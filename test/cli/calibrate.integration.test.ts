@@ -105,13 +105,13 @@ describe('flinch calibrate', () => {
     await writeCalibration(file, before);
     const questions = Array.from({ length: 13 }, () => JSON.stringify({ question: QUESTION, answer: '89' }));
     const input = folder.write('questions.jsonl', [...questions, '{"prompt": "What is 7 + 5?"}'].join('\n'));
-    const lazy = ['--scoring', 'schedule=lazy', '--methods', 'adversarial,nll', '--temperature', '1'];
-    const { stdout, stderr } = await calibrate('--input', input, ...lazy);
+    const wider = ['--scoring', 'window=64', '--methods', 'adversarial,nll', '--temperature', '1'];
+    const { stdout, stderr } = await calibrate('--input', input, ...wider);
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^14 answers, \d+ ordinary tokens/);
     expect(stdout).toContain('none: too few scores for the rate');
     expect(stdout).toMatch(new RegExp(`\n\nServe it:  flinch serve --calibration ${file}\n$`));
-    expect(stdout).toMatch(/adversarial {2}token +\d+ +\d\d(\.\d)? %/); // some were skipped
+    expect(stdout).toMatch(/adversarial {2}token +\d+ +0 %/); // none was skipped
     const after = await readCalibration(file);
     expect(after?.calibrations[0]).toEqual(before.calibrations[0]);
     expect(after?.calibrations[1]?.collected).toMatchObject({
@@ -119,7 +119,7 @@ describe('flinch calibrate', () => {
       responses: 14,
       temperature: 1,
     });
-    expect(after?.calibrations[1]?.methods.adversarial?.tokens.skipped).toBeGreaterThan(0);
+    expect(after?.calibrations[1]?.settings.schedule).toEqual({ kind: 'windowed', block: 16, window: 64 });
   });
 
   it('takes everyday prompts for another model', async () => {

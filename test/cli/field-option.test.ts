@@ -34,7 +34,7 @@ describe('every field of the guard', () => {
 
   it.each(['http.md', 'events.md'])('is in docs/reference/%s', (page) => {
     const text = readFileSync(`docs/reference/${page}`, 'utf8');
-    const settings = ['block', 'window', 'schedule', 'epsilon', 'alpha'].map((name) => `scoring.${name}`);
+    const settings = ['block', 'window', 'alpha'].map((name) => `scoring.${name}`);
     const listed = [...names.filter((name) => name !== 'scoring'), ...settings];
     expect(listed.filter((name) => !text.includes(`| \`guard.${name}\` |`))).toEqual([]);
   });
@@ -124,11 +124,10 @@ describe('--scoring', () => {
   });
 
   it('adds to the settings before', () => {
-    expect(parse('block=4', { block: 8, epsilon: 0.5 })).toEqual({ block: 4, epsilon: 0.5 });
+    expect(parse('block=4', { block: 8, window: 64 })).toEqual({ block: 4, window: 64 });
   });
 
   it.each([
-    ['epsilon=1', 'epsilon: Must be a number from 0, and below 1.'],
     ['block=8,samples=257', 'samples: Must be a whole number from 2 to 256.'],
     ['tokur_samples=33', 'tokur_samples: Must be a whole number from 2 to 32.'],
     ['window=0', 'window: Must be a whole number from 1 to 65536, or "all".'],
@@ -137,8 +136,7 @@ describe('--scoring', () => {
     ['sigma=0', 'sigma: Must be'],
     ['sigma=much', 'sigma: Must be'],
     ['tokur_sigma=0.005rms', 'tokur_sigma: Must be'],
-    ['epsilon=-0.1', 'epsilon: Must be'],
-    ['schedule=never', 'schedule: '],
+    ['schedule=never', 'schedule: Must be one of offline, windowed.'],
     ['alpha', 'alpha: Must be a number'],
     ['alpha=1=2', 'alpha has two values.'],
     ['rate=0.1', 'rate is none of block, window,'],
@@ -149,7 +147,7 @@ describe('--scoring', () => {
 });
 
 describe('the ranges', () => {
-  const valid = scoringSchema.parse({ schedule: 'lazy' });
+  const valid = scoringSchema.parse({});
   const check = (changes: object): void => checkScoring(scoringOf(['nll'], { ...valid, ...changes }));
   const accepts = (test: () => void): boolean => {
     try {
@@ -163,7 +161,6 @@ describe('the ranges', () => {
   it.each([
     ['block', [0, 1, 1.5, 32]],
     ['window', [0, 15, 16, 16.5, 65536, 'all']],
-    ['epsilon', [-0.1, 0, 0.99, 1, Number.NaN]],
     ['alpha', [0, 1e-7, 1e-6, 1, 1.1, Number.NaN]],
     ['sigma', [0, 1e-7, 1e-6, 1, 1.1]],
     ['samples', [1, 2, 2.5, 256, 257]],

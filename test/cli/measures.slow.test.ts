@@ -83,23 +83,6 @@ describe('flinch score', () => {
     }
     expect(seen.size).toBe(3);
   });
-
-  it('attacks only doubtful tokens under --schedule lazy, and marks the others', async () => {
-    const [line] = await scored(['--scoring', 'schedule=lazy,epsilon=0.2,window=16'], input);
-    expect(line).toMatchObject({ schedule: 'lazy', block: 16, window: 16, epsilon: 0.2 });
-    const doubtful = line!.tokens.map(({ logprob }) => 1 - Math.exp(logprob) > 0.2);
-    expect(new Set(doubtful).size).toBe(2);
-    for (const [i, { scores, skipped, rival }] of line!.tokens.entries()) {
-      expect(Object.keys(scores)).toEqual([
-        ...(doubtful[i] ? ['adversarial'] : []),
-        'nll',
-        'entropy',
-        'margin',
-      ]);
-      expect(skipped).toEqual(doubtful[i] ? undefined : ['adversarial']);
-      expect(rival !== undefined).toBe(doubtful[i]);
-    }
-  });
 });
 
 describe('flinch chat', () => {
@@ -108,19 +91,12 @@ describe('flinch chat', () => {
   const DIM = '\u001b[2m';
   const greedy = ['chat', '--temperature', '0'];
 
-  it('prints skipped tokens dim, which is not certain, and says so', async () => {
-    const lazy = await flinch(
-      [...greedy, '--color', 'adversarial', '--scoring', 'schedule=lazy', QUESTION],
-      '',
-      colours,
-    );
+  it('colours the same text by ranks, if there is a calibration', async () => {
+    const coloured = await flinch([...greedy, '--color', 'adversarial', QUESTION], '', colours);
     const plain = await flinch([...greedy, '--no-score', QUESTION]);
-    expect(stripVTControlCharacters(lazy.stdout)).toContain(plain.stdout.trim());
-    expect(lazy.stdout).toContain(`${DIM}8`);
-    expect(stripVTControlCharacters(lazy.stdout)).toMatch(/uncertain \([^)]*\), skipped\n/);
-    const windowed = await flinch([...greedy, '--color', 'adversarial', QUESTION], '', colours);
-    expect(windowed.stdout).not.toContain(`${DIM}8`);
-    expect(stripVTControlCharacters(windowed.stdout)).toMatch(/ of ordinary tokens or more\n/);
+    expect(stripVTControlCharacters(coloured.stdout)).toContain(plain.stdout.trim());
+    expect(coloured.stdout).not.toContain(`${DIM}8`);
+    expect(stripVTControlCharacters(coloured.stdout)).toMatch(/ of ordinary tokens or more\n/);
   });
 
   it.each(['random', 'tokur_eu'])('colours by %s, whose scores are small', async (method) => {

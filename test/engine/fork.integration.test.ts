@@ -141,15 +141,10 @@ describe('Generation.fork', () => {
 
 describe('SequenceScorer.fork', () => {
   const windowed: Scoring = { ...DEFAULT_SCORING, methods: METHODS };
-  const lazy: Scoring = {
-    ...DEFAULT_SCORING,
-    schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 },
-  };
 
   it.each([
     ['windowed', windowed],
     ['windowed, derivative', { ...windowed, form: 'derivative' } as const],
-    ['lazy', lazy],
   ])('scores what follows as in the text that it becomes: %s', async (_, scoring) => {
     const { promptIds } = greedy(engine);
     const [first, second] = await Promise.all([answer(1), answer(2)]);
@@ -157,7 +152,7 @@ describe('SequenceScorer.fork', () => {
     await scorer.push(first);
     for (const keep of [0, 5, 8, 21, first.length]) {
       const fork = await scorer.fork(keep);
-      const rest = second.slice(0, 12).map(({ id }) => ({ id })); // their log-probabilities were others
+      const rest = second.slice(0, 12).map(({ id }) => ({ id }));
       const scores = [...(await fork.push(rest)), ...(await fork.finish())];
       fork.close();
       const ids = [...first.slice(0, keep), ...rest].map(({ id }) => id);
@@ -197,7 +192,7 @@ describe('SequenceScorer.fork', () => {
     const { tokens } = await read(
       await engine.generate({ ...endless(engine, 32), sampling: { ...GREEDY, temperature: 1, seed } }),
     );
-    return tokens.map(({ id, logprob }) => ({ id, logprob }));
+    return tokens.map(({ id }) => ({ id }));
   }
 
   const told = ({ index, id, scores, skipped }: TokenScore) => ({ index, id, scores, skipped });

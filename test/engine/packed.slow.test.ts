@@ -47,7 +47,6 @@ const RESPONSE = Array.from({ length: 40 }, (_, i) => 12 + ((11 * i) % 90));
 const SCORINGS: Readonly<Record<string, Scoring>> = {
   windowed: DEFAULT_SCORING,
   offline: { ...DEFAULT_SCORING, schedule: { kind: 'offline' } },
-  lazy: { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 16, window: 32, epsilon: 0.5 } },
   derivative: { ...DEFAULT_SCORING, form: 'derivative' },
 };
 

@@ -113,7 +113,6 @@ describe('guardedGeneration', () => {
     ['windowed', 4, DEFAULT_SCORING],
     ['probabilities', 4, PROBABILITIES],
     ['every method', 4, { ...DEFAULT_SCORING, methods: METHODS }],
-    ['lazy', 2, { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } }],
   ] as const)('leaves no trace of what was retracted in the scores: %s', async (_, seed, scoring) => {
     const events = await collect(seed, {}, scoring);
     expect(events).toContainEqual(expect.objectContaining({ type: 'rollback.done', outcome: 'replaced' }));

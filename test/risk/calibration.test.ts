@@ -28,11 +28,8 @@ function problem(broken: string): string {
 
 describe('calibration.json', () => {
   it('is read as it was written, with what was skipped', async () => {
-    const lazy = {
-      ...DEFAULT_SCORING,
-      schedule: { kind: 'lazy', block: 8, window: 'all', epsilon: 0.01 },
-    } as const;
-    const added = aCalibration(lazy, ['adversarial', 'nll']);
+    const inEights = { ...DEFAULT_SCORING, schedule: { kind: 'windowed', block: 8, window: 'all' } } as const;
+    const added = aCalibration(inEights, ['adversarial', 'nll']);
     const { adversarial, nll } = added.methods;
     const scores = Array.from({ length: 1000 }, (_, i) => (i < 250 ? Number.NEGATIVE_INFINITY : i / 100));
     const skipping = { ...adversarial!, tokens: distributionOf(scores, added.levels) };
@@ -89,6 +86,9 @@ describe('calibration.json', () => {
     );
     expect(problem(text.replace('"perturb"', '"guess"'))).toContain(
       'settings.form: "guess" is not supported',
+    );
+    expect(problem(text.replace('"kind":"windowed"', '"kind":"lazy","epsilon":0.5'))).toContain(
+      'calibrations[0].settings.schedule.kind: "lazy" is not supported (supported: windowed)',
     );
     expect(problem(text.replace('"count":1000', '"count":0'))).toContain('methods.adversarial.tokens.count');
     expect(problem(text.replace('"skipped":0', '"skipped":1001'))).toContain('skipped: exceeds count');

@@ -54,10 +54,6 @@ describe('SequenceScorer.passOver', () => {
       'a window of all positions',
       { ...DEFAULT_SCORING, schedule: { kind: 'windowed', block: 8, window: 'all' } },
     ],
-    [
-      'the lazy schedule',
-      { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } },
-    ],
     ['every method', { ...DEFAULT_SCORING, methods: METHODS, random: { sigma: 1e-3, samples: 4, seed: 0 } }],
   ])('leaves the scores of all other tokens as they are without it: %s', async (_name, scoring) => {
     const all = await scored(scoring, () => false);

@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  chatBody,
-  mergeTokens,
-  post,
-  readChunks,
-  type SocketEvent,
-  TestSocket,
-  token,
-  useGateway,
-} from '../../support/gateway.js';
+import { chatBody, post, type SocketEvent, TestSocket, token, useGateway } from '../../support/gateway.js';
 import { scoreErrors } from '../../support/golden.js';
 
 const gateway = useGateway();
@@ -65,53 +56,16 @@ describe('the measures of the guard', () => {
   });
 });
 
-describe('the lazy schedule', () => {
-  const scoring = { schedule: 'lazy', epsilon: 0.05, block: 4, window: 32 };
-  const guard = { methods: ['adversarial', 'nll'], scoring };
-
-  it('says of each token whether the adversarial score is there or was skipped', async () => {
-    const { guard: inForce, tokens } = await whole(guard);
-    expect(inForce).toMatchObject(guard);
-    const doubtful = tokens.filter(({ logprob }) => 1 - Math.exp(logprob) > scoring.epsilon);
-    expect(doubtful.length).toBeGreaterThan(2);
-    expect(doubtful.length).toBeLessThan(tokens.length);
-    for (const each of tokens) {
-      const attacked = doubtful.includes(each);
-      expect(each.skipped).toEqual(attacked ? undefined : ['adversarial']);
-      expect('adversarial' in each.scores!).toBe(attacked);
-      expect(each.rival !== undefined).toBe(attacked);
-      expect(each.scores!.nll).toBeCloseTo(-each.logprob, 4);
-    }
-  });
-
-  it('says the same over Server-Sent Events and over WebSocket', async () => {
-    const { tokens } = await whole(guard);
-    const { chunks, done } = await readChunks(await post(gateway.url, chatBody({ stream: true, guard })));
-    expect(done).toBe(true);
-    const skippedOf = (each: { skipped?: readonly string[] | undefined }) => each.skipped ?? [];
-    expect(mergeTokens(chunks).map(skippedOf)).toEqual(tokens.map(skippedOf));
-    const events = await socketEvents(guard);
-    expect(events[0]).toMatchObject({ type: 'generation.created', guard });
-    const scores = events.flatMap((event) =>
-      event.type === 'score.delta' && !event.pending ? [token.partial().parse(event)] : [],
-    );
-    expect(scores.map(skippedOf)).toEqual(tokens.map(skippedOf));
-  });
-});
-
 describe('a guard that cannot be used', () => {
-  const refusals: [guard: object, field: string][] = [
+  const refusals: [guard: object, field: string, code?: string][] = [
     [{ methods: ['tokur'] }, 'methods[0]'],
     [{ methods: 'random' }, 'methods'],
     [{ methods: [] }, 'methods'],
     [{ scoring: { block: -8 } }, 'scoring.block'],
     [{ scoring: { window: 1e12 } }, 'scoring.window'],
-    [{ scoring: { schedule: 'offline' } }, 'scoring.schedule'],
-    [{ scoring: { schedule: 'lazy', block: 8, window: 4 } }, 'scoring.window'],
-    [{ scoring: { schedule: 'lazy', block: 65 } }, 'scoring.block'],
-    [{ scoring: { epsilon: 1 } }, 'scoring.epsilon'],
-    [{ scoring: { epsilon: -0.1 } }, 'scoring.epsilon'],
-    [{ scoring: { epsilon: '0.1' } }, 'scoring.epsilon'],
+    [{ scoring: { schedule: 'windowed' } }, 'scoring.schedule', 'unknown_parameter'],
+    [{ scoring: { block: 8, window: 4 } }, 'scoring.window'],
+    [{ scoring: { block: 65 } }, 'scoring.block'],
     [{ scoring: { alpha: 2 } }, 'scoring.alpha'],
     [{ scoring: { alpha: 'rms' } }, 'scoring.alpha'],
     [{ scoring: { alpha: 0 } }, 'scoring.alpha'],
@@ -132,9 +86,9 @@ describe('a guard that cannot be used', () => {
     [{ max_rollbacks: 1.5 }, 'max_rollbacks'],
   ];
 
-  it.each(refusals)('is refused by the name of its field: %j', async (guard, field) => {
+  it.each(refusals)('is refused by the name of its field: %j', async (guard, field, code = 'invalid_value') => {
     const expected = {
-      code: 'invalid_value',
+      code,
       param: `guard.${field}`,
       message: expect.stringContaining(`guard.${field}: `),
     };

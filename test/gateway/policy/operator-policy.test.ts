@@ -73,14 +73,13 @@ describe('the defaults of a policy', () => {
 
   it('have each setting of scores of the level that says it last, or of the client', () => {
     const guards = {
-      gateway: { defaults: { scoring: { block: 48, epsilon: 0.5 } } },
+      gateway: { defaults: { scoring: { block: 48, window: 48 } } },
       model: { defaults: { scoring: { block: 8 } } },
       key: { defaults: { scoring: {} } },
     };
     expect(guardOf(guards, { scoring: { alpha: 0.1 } })?.scoring).toMatchObject({
       block: 8,
-      window: 32,
-      epsilon: 0.5,
+      window: 48,
       alpha: 0.1,
     });
   });

@@ -21,6 +21,12 @@ const finishedFields = {
     .describe(
       "`adversarial`: one pass over the finished text (`offline`, the paper's score), or one per block of new tokens, over the window before them (`windowed`, as in streams).",
     ),
+  derivative: z
+    .boolean()
+    .default(false)
+    .describe(
+      '`adversarial`: use the derivative along the perturbation, as streams do, instead of a perturbed forward pass.',
+    ),
 };
 
 type Fields = Readonly<Record<string, z.ZodType>>;
@@ -81,12 +87,16 @@ export const METHOD_HELP = `Methods, with natural logarithms; a higher score is 
  * @throws SettingsError that names the field
  */
 export function scoringOf(
-  { scoring: { schedule, ...settings } = {} }: { readonly scoring?: Settings | undefined },
+  { scoring: { schedule, derivative, ...settings } = {} }: { readonly scoring?: Settings | undefined },
   methods: readonly Method[],
   seed: number,
 ): Scoring {
   const streamed = scoringOfFields(methods, scoringSchema.parse(settings), seed);
-  const scoring: Scoring = schedule === 'offline' ? { ...streamed, schedule: { kind: 'offline' } } : streamed;
+  const scoring: Scoring = {
+    ...streamed,
+    ...(schedule === 'offline' && { schedule: { kind: 'offline' } }),
+    ...(schedule !== undefined && !derivative && { form: 'perturb' as const }),
+  };
   checkScoring(scoring);
   return scoring;
 }

@@ -16,7 +16,7 @@ export interface PackedFormat {
   readonly ordered?: boolean;
   readonly zero: number;
   /** Inputs that share a scale. What the last block of a row lacks is stored as zeros. */
-  readonly block: 16 | 32 | 64 | 128;
+  readonly block: number;
   /** Blocks that share a unit. */
   readonly group: number;
   /** Type of the units. */

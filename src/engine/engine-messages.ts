@@ -14,10 +14,10 @@ export interface OpenMessage {
   readonly role: Role;
   readonly source: ModelSource;
   /**
-   * Products of integers: weights that are none are read from the folder, or rounded into it, if there is one. `null`:
-   * all are of fp32.
+   * Products of integers; `null`: all are of fp32. Weights that are to be written with and are none are read from the folder
+   * `written`, or rounded into it, if there is one; rounded ones for derivatives from `rounded`.
    */
-  readonly integers: { readonly folder: string | null } | null;
+  readonly integers: { readonly written: string | null; readonly rounded: string } | null;
   readonly threads: number;
   readonly device: Backend;
   /** The most positions that one sequence may have. */
@@ -113,6 +113,11 @@ export interface ReadMessage extends OfClient {
   readonly newIds: readonly number[];
   /** Positions that are read. */
   readonly end: number;
+  /**
+   * Whether probabilities of tokens are asked for (the default), or derivatives alone, whose products may be rounded. It is
+   * the same in all messages of a sequence: its keys and values are rounded, or they are not.
+   */
+  readonly probabilities?: boolean;
 }
 
 /** One score pass over positions `start` to `to − 2`, which scores tokens `from` to `to − 1`. */
@@ -127,6 +132,8 @@ export interface PassMessage extends OfClient {
   readonly to: number;
   /** `null` for a plain forward pass. */
   readonly adversary: Adversary | null;
+  /** See {@link ReadMessage.probabilities}. */
+  readonly probabilities?: boolean;
   /** How many of the most probable tokens are wanted; 5 by default. */
   readonly top?: number;
 }
@@ -188,10 +195,16 @@ export interface Rival {
   readonly after: number;
 }
 
-/** Statistics of one token from a pass: natural log, temperature 1. */
-export interface PassToken extends TokenStatistics {
+/** What a model says of a token that is there: natural log, temperature 1. */
+export interface TokenProbability extends TokenStatistics {
   readonly logprob: number;
   readonly top: readonly TokenLogprob[];
+}
+
+/** Results of a pass for one token. */
+export interface PassToken {
+  /** `null` where it was not asked for. */
+  readonly probability: TokenProbability | null;
   /** How far its log-probability falls, and to whom. */
   readonly adversary: { readonly fall: number; readonly rival: Rival } | null;
 }

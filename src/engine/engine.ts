@@ -103,11 +103,7 @@ export class Engine {
   readonly #changeListeners = new Set<() => void>();
   #streams = 0;
 
-  private constructor(
-    checkpoint: Checkpoint,
-    options: EngineOptions,
-    { integerFolder, recorded }: WeightFiles,
-  ) {
+  private constructor(checkpoint: Checkpoint, options: EngineOptions, { integers, recorded }: WeightFiles) {
     this.checkpoint = checkpoint;
     const { maxPositions, vocabSize } = checkpoint.config;
     this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
@@ -119,7 +115,7 @@ export class Engine {
     const memory = options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory();
     const prefixCacheBytes = Math.floor(Math.min(PREFIX_SHARE * memory, MAX_PREFIX_BYTES));
     this.memory = new MemoryBudget(memory - 2 * prefixCacheBytes);
-    this.host = options.host ?? this.#ownHost(options, { integerFolder, recorded, prefixCacheBytes });
+    this.host = options.host ?? this.#ownHost(options, { integers, recorded, prefixCacheBytes });
   }
 
   #ownHost(
@@ -131,13 +127,11 @@ export class Engine {
       scoresOnly = false,
       scoreServers,
     }: EngineOptions,
-    { integerFolder, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
+    { integers, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
       const [threads, source] = [this.#threads, { config, tensors }];
-      const rounds = role === 'decode' && this.#precision === 'int8';
-      const integers = rounds ? { folder: integerFolder } : null;
       const scores = role === 'score' && scoreServers && recorded;
       const servers = scores ? { ...scoreServers, recorded, requestMs: 1000 * stallSeconds } : null;
       return {
@@ -180,11 +174,9 @@ export class Engine {
    */
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
     const checkpoint = await openCheckpoint(model, options);
-    const integerFolder = rounds(checkpoint, options)
-      ? join(cacheFolder(), 'int8', await fingerprint(checkpoint))
-      : null;
+    const integers = await integersFor(checkpoint, options);
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
-    return new Engine(checkpoint, options, { integerFolder, recorded });
+    return new Engine(checkpoint, options, { integers, recorded });
   }
 
   /** Starts processes ahead of their first use. */
@@ -336,7 +328,7 @@ export class Engine {
 
 /** Results of the checks before an engine is made. */
 interface WeightFiles {
-  readonly integerFolder: string | null;
+  readonly integers: OpenMessage['integers'];
   readonly recorded: RecordedScores | null;
 }
 
@@ -344,6 +336,12 @@ function precisionOf({ tensors }: Checkpoint, { precision, device = 'cpu' }: Eng
   if (precision) return precision;
   const integers = [...tensors.values()].some(({ type }) => type === 'packed');
   return integers && (device === 'cpu' || device === 'auto') ? 'int8' : 'fp32';
+}
+
+async function integersFor(checkpoint: Checkpoint, options: EngineOptions): Promise<OpenMessage['integers']> {
+  if (precisionOf(checkpoint, options) === 'fp32') return null;
+  const folder = join(cacheFolder(), 'int8', await fingerprint(checkpoint));
+  return { written: rounds(checkpoint, options) ? folder : null, rounded: folder };
 }
 
 /** Whether what is not in integers is rounded to them: if it is asked for, and for FP8, which is slow to multiply with. */

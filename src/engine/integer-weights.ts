@@ -1,5 +1,10 @@
 import type { ModelConfig } from '../checkpoint/config.js';
-import { type ConvertedWeight, convert, planConversion } from '../checkpoint/conversion.js';
+import {
+  type ConversionPlan,
+  type ConvertedWeight,
+  convert,
+  planConversion,
+} from '../checkpoint/conversion.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
 import { EMBEDDING, expectedTensors, inFloat8, type Weight } from '../checkpoint/weights.js';
@@ -44,8 +49,14 @@ export async function openIntegerWeights(
   source: ModelSource,
   folder: string,
 ): Promise<ReadonlyMap<string, PackedTensor>> {
-  const plan = { ...planOf(source), folder };
-  await convert({ ...plan, file: folder, texts: {} });
+  return openPacked({ ...planOf(source), folder });
+}
+
+/** Matrices in integers, which are made if they are not there. */
+export async function openPacked(
+  plan: Pick<ConversionPlan, 'format' | 'folder' | 'weights'>,
+): Promise<ReadonlyMap<string, PackedTensor>> {
+  await convert({ ...plan, file: plan.folder });
   return new Map(
     [...planConversion(plan).tensors].flatMap(([name, weight]) =>
       weight.type === 'packed' ? [[name, weight] as const] : [],
@@ -62,7 +73,8 @@ const planOf = ({ config, tensors }: ModelSource) => ({
   }),
 });
 
-function productsOf(config: ModelConfig) {
+/** The matrices of products. */
+export function productsOf(config: ModelConfig) {
   const head = config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
   return [...expectedTensors(config)].flatMap(([name, [out, inner]]) =>
     inner === undefined || (name === EMBEDDING && name !== head)

@@ -1,9 +1,9 @@
-import { logSoftmax, pick } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import { gradients } from '../onnx/vjp.js';
 import { declareWindows, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareSequences, type KeyValue } from './sequence-batch.js';
+import { logitGradient } from './statistics-graph.js';
 
 /**
  * The gradient of a window's log-probabilities on a part of its embeddings: for windows that are too long for one run.
@@ -31,9 +31,10 @@ export function buildBackwardGraph(source: ModelSource): Graph {
     present[layer] = made;
   });
   const embeddings = decoder.embed(batch.ids);
-  const logprobs = logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
+  const logits = decoder.logits(decoder.layers(embeddings, attention), rows);
+  const probabilities = g.op('Softmax', [logits], { axis: -1 });
 
-  const seeds = [{ value: pick(g, logprobs, targets), seed: attacked }];
+  const seeds = [{ value: logits, seed: logitGradient(g, probabilities, targets, attacked) }];
   const inner = windows.inner[0]!.flatMap(({ key, value }) => [key, value]);
   const later = present.flatMap(({ key, value }, layer) =>
     Object.entries({ key, value }).map(([name, made]) => {

@@ -5,6 +5,7 @@ import { gelu, overflow, silu, softCap } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/onnx-types.js';
 import { externalTensor, Products, type ProductsOptions } from './products.js';
+import { RoundedProducts } from './rounded-products.js';
 
 /** Weights and configuration that the graphs of a model are built from. */
 export interface ModelSource {
@@ -12,6 +13,8 @@ export interface ModelSource {
   readonly tensors: Weights;
   /** Matrices whose products are of integers, by name; such products have no gradient. */
   readonly integers?: ReadonlyMap<string, PackedTensor>;
+  /** Matrices whose products are rounded ones, by name: see {@link RoundedProducts}. */
+  readonly rounded?: ReadonlyMap<string, PackedTensor>;
   /** See {@link ProductsOptions}. */
   readonly gpu?: 'webgpu' | 'cuda';
 }
@@ -39,11 +42,13 @@ export class Decoder {
   readonly #g: Graph;
   readonly #source: ModelSource;
   readonly #products: Products;
+  readonly #roundedProducts: RoundedProducts;
 
   constructor(g: Graph, source: ModelSource, options: Pick<ProductsOptions, 'packs'> = {}) {
     this.#g = g;
     this.#source = source;
     this.#products = new Products(g, { ...options, gpu: source.gpu });
+    this.#roundedProducts = new RoundedProducts(g);
   }
 
   /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */
@@ -101,6 +106,8 @@ export class Decoder {
   }
 
   #multiply(x: Value, name: string, bias?: Value): Value {
+    const rounded = this.#source.rounded?.get(name);
+    if (rounded) return this.#roundedProducts.multiply(x, rounded, bias);
     const integers = this.#source.integers?.get(name);
     if (integers) return this.#products.multiplyIntegers(x, integers, bias);
     return this.#products.multiply(x, this.#weight(name), bias);

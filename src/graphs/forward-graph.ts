@@ -64,10 +64,10 @@ export function buildForwardGraph(
   if (result === 'compare') {
     const cleanHidden = g.input('clean_hidden', 'float32', ['scored', config.hiddenSize]);
     const before = logSoftmax(g, decoder.head(cleanHidden));
-    const probabilities = outputStatistics(g, before, pick(g, before, targets), targets, top);
+    const probabilities = outputStatistics(g, before, targets, top);
     outputPerturbed(g, probabilities, logprobs, targets);
   } else if (result === 'statistics') {
-    outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
+    outputStatistics(g, logprobs, targets, top);
   } else {
     g.output('logprob', pick(g, logprobs, targets));
   }

@@ -59,7 +59,7 @@ export function buildStatisticsGraph(
   const shape = ['scored', config.vocabSize];
   const logprobs = logSoftmax(g, g.input('logits', 'float32', shape));
   const targets = g.input('targets', 'int64', ['scored']);
-  const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
+  const probabilities = outputStatistics(g, logprobs, targets, top);
   if (!rival) return g;
   const perturbed = logSoftmax(g, g.input('perturbed_logits', 'float32', shape));
   outputPerturbed(g, probabilities, perturbed, targets);

@@ -1,4 +1,4 @@
-import { logSoftmax, pick, sign } from '../onnx/functions.js';
+import { logSoftmax, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/onnx-types.js';
@@ -6,7 +6,7 @@ import { gradients } from '../onnx/vjp.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
-import { outputFirstOrderRival, outputPerturbed, outputStatistics } from './statistics-graph.js';
+import { logitGradient, outputDerivative, outputPerturbed, outputStatistics } from './statistics-graph.js';
 
 export interface ScoreGraphOptions {
   /** How many sequences go through in one run. */
@@ -29,7 +29,8 @@ export interface ScoreGraphOptions {
  * Outputs, each `[scored]` but for `top_*` `[scored, top]`: `logprob`, `entropy`, `margin`, `top_ids`,
  * `top_logprobs`; `perturbed_logprob` f̂, or `derivative` ∇f · sgn g, so that f − f̂ ≈ α · derivative; `rival`,
  * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
- * `window_key.t.layer`, `window_value.t.layer` `[rows, kvHeads, headDim]`.
+ * `window_key.t.layer`, `window_value.t.layer` `[rows, kvHeads, headDim]`. Of rounded products what describes the clean
+ * distribution is left out: it would not be that of the model.
  */
 export function buildScoreGraph(source: ModelSource, { sequences, form, top }: ScoreGraphOptions): Graph {
   const { config } = source;
@@ -41,25 +42,25 @@ export function buildScoreGraph(source: ModelSource, { sequences, form, top }: S
   const attacked = g.input('attacked', 'float32', ['scored']);
   const alpha = g.input('alpha', 'float32', [1]);
 
-  const forward = (embeddings: Value, attention: Attention): Value =>
-    logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
-
   const embeddings = decoder.embed(batch.ids);
   const windows = declareWindows(g, config, batch, ['past']);
-  const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
-  const logprob = pick(g, clean, targets);
-  const probabilities = outputStatistics(g, clean, logprob, targets, top);
+  const forward = (embeddings: Value, attention: Attention): Value =>
+    decoder.logits(decoder.layers(embeddings, attention), rows);
+  const logits = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
+  const probabilities = source.rounded
+    ? g.op('Softmax', [logits], { axis: -1 })
+    : outputStatistics(g, logSoftmax(g, logits), targets, top);
 
-  const [gradient] = gradients(g, [{ value: logprob, seed: attacked }], [embeddings]);
+  const seed = logitGradient(g, probabilities, targets, attacked);
+  const [gradient] = gradients(g, [{ value: logits, seed }], [embeddings]);
   const direction = sign(g, gradient!);
   if (form === 'derivative') {
-    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean]);
-    g.output('derivative', pick(g, slope!, targets));
-    outputFirstOrderRival(g, probabilities, { slope: slope!, alpha }, targets);
+    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [logits]);
+    outputDerivative(g, probabilities, { slope: slope!, alpha }, targets);
     return g;
   }
   const step = g.op('Mul', [direction, alpha]);
   const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, batch, windows));
-  outputPerturbed(g, probabilities, perturbed, targets);
+  outputPerturbed(g, probabilities, logSoftmax(g, perturbed), targets);
   return g;
 }

@@ -1,9 +1,10 @@
-import { logSoftmax, pick, sign } from '../onnx/functions.js';
+import { logSoftmax, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
+import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/onnx-types.js';
 import { gradients } from '../onnx/vjp.js';
 import { causalMasks, joinPositions, NOWHERE, windowAttention } from './attention.js';
-import { type Attention, Decoder, type ModelSource } from './decoder.js';
+import { Decoder, type ModelSource } from './decoder.js';
 import {
   declareKeys,
   declareRotary,
@@ -11,7 +12,7 @@ import {
   type KeyValue,
   type SequenceBatch,
 } from './sequence-batch.js';
-import { outputPerturbed, outputStatistics } from './statistics-graph.js';
+import { logitGradient, outputDerivative, outputStatistics } from './statistics-graph.js';
 
 /**
  * A score pass over a sequence whose keys and values stay where the graph runs: an inference server hands `present_*` of
@@ -19,7 +20,7 @@ import { outputPerturbed, outputStatistics } from './statistics-graph.js';
  * one model.
  *
  * First it reads the rows of `lead_ids`, plainly: the prompt, or what follows what is kept. Then comes the window, as in
- * the score graph (`buildScoreGraph`, form `perturb`). A row of the lead can be scored too, and then has no adversary.
+ * the score graph (`buildScoreGraph`, form `derivative`). A row of the lead can be scored too, and then has no adversary.
  *
  * Inputs: those of {@link declareSequences} for one sequence, the window; the state, per layer `key.0.layer` and
  * `value.0.layer` `[held, kvHeads, headDim]`, of which the first is a key that no row sees; `positions.0` int64 `[rows.0]`;
@@ -56,34 +57,29 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   const rowPositions = g.op('Concat', [g.ints([NOWHERE]), leadPositions], { axis: 0 });
   const leads = { past: [], inner: [before], masks: [causalMasks(g, config, rowPositions, [kept])] };
   const past: KeyValue[] = [];
-  const attention = windowAttention(g, config, lead, leads, (_, layer, { key, value }) => {
+  const reading = windowAttention(g, config, lead, leads, (_, layer, { key, value }) => {
     const [firstKey, keys] = g.split(key, 0, [1, 'lead']);
     const [firstValue, values] = g.split(value, 0, [1, 'lead']);
     const first = { key: firstKey!, value: firstValue! };
     past[layer] = joinPositions(g, first, before[layer]!, { key: keys!, value: values! });
   });
-  const read = g.slice(decoder.layers(decoder.embed(lead.ids), attention), 0, [1], 'lead');
+  const read = g.slice(decoder.layers(decoder.embed(lead.ids), reading), 0, [1], 'lead');
 
   const masks = causalMasks(g, config, positions, [g.ints([NOWHERE]), kept, leadPositions]);
   const windows = { past: [past], inner: [], masks: [masks] };
-  const forward = (embeddings: Value, attention: Attention): Value => {
-    const hidden = g.op('Concat', [read, decoder.layers(embeddings, attention)], { axis: 0 });
-    return logSoftmax(g, decoder.logits(hidden, rows));
-  };
-
   const embeddings = decoder.embed(window.ids);
-  const cleanAttention = windowAttention(g, config, window, windows, (_, layer, present) => {
+  const attention = windowAttention(g, config, window, windows, (_, layer, present) => {
     const whole = joinPositions(g, past[layer]!, present);
     g.output(`present_key.0.${layer}`, whole.key);
     g.output(`present_value.0.${layer}`, whole.value);
   });
-  const clean = forward(embeddings, cleanAttention);
-  const logprob = pick(g, clean, targets);
-  const probabilities = outputStatistics(g, clean, logprob, targets);
-  const [gradient] = gradients(g, [{ value: logprob, seed: attacked }], [embeddings]);
-  const step = g.op('Mul', [sign(g, gradient!), alpha]);
-  const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, window, windows));
-  outputPerturbed(g, probabilities, perturbed, targets);
+  const hidden = g.op('Concat', [read, decoder.layers(embeddings, attention)], { axis: 0 });
+  const logits = decoder.logits(hidden, rows);
+  const probabilities = outputStatistics(g, logSoftmax(g, logits), targets);
+  const seed = logitGradient(g, probabilities, targets, attacked);
+  const [gradient] = gradients(g, [{ value: logits, seed }], [embeddings]);
+  const [slope] = tangents(g, [{ value: embeddings, tangent: sign(g, gradient!) }], [logits]);
+  outputDerivative(g, probabilities, { slope: slope!, alpha }, targets);
   return g;
 }
 

@@ -52,15 +52,18 @@ export function statistics(
  * The rival of each scored token x: the v ≠ x whose probability grew most, argmax of p̂(v) − p(v), with both
  * probabilities, each `[scored]`. If all fell it is the one that fell least, which `rivalOf` then drops.
  * @param before p, `[scored, vocab]`
- * @param growth p̂ − p, `[scored, vocab]`
+ * @param growth p̂ − p, `[scored, vocab]`, or that over a positive step
+ * @param step `[1]`
  */
-export function findRival(g: Graph, before: Value, growth: Value, targets: Value) {
+export function findRival(g: Graph, before: Value, growth: Value, targets: Value, step?: Value) {
   const column = g.unsqueeze(targets, [1]);
   const impossible = g.expand(g.scalar(-1e30), ['scored', 1]);
   const others = g.op('ScatterElements', [growth, column, impossible], { axis: 1 });
   const [id] = g.node('ArgMax', [others], { axis: 1, keepdims: 0 }, [{ type: 'int64', shape: ['scored'] }]);
   const chosen = pick(g, before, id!);
-  return { rival: id!, rival_before: chosen, rival_after: g.op('Add', [chosen, pick(g, growth, id!)]) };
+  const grown = pick(g, growth, id!);
+  const after = g.op('Add', [chosen, step ? g.op('Mul', [grown, step]) : grown]);
+  return { rival: id!, rival_before: chosen, rival_after: after };
 }
 
 /**
@@ -68,13 +71,8 @@ export function findRival(g: Graph, before: Value, growth: Value, targets: Value
  * @param logprobs `[scored, vocab]`
  * @returns the probabilities, `[scored, vocab]`
  */
-export function outputStatistics(
-  g: Graph,
-  logprobs: Value,
-  logprob: Value,
-  targets: Value,
-  top?: number,
-): Value {
+export function outputStatistics(g: Graph, logprobs: Value, targets: Value, top?: number): Value {
+  const logprob = pick(g, logprobs, targets);
   const probabilities = g.op('Exp', [logprobs]);
   g.output('logprob', logprob);
   g.outputAll(statistics(g, { logprobs, probabilities, logprob }, targets, top));
@@ -93,15 +91,33 @@ export function outputPerturbed(g: Graph, before: Value, perturbed: Value, targe
 }
 
 /**
- * The rival to first order: p̂ − p ≈ −α p · d log p.
- * @param step of −α along which d log p is `slope`, `[scored, vocab]`
+ * dL/d(logits) of L = Σ a log p(x): a (1[v = x] − p(v)), `[scored, vocab]`.
+ * @param probabilities p, `[scored, vocab]`
+ * @param attacked a, `[scored]`
  */
-export function outputFirstOrderRival(
+export function logitGradient(g: Graph, probabilities: Value, targets: Value, attacked: Value): Value {
+  const weight = g.unsqueeze(attacked, [1]);
+  const all = g.op('Mul', [probabilities, g.op('Neg', [weight])]);
+  const column = g.unsqueeze(targets, [1]);
+  return g.op('ScatterElements', [all, column, weight], { axis: 1, reduction: 'add' });
+}
+
+/**
+ * Makes the derivative of the log-probability of the token that is there, d log p(x) = dz(x) − Σ p dz, and the rival to
+ * first order, p̂ − p ≈ −α p d log p, outputs of the graph.
+ * @param probabilities p, `[scored, vocab]`
+ * @param slope dz of the logits, along a step of −α, `[scored, vocab]`
+ * @param alpha `[1]`
+ */
+export function outputDerivative(
   g: Graph,
-  before: Value,
+  probabilities: Value,
   { slope, alpha }: { readonly slope: Value; readonly alpha: Value },
   targets: Value,
 ): void {
-  const growth = g.op('Neg', [g.op('Mul', [g.op('Mul', [before, slope]), alpha])]);
-  g.outputAll(findRival(g, before, growth, targets));
+  const shares = g.op('Mul', [probabilities, slope]);
+  const mean = g.reduce('ReduceSum', shares, [-1]);
+  g.output('derivative', g.op('Sub', [pick(g, slope, targets), g.reshape(mean, targets.shape)]));
+  const growth = g.op('Sub', [g.op('Mul', [probabilities, mean]), shares]);
+  g.outputAll(findRival(g, probabilities, growth, targets, alpha));
 }

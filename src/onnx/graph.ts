@@ -29,11 +29,13 @@ export type Initializer =
   | { readonly value: Value; readonly raw: Uint8Array }
   | { readonly value: Value; readonly external: ExternalTensor };
 
-/** A reverse-mode rule for one value as a function of some that it was made from. */
+/** Differentiation of one value as a function of some that it was made from. */
 export interface OwnGradient {
   readonly inputs: readonly Value[];
   /** Given dL/d(value), how to emit dL/d(input) for each of the inputs. */
   readonly rule: (dy: Value) => readonly (() => Value)[];
+  /** Given the tangents of the inputs, not all of them `null`, emits that of the value; by default that of its operators. */
+  readonly tangent?: (dxs: readonly (Value | null)[]) => Value;
 }
 
 /**
@@ -101,6 +103,11 @@ export class Graph {
     this.#gradients.set(value, gradient);
   }
 
+  /** The values that the results of a node are differentiated by. */
+  dependencies({ inputs, outputs }: Node): readonly Value[] {
+    return this.#gradients.get(outputs[0]!)?.inputs ?? inputs.filter((input) => input !== null);
+  }
+
   gradientOf(value: Value): OwnGradient | undefined {
     return this.#gradients.get(value);
   }
@@ -118,8 +125,8 @@ export class Graph {
     return this.#constant('int64', shape, numbers, raw);
   }
 
-  byte(number: number): Value {
-    return this.#constant('uint8', [], [number], Uint8Array.of(number));
+  byte(number: number, type: 'uint8' | 'int8' = 'uint8'): Value {
+    return this.#constant(type, [], [number], Uint8Array.of(number));
   }
 
   /** A constant that is too large to be found again by its numbers, as `floats` does: every call adds one. */
@@ -187,6 +194,12 @@ export class Graph {
   cast(value: Value, type: ElementType): Value {
     if (value.type === type) return value;
     return this.node('Cast', [value], { to: ELEMENT_TYPE_CODE[type] }, [{ type, shape: value.shape }])[0]!;
+  }
+
+  /** Numbers as integers of 8 bits: rounded, plus `zero`. */
+  quantize(value: Value, zero: number, type: 'uint8' | 'int8'): Value {
+    const inputs = [value, this.scalar(1), this.byte(zero, type)];
+    return this.node('QuantizeLinear', inputs, {}, [{ type, shape: value.shape }])[0]!;
   }
 
   /** A 1-D int64 tensor with these sizes: constant if all are numbers, else assembled when the graph runs. */

@@ -129,7 +129,7 @@ export function tangents(
   outputs: readonly Value[],
 ): Value[] {
   const forward = [...g.nodes];
-  const needed = ancestors(forward, outputs);
+  const needed = ancestors(g, forward, outputs);
   const known = new Map<Value, Value>();
   const accumulate = (value: Value, tangent: Value): void => {
     if (!sameShape(value.shape, tangent.shape)) {
@@ -143,9 +143,14 @@ export function tangents(
   for (const node of forward) {
     if (node.op === 'Shape') continue; // a size does not depend on the values
     if (!node.outputs.some((output) => needed.has(output))) continue;
-    const inputs = node.inputs.filter((input) => input !== null);
+    const own = g.gradientOf(node.outputs[0]!)?.tangent;
+    const inputs = own ? g.dependencies(node) : node.inputs.filter((input) => input !== null);
     const entering = inputs.map((input) => known.get(input) ?? null);
     if (entering.every((tangent) => tangent === null)) continue;
+    if (own) {
+      accumulate(node.outputs[0]!, own(entering));
+      continue;
+    }
     const rule = JVP_RULES[node.op];
     if (!rule) throw new GraphError(node.op, 'has no forward differentiation rule');
     const results = [rule(entering, { g, node, inputs, output: node.outputs[0]! })].flat();
@@ -162,11 +167,12 @@ export function tangents(
 }
 
 /** The outputs and all that they are computed from. */
-function ancestors(nodes: readonly Node[], outputs: readonly Value[]): ReadonlySet<Value> {
+function ancestors(g: Graph, nodes: readonly Node[], outputs: readonly Value[]): ReadonlySet<Value> {
   const found = new Set(outputs);
   for (const node of nodes.toReversed()) {
     if (!node.outputs.some((output) => found.has(output))) continue;
     for (const input of node.inputs) if (input) found.add(input);
+    for (const input of g.dependencies(node)) found.add(input);
   }
   return found;
 }

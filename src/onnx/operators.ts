@@ -77,6 +77,9 @@ const matMul = (inputs: readonly TensorType[]): TensorType[] => {
   return [{ type: a.type, shape: [...batch, rows, columns] }];
 };
 
+/** The sides of a product of integers may be of two types. */
+const untyped = ({ shape }: TensorType): TensorType => ({ type: 'int32', shape });
+
 const gemm = (inputs: readonly TensorType[], attributes: Attributes): TensorType[] => {
   const [a, b] = [first(inputs), second(inputs)];
   const [out, inner] = attributes.transB === 1 ? b.shape : [...b.shape].reverse();
@@ -129,6 +132,7 @@ export const OPERATORS = {
   GreaterOrEqual: elementwise('GreaterOrEqual', 'bool'),
   And: elementwise('And', 'bool'),
   Identity: same,
+  Abs: same,
   Neg: same,
   Exp: same,
   Floor: same,
@@ -175,6 +179,13 @@ export const OPERATORS = {
   DequantizeLinear: {
     attributes: { axis: 'int' },
     infer: (inputs) => [{ type: 'float32', shape: first(inputs).shape }],
+  },
+  /** Numbers over a scale, rounded to the nearest integer and held in the range of the type; the zero, if there is one, is added. */
+  QuantizeLinear: { attributes: {} },
+  /** A product of integers with sums of 32 bits, of which each side's zero was taken off. */
+  MatMulInteger: {
+    attributes: {},
+    infer: (inputs) => [{ type: 'int32', shape: matMul(inputs.map(untyped).slice(0, 2))[0]!.shape }],
   },
   BitwiseAnd: elementwise('BitwiseAnd'),
   BitShift: { ...elementwise('BitShift'), attributes: { direction: 'string' } },

@@ -218,7 +218,7 @@ export function gradients(
   wrt: readonly Value[],
 ): Value[] {
   const forward = [...g.nodes];
-  const depends = dependents(forward, wrt);
+  const depends = dependents(g, forward, wrt);
   const cotangents = new Map<Value, Value>();
   const accumulate = (value: Value, gradient: Value): void => {
     if (!sameShape(value.shape, gradient.shape)) {
@@ -231,10 +231,13 @@ export function gradients(
   for (const { value, seed } of outputs) accumulate(value, seed);
   for (const node of forward.reverse()) {
     const { op, outputs, attributes } = node;
-    const inputs = node.inputs.filter((input) => input !== null);
-    if (!outputs.some((output) => cotangents.has(output)) || !inputs.some((input) => depends.has(input))) {
+    if (
+      !outputs.some((output) => cotangents.has(output)) ||
+      !g.dependencies(node).some((input) => depends.has(input))
+    ) {
       continue;
     }
+    const inputs = node.inputs.filter((input) => input !== null);
     const own = g.gradientOf(outputs[0]!);
     if (own) {
       const results = own.rule(cotangents.get(outputs[0]!)!);
@@ -267,11 +270,11 @@ export function detach(value: Value): Value {
   return { ...value };
 }
 
-function dependents(nodes: readonly Node[], wrt: readonly Value[]): ReadonlySet<Value> {
+function dependents(g: Graph, nodes: readonly Node[], wrt: readonly Value[]): ReadonlySet<Value> {
   const found = new Set(wrt);
   for (const node of nodes) {
     if (node.op === 'Shape') continue; // a size does not depend on the values
-    if (node.inputs.some((input) => input && found.has(input))) {
+    if (g.dependencies(node).some((input) => found.has(input))) {
       for (const output of node.outputs) found.add(output);
     }
   }

@@ -1,11 +1,11 @@
 import { variance } from 'simple-statistics';
 import { EngineError } from '../engine/engine-errors.js';
-import type { PassToken, Rival } from '../engine/engine-messages.js';
+import type { PassToken, Rival, TokenProbability } from '../engine/engine-messages.js';
 import { byTokenStatistic } from '../numerics/token-statistics.js';
 import type { Method, Scores } from './method-names.js';
 
 /** Results of the passes for one token. */
-export interface Measured extends PassToken {
+export interface Measured extends TokenProbability, Pick<PassToken, 'adversary'> {
   /** One value for each copy with noise on its embeddings. */
   readonly noise: readonly number[];
   /** Values in the order of `TOKUR_METHODS`. */
@@ -17,7 +17,7 @@ export interface Measured extends PassToken {
  * embeddings before it move against it. Natural log; may be negative, as the gradient is that of a sum. The pass that
  * computes it is built by `src/graphs/score-graph.ts` and run by `src/engine/child/score-pass.ts`.
  */
-function adversarial({ adversary }: PassToken): number {
+function adversarial({ adversary }: Pick<Measured, 'adversary'>): number {
   if (!adversary) throw new Error('adversarial: the pass had no adversary');
   return adversary.fall;
 }
@@ -30,7 +30,7 @@ function adversarial({ adversary }: PassToken): number {
 export const random = (values: readonly number[]): number => variance([...values]);
 
 /** −log p(x): natural log, temperature 1, full vocabulary (docs/design/evaluation.md, section 1). */
-const nll = ({ logprob }: PassToken): number => -logprob;
+const nll = ({ logprob }: Pick<Measured, 'logprob'>): number => -logprob;
 
 const tokur =
   (index: number) =>
@@ -61,7 +61,7 @@ export function rivalOf({ adversary }: Pick<PassToken, 'adversary'>): Rival | nu
  * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
  * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
  */
-export function checkFinite(token: PassToken, scores: Scores, index: number): void {
+export function checkFinite(token: Omit<Measured, 'noise' | 'tokur'>, scores: Scores, index: number): void {
   const { logprob, adversary } = token;
   const numbers: Readonly<Record<string, number>> = {
     logprob,

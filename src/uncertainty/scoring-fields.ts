@@ -69,12 +69,6 @@ export const scoringFields = {
     .describe(
       `\`adversarial\`: size of the perturbation, absolute, or relative to the embeddings' root mean square as in \`0.005rms\` (default: ${DEFAULT_ALPHA}).`,
     ),
-  derivative: z
-    .boolean()
-    .default(false)
-    .describe(
-      '`adversarial`: use the derivative along the perturbation instead of a perturbed forward pass; for windows that fit one run.',
-    ),
   sigma: size
     .default(DEFAULT_RANDOM.sigma)
     .describe(
@@ -104,7 +98,7 @@ export const scoringSchema = z.strictObject(scoringFields).transform(withWindow)
 export type ScoringFields = z.output<typeof scoringSchema>;
 
 /**
- * The library's settings. `checkScoring` says whether they fit together.
+ * The library's settings for streams. `checkScoring` says whether they fit together.
  * @param seed seed of the noise
  */
 export function scoringOf(
@@ -112,12 +106,12 @@ export function scoringOf(
   fields: ScoringFields,
   seed: number = DEFAULT_RANDOM.seed,
 ): Scoring {
-  const { block, window, alpha, derivative, sigma, samples } = fields;
+  const { block, window, alpha, sigma, samples } = fields;
   return {
     methods,
     alpha,
     schedule: { kind: 'windowed', block, window },
-    form: derivative ? 'derivative' : 'perturb',
+    form: 'derivative',
     random: { sigma, samples, seed },
     tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, seed },
   };

@@ -4,15 +4,18 @@ import type { PassToken, Rival } from '../engine/engine-messages.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
-import type { Method, Scores } from './method-names.js';
+import { byTokenStatistic } from '../numerics/token-statistics.js';
+import { isProbability, type Method, type Scores } from './method-names.js';
 import { checkFinite, type Measured, rivalOf, SCORE_OF } from './methods.js';
 import { needsReplicas, replicaOptions, sizeOf } from './replica-options.js';
 import { blockOf, passStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
-/** A token of the response. */
+/** A token of the response, with what its writer says of it. */
 export interface NewToken {
   readonly id: number;
+  /** Natural log, temperature 1. */
+  readonly logprob?: number;
   /** No pass scores it together with the token before it. */
   readonly begins?: boolean;
 }
@@ -53,6 +56,8 @@ export class SequenceScorer {
   #positions = 0;
   /** Whether the score process was told of the prompt. */
   #started = false;
+  /** Whether passes tell probabilities; decided with the first message. */
+  #probabilities: boolean | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(sequence: ScoreSequence, promptIds: readonly number[], scoring: AbsoluteScoring) {
@@ -106,7 +111,9 @@ export class SequenceScorer {
     const end = passStart(schedule, first);
     if (end <= 0) return;
     const newIds = this.#unsent.splice(0);
-    void this.#inOrder(() => this.#sequence.read({ newIds, end }));
+    this.#probabilities ??= true;
+    const probabilities = this.#probabilities;
+    void this.#inOrder(() => this.#sequence.read({ newIds, end, probabilities }));
   }
 
   /** Positions that score passes ran over so far, summed. */
@@ -119,6 +126,9 @@ export class SequenceScorer {
    * @throws EngineError; RangeError for an id outside the vocabulary
    */
   push(tokens: readonly NewToken[]): Promise<TokenScore[]> {
+    const { methods, top } = this.#scoring;
+    const known = tokens[0]?.logprob !== undefined;
+    this.#probabilities ??= !known || top !== undefined || methods.some(isProbability);
     this.readAhead();
     return this.#inOrder(async () => {
       // One by one: so many may not be arguments of one call.
@@ -165,6 +175,7 @@ export class SequenceScorer {
       const length = Math.min(known, this.#promptIds.length + keep);
       const fork = new SequenceScorer(await this.#sequence.fork(length), this.#promptIds, this.#scoring);
       fork.#started = true;
+      fork.#probabilities = this.#probabilities;
       const shared = keep < this.#scored && !this.#blocks.includes(keep);
       fork.#scored = shared ? this.#blocks.findLast((start) => start < keep)! : Math.min(keep, this.#scored);
       for (const start of this.#blocks) if (start < fork.#scored) fork.#blocks.push(start);
@@ -226,8 +237,16 @@ export class SequenceScorer {
     this.#blocks.push(first);
     this.#scored += count;
     const { top } = this.#scoring;
-    return this.#unscored.splice(0, count).map(({ id }, i) => {
-      const token = { ...tokens[i]!, noise: noise[i] ?? [], tokur: tokur[i] ?? [] };
+    return this.#unscored.splice(0, count).map(({ id, logprob = Number.NaN }, i) => {
+      const { adversary, probability } = tokens[i]!;
+      // What no method needs is not reported.
+      const written = { logprob, ...byTokenStatistic(() => 0), top: [] };
+      const token = {
+        ...(probability ?? written),
+        adversary,
+        noise: noise[i] ?? [],
+        tokur: tokur[i] ?? [],
+      };
       const most = top !== undefined && { top: token.top };
       return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i), ...most };
     });
@@ -239,7 +258,9 @@ export class SequenceScorer {
     const start = passStart(schedule, { from, to, attacked: attacks });
     const adversary = attacks ? { alpha, form, attacked: Array(to - from).fill(true) } : null;
     const newIds = this.#unsent.splice(0);
-    const request = { newIds, start, from, to, adversary, ...(top !== undefined && { top }) };
+    this.#probabilities ??= true;
+    const probabilities = this.#probabilities;
+    const request = { newIds, start, from, to, adversary, probabilities, ...(top !== undefined && { top }) };
     const { tokens, positions } = await this.#sequence.pass(request);
     this.#positions += positions;
     return tokens;

@@ -11,8 +11,9 @@ export interface Scoring {
   readonly schedule: Schedule;
   readonly alpha: Scale;
   /**
-   * Of `adversarial`: perturb the embeddings and run the model again (the default), or take the derivative along the
-   * perturbation: the same to first order, and free of the rounding of a difference. A window must fit one run then.
+   * Of `adversarial`: perturb the embeddings and run the model again, as the paper does (the default), or take the
+   * derivative along the perturbation, as streams do ({@link DEFAULT_SCORING}): the same to first order, free of the
+   * rounding of a difference, and of a model in integers on a CPU computed in 8 bits.
    */
   readonly form?: 'perturb' | 'derivative';
   readonly random?: RandomSettings;
@@ -67,6 +68,7 @@ export const DEFAULT_SCORING: AbsoluteScoring = {
   methods: DEFAULT_METHODS,
   schedule: { kind: 'windowed', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW },
   alpha: DEFAULT_ALPHA,
+  form: 'derivative',
 };
 
 /** Settings under which no score would mean anything. */

@@ -28,5 +28,5 @@ export async function logprobsOf(checkpoint: Checkpoint, ids: readonly number[])
   const cache = new KvCache(checkpoint.config, ids.length);
   const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1), cache };
   const [tokens] = await runForward(session, runtimeOf({ source: checkpoint, threads: 1 }), [window]);
-  return tokens!.map(({ logprob }) => logprob);
+  return tokens!.map(({ probability }) => probability!.logprob);
 }

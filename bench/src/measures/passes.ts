@@ -76,5 +76,6 @@ function topOf(a: PassNeeds, b: PassNeeds): Pick<PassNeeds, 'top'> {
 function scoringOf({ methods, adversary, ...rest }: Omit<Open, 'serves'>): Scoring {
   const { schedule = { kind: 'offline' } as const, alpha = DEFAULT_ALPHA } = adversary ?? {};
   // Alternatives alone need a pass too.
-  return { methods: methods.size > 0 ? [...methods] : ['nll'], schedule, alpha, ...rest };
+  const form = schedule.kind === 'offline' ? 'perturb' : 'derivative';
+  return { methods: methods.size > 0 ? [...methods] : ['nll'], schedule, alpha, form, ...rest };
 }

@@ -1,5 +1,6 @@
 import type * as ort from 'onnxruntime-node';
 import type { PassToken } from '../engine-messages.js';
+import { KvCache } from '../kv-cache.js';
 import { type Feeds, floats } from '../ort-session.js';
 import { rowsPerRun } from '../run-limits.js';
 import type { GraphRunners } from './graph-sessions.js';
@@ -8,11 +9,12 @@ import {
   type AttackedWindow,
   readTokens,
   STATISTICS,
+  type Step,
   scoredFeeds,
   type Top,
   type Window,
 } from './score-pass.js';
-import { cacheNames, count, type Runtime, runSequences } from './sequence-run.js';
+import { cacheNames, count, keyFeeds, type Runtime, runSequences } from './sequence-run.js';
 
 /** A part of a window. */
 interface Chunk extends Window {
@@ -23,25 +25,27 @@ interface Chunk extends Window {
 
 /**
  * A score pass whose window is too long for one run, chunk by chunk of rows: clean forward into the cache; backward
- * through the cache, from the last chunk to the first; perturbed forward. The numbers are those of one run, up to
- * rounding; it computes the forward pass once more.
+ * through the cache, from the last chunk to the first; forward again, perturbed or with tangents. The numbers are those of
+ * one run, up to rounding; it computes the forward pass once more, and for a derivative twice.
  */
 export class ChunkedPass {
   readonly #context: { readonly sessions: GraphRunners; readonly runtime: Runtime };
   readonly #window: AttackedWindow;
-  readonly #alpha: number;
+  readonly #step: Step;
   readonly #top: Top;
+  readonly #rounded: { readonly rounded?: true };
 
   constructor(
     context: { readonly sessions: GraphRunners; readonly runtime: Runtime },
     window: AttackedWindow,
-    alpha: number,
-    top: Top = {},
+    step: Step,
+    { top, rounded = false }: Top & { readonly rounded?: boolean } = {},
   ) {
     this.#context = context;
     this.#window = window;
-    this.#alpha = alpha;
-    this.#top = top;
+    this.#step = step;
+    this.#top = top === undefined ? {} : { top };
+    this.#rounded = rounded ? { rounded } : {};
   }
 
   /** Run by run. */
@@ -65,14 +69,24 @@ export class ChunkedPass {
         later = earlier;
       };
     }
-    const direction = gradient.map((x) => -this.#alpha * sign(x));
-    const clean = cache.read(start, ids.length);
+    const direction = gradient.map(sign);
+    const rowsOf = (chunk: Chunk): Float32Array =>
+      direction.subarray(chunk.row * hiddenSize, (chunk.row + chunk.ids.length) * hiddenSize);
     const tokens: PassToken[] = [];
+    if (this.#step.form === 'derivative') {
+      const moved = new KvCache(this.#context.runtime.config, ids.length);
+      for (const chunk of chunks) {
+        yield async () => {
+          tokens.push(...(await this.#derive(chunk, rowsOf(chunk), moved)));
+        };
+      }
+      return tokens;
+    }
+    const clean = cache.read(start, ids.length);
     let restored = false;
     try {
       for (const [i, chunk] of chunks.entries()) {
-        const from = chunk.row * hiddenSize;
-        const noise = direction.subarray(from, from + chunk.ids.length * hiddenSize);
+        const noise = rowsOf(chunk).map((x) => -this.#step.alpha * x);
         yield async () => {
           tokens.push(...(await this.#perturb(chunk, hidden[i]!, noise)));
         };
@@ -109,7 +123,12 @@ export class ChunkedPass {
 
   /** Output of the last layer for the scored rows, `[scored, hidden]`. */
   async #hidden(chunk: Chunk): Promise<Float32Array> {
-    const session = await this.#context.sessions.get({ kind: 'forward', sequences: 1, result: 'hidden' });
+    const session = await this.#context.sessions.get({
+      kind: 'forward',
+      sequences: 1,
+      result: 'hidden',
+      ...this.#rounded,
+    });
     const scored = atLeastOne(chunk);
     const { rows } = scoredFeeds([scored]);
     const result = await runSequences(session, this.#context.runtime, [scored], { rows: rows! }, ['hidden']);
@@ -121,7 +140,7 @@ export class ChunkedPass {
     later: Feeds | null,
   ): Promise<{ readonly rows: Float32Array; readonly earlier: Feeds }> {
     const { layers, kvHeads, headDim } = this.#context.runtime.config;
-    const session = await this.#context.sessions.get({ kind: 'backward' });
+    const session = await this.#context.sessions.get({ kind: 'backward', ...this.#rounded });
     const scored = atLeastOne(chunk);
     const dims = [chunk.row + chunk.ids.length, kvHeads, headDim];
     const names = cacheNames('', 0, layers);
@@ -150,9 +169,33 @@ export class ChunkedPass {
     };
     const wanted = [...STATISTICS, ...ADVERSARY.perturb];
     const result = await runSequences(session, this.#context.runtime, [scored], feeds, wanted);
-    return chunk.targets.length > 0
-      ? readTokens(result, [chunk], { form: 'perturb', alpha: this.#alpha })[0]!
-      : [];
+    return chunk.targets.length > 0 ? readTokens(result, wanted, [chunk], this.#step)[0]! : [];
+  }
+
+  /** @param moved derivatives of keys and values of the window, to which those of the chunk are added */
+  async #derive(chunk: Chunk, direction: Float32Array, moved: KvCache): Promise<PassToken[]> {
+    const { layers, hiddenSize } = this.#context.runtime.config;
+    const spec = { kind: 'tangent', ...this.#top, ...this.#rounded } as const;
+    const session = await this.#context.sessions.get(spec);
+    const scored = atLeastOne(chunk);
+    const { row, ids } = chunk;
+    moved.reserve(row + ids.length);
+    const feeds: Feeds = {
+      ...scoredFeeds([scored]),
+      ...keyFeeds('d_inner_', 0, moved.tensors(0, row)),
+      direction: floats(direction, [ids.length, hiddenSize]),
+      alpha: floats(Float32Array.of(this.#step.alpha), [1]),
+    };
+    const changes = cacheNames('d_', 0, layers);
+    const wanted = [...(session.outputNames.includes('logprob') ? STATISTICS : []), ...ADVERSARY.derivative];
+    const part = { ...scored, inner: row };
+    const result = await runSequences(session, this.#context.runtime, [part], feeds, [...wanted, ...changes]);
+    moved.write(
+      row,
+      ids.length,
+      changes.map((name) => result.floats(name)),
+    );
+    return chunk.targets.length > 0 ? readTokens(result, wanted, [chunk], this.#step)[0]! : [];
   }
 }
 

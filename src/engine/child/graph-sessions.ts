@@ -3,6 +3,7 @@ import type { ModelSource } from '../../graphs/decoder.js';
 import { buildForwardGraph, type ForwardGraphOptions } from '../../graphs/forward-graph.js';
 import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-graph.js';
 import { buildSequenceGraph } from '../../graphs/sequence-graph.js';
+import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
@@ -11,13 +12,20 @@ import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } 
 import { DeviceKeys } from './device-keys.js';
 import { DeviceWeights } from './device-weights.js';
 import { TokurBases } from './low-rank-basis.js';
+import { paddedFeeds } from './padded-feeds.js';
 import type { SequenceRunner } from './sequence-run.js';
 import { SplitPass } from './split-pass.js';
 
+/** Of a graph of rounded products, where the process has the weights for them: {@link GraphRunners.rounds}. */
+interface Rounding {
+  readonly rounded?: boolean;
+}
+
 export type GraphSpec =
-  | ({ readonly kind: 'forward' } & ForwardGraphOptions)
-  | ({ readonly kind: 'score' } & ScoreGraphOptions)
-  | { readonly kind: 'backward' }
+  | ({ readonly kind: 'forward' } & ForwardGraphOptions & Rounding)
+  | ({ readonly kind: 'score' } & ScoreGraphOptions & Rounding)
+  | ({ readonly kind: 'backward' } & Rounding)
+  | ({ readonly kind: 'tangent' } & TangentGraphOptions & Rounding)
   | { readonly kind: 'sequence' }
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'directions'>);
 
@@ -29,6 +37,8 @@ export interface GraphRunners {
   batchSize(waiting: number, limit?: number): number;
   /** @throws Error for a graph that there is not */
   get(spec: GraphSpec): Promise<GraphRunner>;
+  /** Whether derivatives are of rounded products. */
+  readonly rounds: boolean;
   /** Graphs that compute the inputs of `tokur` graphs; `null` if there are none. */
   readonly tokurBases: TokurBases | null;
 }
@@ -58,12 +68,16 @@ export class Sessions implements GraphRunners {
   readonly #device: Shared | null;
   /** Passes of one sequence and of more, of a model whose weights are in integers, on a CPU. */
   readonly #passes: { readonly one: SplitPass; readonly more: SplitPass } | null;
+  readonly rounds: boolean;
   /** Graphs that compute the inputs of `tokur` graphs. */
   readonly tokurBases: TokurBases;
+  readonly #rounded: ModelSource;
 
-  constructor(source: ModelSource, options: SessionOptions) {
+  constructor({ rounded, ...source }: ModelSource, options: SessionOptions) {
     const { device = 'cpu', packed = false } = options;
+    this.rounds = rounded !== undefined;
     this.#source = device === 'cpu' ? source : { ...source, gpu: device };
+    this.#rounded = { ...source, ...(rounded && { rounded }) };
     this.#options = options;
     this.#device =
       options.device === 'webgpu'
@@ -81,7 +95,7 @@ export class Sessions implements GraphRunners {
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
     const { device = 'cpu', packed } = this.#options;
     const most = Math.min(waiting, limit, LARGEST_BATCH[device]);
-    if (this.#passes) return Math.min(most, MAX_PASSES);
+    if (this.#passes || this.rounds) return Math.min(most, MAX_PASSES);
     return (packed ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
   }
 
@@ -102,12 +116,30 @@ export class Sessions implements GraphRunners {
     return session;
   }
 
-  #openHere(spec: GraphSpec): Promise<OpenedGraph> {
+  async #openHere(spec: GraphSpec): Promise<OpenedGraph> {
+    if (this.rounds && isRounded(spec)) return this.#openRounded(spec);
     if (this.#passes && inParts(spec)) {
       const { one, more } = this.#passes;
       return (spec.sequences === 1 ? one : more).open(spec.kind === 'score', spec.top);
     }
     return openSession(this.#build(spec), this.#options);
+  }
+
+  /** Of several sequences there is one graph. */
+  async #openRounded(spec: RoundedSpec): Promise<OpenedGraph> {
+    const { config } = this.#rounded;
+    if (!('sequences' in spec) || spec.sequences === 1)
+      return openSession(buildGraph(this.#rounded, spec), this.#options);
+    const sequences = MAX_PASSES;
+    if (spec.sequences < sequences) return this.get({ ...spec, sequences });
+    const session = await openSession(buildGraph(this.#rounded, spec), this.#options);
+    const { inputNames, outputNames } = session;
+    return {
+      inputNames,
+      outputNames,
+      run: (feeds, fetches) => session.run(paddedFeeds(feeds, sequences, config), fetches),
+      endProfiling: () => session.endProfiling(),
+    };
   }
 
   /**
@@ -133,6 +165,10 @@ const inParts = (spec: GraphSpec): spec is Extract<GraphSpec, { readonly kind: '
     ? spec.form === 'perturb'
     : spec.kind === 'forward' && spec.result === 'statistics' && !spec.noise;
 
+type RoundedSpec = Extract<PlainSpec, Rounding>;
+
+const isRounded = (spec: GraphSpec): spec is RoundedSpec => 'rounded' in spec && spec.rounded === true;
+
 /** A graph that the weights alone determine. */
 export function buildGraph(source: ModelSource, spec: PlainSpec): Graph {
   switch (spec.kind) {
@@ -142,6 +178,8 @@ export function buildGraph(source: ModelSource, spec: PlainSpec): Graph {
       return buildScoreGraph(source, spec);
     case 'backward':
       return buildBackwardGraph(source);
+    case 'tangent':
+      return buildTangentGraph(source, spec);
     case 'sequence':
       return buildSequenceGraph(source);
   }

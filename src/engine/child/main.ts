@@ -2,6 +2,7 @@ import { constants, setPriority } from 'node:os';
 import { shownAddress } from '../../files/shown-address.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../engine-messages.js';
 import { openIntegerWeights, packedWeights } from '../integer-weights.js';
+import { openRoundedWeights } from '../rounded-weights.js';
 import type { ServerStatus } from '../server/score-servers.js';
 import { DecodeWorker, decodeGraph } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
@@ -43,7 +44,8 @@ async function openDecode(message: OpenMessage): Promise<void> {
   const { threads, device, contextLength, prefixCacheBytes, integers } = message;
   if (device === 'inference-server') throw new Error('an inference server only scores');
   const packed = device === 'cpu' && integers ? packedWeights(message.source) : null;
-  const rounded = packed && integers?.folder ? await openIntegerWeights(message.source, integers.folder) : [];
+  const rounded =
+    packed && integers?.written ? await openIntegerWeights(message.source, integers.written) : [];
   const source = { ...message.source, ...(packed && { integers: new Map([...packed, ...rounded]) }) };
   // Products of integers are slow unless they are packed.
   const sessions = new Sessions(source, { threads, device, packed: packed !== null });
@@ -94,6 +96,7 @@ async function openGraphs({
   threads,
   device,
   contextLength,
+  integers,
   servers,
 }: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'concurrency'>> {
   if (servers) {
@@ -105,8 +108,9 @@ async function openGraphs({
     return opened;
   }
   if (device === 'inference-server') throw new Error('no inference server is configured');
-  const sessions = new Sessions(source, { threads, device });
-  await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
+  const rounded = device === 'cpu' && integers ? await openRoundedWeights(source, integers.rounded) : null;
+  const sessions = new Sessions({ ...source, ...(rounded && { rounded }) }, { threads, device });
+  await sessions.get({ kind: 'score', sequences: 1, form: 'derivative', ...(rounded && { rounded: true }) });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
   return { sessions };
 }

@@ -27,7 +27,7 @@ export async function probeDecode(options: Omit<DecodeWorkerOptions, 'send'>): P
 /** @throws Error when a run fails or its numbers are not finite */
 export async function probeScore(
   options: Omit<ScoreWorkerOptions, 'send'>,
-  form: Adversary['form'] = 'perturb',
+  form: Adversary['form'] = 'derivative',
 ): Promise<void> {
   for (const adversary of [{ alpha: 1e-4, form }, null]) {
     const answer = await new Promise<FromScore>((send) => {
@@ -35,10 +35,11 @@ export async function probeScore(
       new ScoreWorker({ ...options, send }).pass({ type: 'pass', stream: 0, ...pass });
     });
     const tokens = answer.type === 'scored' ? answer.tokens : [];
-    const finite = tokens.every((token) =>
-      [token.logprob, ...TOKEN_STATISTICS.map((name) => token[name]), token.adversary?.fall ?? 0].every(
-        Number.isFinite,
-      ),
+    const finite = tokens.every(({ probability, adversary }) =>
+      ['logprob' as const, ...TOKEN_STATISTICS]
+        .map((name) => probability![name])
+        .concat(adversary?.fall ?? 0)
+        .every(Number.isFinite),
     );
     if (tokens.length === 0 || !finite) throw new Error(`the probe run failed: ${describe(answer)}`);
   }

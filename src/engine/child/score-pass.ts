@@ -1,5 +1,5 @@
 import { byTokenStatistic, TOKEN_STATISTICS } from '../../numerics/token-statistics.js';
-import type { Adversary, PassMessage, PassToken } from '../engine-messages.js';
+import type { Adversary, PassMessage, PassToken, TokenProbability } from '../engine-messages.js';
 import { type Feeds, floats, type GraphRunner, longs } from '../ort-session.js';
 import { count, type RunResult, type Runtime, runSequences, type SequenceRows } from './sequence-run.js';
 
@@ -39,7 +39,7 @@ export async function runForward(
   windows: readonly Window[],
 ): Promise<PassToken[][]> {
   const result = await runSequences(session, runtime, windows, scoredFeeds(windows), STATISTICS);
-  return readTokens(result, windows, null);
+  return readTokens(result, STATISTICS, windows, null);
 }
 
 /**
@@ -58,9 +58,10 @@ export async function runScorePass(
     attacked: floats(Float32Array.from(attacked, Number), [attacked.length]),
     alpha: floats(Float32Array.of(step.alpha), [1]),
   };
-  const wanted = [...STATISTICS, ...ADVERSARY[step.form]];
+  const clean = session.outputNames.includes('logprob') ? STATISTICS : [];
+  const wanted = [...clean, ...ADVERSARY[step.form]];
   const result = await runSequences(session, runtime, windows, feeds, wanted);
-  return readTokens(result, windows, step);
+  return readTokens(result, wanted, windows, step);
 }
 
 /** `rows` and `targets`: what is scored. */
@@ -74,30 +75,37 @@ export function scoredFeeds(windows: readonly Window[]): Feeds {
   return { rows: longs(rows, [rows.length]), targets: longs(targets, [rows.length]) };
 }
 
-/** Statistics of the targets of each window, from one run. */
+/**
+ * Results for the targets of each window, from one run.
+ * @param wanted names of its outputs
+ */
 export function readTokens(
   result: RunResult,
+  wanted: readonly string[],
   windows: readonly Pick<Window, 'targets'>[],
   step: Step | null,
 ): PassToken[][] {
+  const probability = wanted.includes('logprob') ? readProbability(result) : null;
   const adversary = step && readAdversary(result, step);
-  const [logprob, topLogprobs] = ['logprob', 'top_logprobs'].map((name) => result.floats(name));
-  const statistics = byTokenStatistic((name) => result.floats(name));
-  const topIds = result.ids('top_ids');
-  const k = result.tensor('top_ids').dims[1]!;
   let row = -1;
   return windows.map(({ targets }) =>
     targets.map(() => {
       row += 1;
-      const top = count(row * k, k).map((i) => ({ id: topIds[i]!, logprob: topLogprobs![i]! }));
-      return {
-        logprob: logprob![row]!,
-        ...byTokenStatistic((name) => statistics[name][row]!),
-        top,
-        adversary: adversary?.(row) ?? null,
-      };
+      return { probability: probability?.(row) ?? null, adversary: adversary?.(row) ?? null };
     }),
   );
+}
+
+function readProbability(result: RunResult): (row: number) => TokenProbability {
+  const [logprob, topLogprobs] = ['logprob', 'top_logprobs'].map((name) => result.floats(name));
+  const statistics = byTokenStatistic((name) => result.floats(name));
+  const topIds = result.ids('top_ids');
+  const k = result.tensor('top_ids').dims[1]!;
+  return (row) => ({
+    logprob: logprob![row]!,
+    ...byTokenStatistic((name) => statistics[name][row]!),
+    top: count(row * k, k).map((i) => ({ id: topIds[i]!, logprob: topLogprobs![i]! })),
+  });
 }
 
 function readAdversary(result: RunResult, step: Step) {

@@ -30,10 +30,21 @@ export interface Sequence {
   readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
 }
 
+/** Whether products are rounded. */
+interface Rounded {
+  readonly rounded: boolean;
+}
+
+interface Context {
+  readonly runtime: Runtime;
+  readonly sessions: GraphRunners;
+}
+
 /** One run that a job asks for; those of the same kind may go through together. */
 export type Run =
-  | ({ readonly kind: 'forward'; readonly window: Window } & Top)
-  | ({ readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary } & Top)
+  | ({ readonly kind: 'forward'; readonly window: Window } & Top & Rounded)
+  | ({ readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary } & Top &
+      Rounded)
   | { readonly kind: 'own'; readonly execute: () => Promise<void> };
 
 /** Steps of a message's work, run by run; each run returns the statistics of its targets. */
@@ -54,53 +65,58 @@ export function* forkSequence(stream: number, source: Sequence, sequence: Sequen
   return { type: 'forked', stream };
 }
 
-export function* readSequence({ stream, end }: ReadMessage, sequence: Sequence, runtime: Runtime): Steps {
+export function* readSequence(
+  { stream, end, probabilities = true }: ReadMessage,
+  sequence: Sequence,
+  { runtime, sessions }: Context,
+): Steps {
   const { held, ids, cache } = sequence;
   if (held) {
     yield* ownRuns(held.read(ids, end));
   } else {
     cache.reserve(end);
-    yield* fill(sequence, end, runtime);
+    yield* fill(sequence, end, { runtime, rounded: sessions.rounds && !probabilities });
   }
   return { type: 'read', stream };
 }
 
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
-export function* scoreSequence(
-  message: PassMessage,
-  sequence: Sequence,
-  context: { readonly runtime: Runtime; readonly sessions: GraphRunners },
-): Steps {
-  const { stream, start, from, to, adversary } = message;
+export function* scoreSequence(message: PassMessage, sequence: Sequence, context: Context): Steps {
+  const { runtime, sessions } = context;
+  const { stream, start, from, to, adversary, probabilities = true } = message;
   const { ids, cache, held } = sequence;
   const most = topOf(message);
   const positions = to - 1 - start;
   const targets = ids.slice(from, to);
-  const size = { rows: positions, keys: to - 1, scored: targets.length };
-  const fits = fitsOneRun(context.runtime, size);
+  const fits = fitsOneRun(runtime, { rows: positions, keys: to - 1, scored: targets.length });
   cache.check(to - 1);
-  if (held && (!adversary || fits)) {
+  if (held && (!adversary || (fits && adversary.form === 'derivative'))) {
     const tokens = yield* ownRuns(held.score(ids, { start, from, to, adversary, ...most }));
     return { type: 'scored', stream, tokens, positions };
   }
-  sequence.clean = Math.min(sequence.clean, adversary ? start : from - 1);
+  // A derivative of rounded products says nothing of probabilities: a pass of its own does.
+  const rounded = sessions.rounds && adversary?.form === 'derivative';
+  const plain = !adversary || (rounded && probabilities);
+  const first = plain ? from - 1 : start;
+  sequence.clean = Math.min(sequence.clean, first);
   cache.reserve(to - 1);
   // If there is no adversary, only the scored rows themselves are needed, whatever the window.
-  yield* fill(sequence, adversary ? start : from - 1, context.runtime);
-  if (!adversary) {
-    const tokens = yield* forwardSequence({ ids, cache }, { from, to, ...most }, context.runtime);
-    return { type: 'scored', stream, tokens, positions };
-  }
+  yield* fill(sequence, first, { runtime, rounded: rounded && !probabilities });
+  const known = plain ? yield* forwardSequence({ ids, cache }, { from, to, ...most }, runtime) : [];
+  if (!adversary) return { type: 'scored', stream, tokens: known, positions };
+
   const attacked = adversary.attacked ?? targets.map(() => true);
   const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
-  if (fits) {
-    const tokens = yield { kind: 'score', window, adversary, ...most };
-    return { type: 'scored', stream, tokens, positions };
-  }
-  if (adversary.form === 'derivative')
-    throw new Error('the window is too long for a derivative: one run has it all');
-  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary.alpha, most).steps());
-  return { type: 'scored', stream, tokens, positions };
+  const clean = plain ? cache.read(start, window.ids.length) : null;
+  const tokens = fits
+    ? yield { kind: 'score', window, adversary, rounded, ...most }
+    : yield* ownRuns(new ChunkedPass(context, window, adversary, { ...most, rounded }).steps());
+  if (clean) cache.write(start, window.ids.length, clean);
+  const whole = tokens.map((token, i) => ({
+    ...token,
+    probability: token.probability ?? known[i]?.probability ?? null,
+  }));
+  return { type: 'scored', stream, tokens: whole, positions };
 }
 
 /** A plain forward pass over tokens `from` to `to − 1`, in as many runs as it takes. */
@@ -115,7 +131,7 @@ function* forwardSequence(
     const end = Math.min(to - 1, start + size);
     const targets = ids.slice(start + 1, end + 1);
     const window = { cache, start, ids: ids.slice(start, end), targets };
-    tokens.push(...(yield { kind: 'forward', window, ...most }));
+    tokens.push(...(yield { kind: 'forward', window, rounded: false, ...most }));
   }
   return tokens;
 }
@@ -134,7 +150,7 @@ export function* sampleSequence({ stream, kind, from, to }: SampleMessage, seque
 function* fill(
   sequence: Sequence,
   end: number,
-  runtime: Runtime,
+  { runtime, rounded }: Rounded & Pick<Context, 'runtime'>,
 ): Generator<Run, void, readonly PassToken[]> {
   const { ids, cache } = sequence;
   const size = Math.max(LEAST_ROOM, rowsPerRun(runtime, { keys: end, passes: 1, scored: false }));
@@ -142,7 +158,7 @@ function* fill(
     const start = cache.length;
     const chunk = ids.slice(start, start + portion(start, end - start, size));
     // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
-    yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] } };
+    yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] }, rounded };
     if (sequence.clean === start) sequence.clean += chunk.length;
   }
 }

@@ -84,18 +84,23 @@ export class ScoreWorker {
 
   /** Reads the first text of a new sequence. */
   read(message: ReadMessage): void {
-    const { newIds, end, client } = message;
+    const { newIds, end, client, probabilities = true } = message;
     const sequence = this.#sequence(message);
-    const found = client ? this.#prefixes.find(client, newIds.slice(0, end)) : null;
+    // Rounded keys and values are those of another model.
+    const reader = client && JSON.stringify([client, this.#options.sessions.rounds && !probabilities]);
+    const found = reader ? this.#prefixes.find(reader, newIds.slice(0, end)) : null;
     if (found) Object.assign(sequence, { cache: found, clean: found.length });
-    sequence.readFor = client;
-    this.#begin(message, readSequence(message, sequence, this.#runtime));
+    sequence.readFor = reader;
+    this.#begin(message, readSequence(message, sequence, this.#context));
   }
 
   pass(message: PassMessage): void {
     const sequence = this.#sequence(message);
-    const context = { runtime: this.#runtime, sessions: this.#options.sessions };
-    this.#begin(message, scoreSequence(message, sequence, context));
+    this.#begin(message, scoreSequence(message, sequence, this.#context));
+  }
+
+  get #context() {
+    return { runtime: this.#runtime, sessions: this.#options.sessions };
   }
 
   /** Replaces the perturbed copies of a sequence, of one kind. */
@@ -217,14 +222,19 @@ export class ScoreWorker {
     }
     const attacked = runs.filter((run) => run.kind === 'score');
     if (attacked[0]) {
-      const { adversary } = attacked[0];
-      const spec = { kind: 'score', sequences, form: adversary.form, ...topOf(attacked[0]) } as const;
+      const { adversary, rounded } = attacked[0];
+      const { form } = adversary;
+      // Of rounded products no probabilities are told.
+      const more = rounded ? { rounded } : topOf(attacked[0]);
+      const spec = { kind: 'score', sequences, form, ...more } as const;
       const session = await this.#options.sessions.get(spec);
       const windows = attacked.map(({ window }) => window);
       return runScorePass(session, this.#runtime, windows, adversary);
     }
     const plain = runs.filter((run) => run.kind === 'forward');
-    const spec = { kind: 'forward', sequences, result: 'statistics', ...topOf(plain[0] ?? {}) } as const;
+    const { rounded, ...most } = plain[0]!;
+    const more = rounded ? { rounded } : topOf(most);
+    const spec = { kind: 'forward', sequences, result: 'statistics', ...more } as const;
     const session = await this.#options.sessions.get(spec);
     const windows = plain.map(({ window }) => window);
     return runForward(session, this.#runtime, windows);
@@ -244,7 +254,7 @@ const plus = (a: RunSize, b: RunSize): RunSize => ({
 });
 
 function together(a: Run, b: Run): boolean {
-  if (a.kind === 'own' || b.kind === 'own' || a.top !== b.top) return false;
+  if (a.kind === 'own' || b.kind === 'own' || a.top !== b.top || a.rounded !== b.rounded) return false;
   if (a.kind !== 'score' || b.kind !== 'score') return a.kind === b.kind;
   return a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form;
 }

@@ -1,16 +1,15 @@
 import type { ModelSource } from '../../graphs/decoder.js';
 import { buildPassGraphs, buildStatisticsGraph } from '../../graphs/pass-graphs.js';
-import { KvCache } from '../kv-cache.js';
 import {
   type Feeds,
   type Fetches,
   floats,
-  longs,
   type OpenedGraph,
   openSession,
   type SessionOptions,
 } from '../ort-session.js';
-import { count, keyFeeds } from './sequence-run.js';
+import { paddedFeeds } from './padded-feeds.js';
+import { count } from './sequence-run.js';
 
 /** A packed copy takes 7 bits for an integer of 4, and no more than this share of the memory that is available. */
 const COPY = 7 / 4;
@@ -54,7 +53,7 @@ export class SplitPass {
     const options = { rival: adversary, ...(top !== undefined && { top }) };
     const statistics = await openSession(buildStatisticsGraph(this.#source, options), { threads });
     const run = async (given: Feeds, fetches: Fetches) => {
-      const feeds = this.#padded(given);
+      const feeds = paddedFeeds(given, this.#sequences, config);
       const { targets, attacked, alpha, ...rest } = feeds;
       const rows = count(0, this.#sequences).reduce((sum, t) => sum + feeds[`ids.${t}`]!.dims[0]!, 0);
       const still = floats(new Float32Array(rows * config.hiddenSize), [rows, config.hiddenSize]);
@@ -80,27 +79,6 @@ export class SplitPass {
         backward.endProfiling();
       },
     };
-  }
-
-  /** Sequences of one row in place of those that there are not, after the others. */
-  #padded(feeds: Feeds): Feeds {
-    const missing = count(0, this.#sequences).filter((t) => !feeds[`ids.${t}`]);
-    const padded: Record<string, Feeds[string]> = { ...feeds };
-    const none = new KvCache(this.#source.config, 1).past(0);
-    for (const t of missing) {
-      Object.assign(padded, keyFeeds('', t, none));
-      padded[`ids.${t}`] = longs([0], [1]);
-      padded[`positions.${t}`] = longs([0], [1]);
-      padded[`past_positions.${t}`] = longs([], [0]);
-    }
-    for (const name of Object.keys(feeds).filter((name) => /^(cos|sin)\./.test(name))) {
-      const { data, dims } = feeds[name]!;
-      const [, rows, width] = dims as [number, number, number];
-      const angles = new Float32Array((rows + missing.length) * width);
-      angles.set(data as Float32Array);
-      padded[name] = floats(angles, [1, rows + missing.length, width]);
-    }
-    return padded;
   }
 
   #graphs(): Promise<Opened> {

@@ -23,7 +23,7 @@ const HALF = (PROMPT + LENGTH) / 2;
 /** Scores a text in three passes, one run each. */
 export async function scoreText({ alpha, ...run }: TextRun): Promise<Score[]> {
   const ids = Array.from({ length: LENGTH }, (_, i) => (i * 7919 + 13) % run.source.config.vocabSize);
-  const adversary = { alpha, form: 'perturb' } as const;
+  const adversary = { alpha, form: 'derivative' } as const;
   const passes = [
     { newIds: ids.slice(0, HALF), start: 0, from: PROMPT, to: HALF, adversary },
     { newIds: ids.slice(HALF), start: PROMPT, from: HALF, to: LENGTH, adversary },
@@ -45,13 +45,9 @@ export async function scoreText({ alpha, ...run }: TextRun): Promise<Score[]> {
     if (answer.type !== 'scored') {
       throw new ServerFault(answer.type === 'failed' ? answer.message : `unexpected ${answer.type}`);
     }
-    for (const token of answer.tokens) {
-      const { logprob, adversary } = token;
-      scores.push({
-        ...byTokenStatistic((name) => token[name]),
-        logprob,
-        fall: adversary?.fall ?? null,
-      });
+    for (const { probability, adversary } of answer.tokens) {
+      const { logprob, ...rest } = probability!;
+      scores.push({ ...byTokenStatistic((name) => rest[name]), logprob, fall: adversary?.fall ?? null });
     }
   }
   worker.release(0);

@@ -8,7 +8,7 @@ import { buildGraph, type GraphSpec, type PlainSpec } from '../child/graph-sessi
 export const SERVED_GRAPHS = {
   /** Its server holds keys and values; with the others they are sent. */
   sequence: { kind: 'sequence' },
-  score: { kind: 'score', sequences: 1, form: 'perturb' },
+  score: { kind: 'score', sequences: 1, form: 'derivative' },
   forward: { kind: 'forward', sequences: 1, result: 'statistics' },
 } as const satisfies Record<string, PlainSpec>;
 

@@ -44,7 +44,7 @@ interface Rows {
   readonly alpha: number;
 }
 
-const OUTPUTS = [...STATISTICS, ...ADVERSARY.perturb, 'held'];
+const OUTPUTS = [...STATISTICS, ...ADVERSARY.derivative, 'held'];
 
 /** onnxruntime dies of a division by zero when no row is scored: one is, for nothing. */
 const UNSCORED = { targets: [0], attacked: [false], alpha: 0 } as const;
@@ -153,7 +153,7 @@ export class ServedSequence implements HeldSequence {
     yield* this.#approach(ids, start);
     yield async () => {
       const result = await this.#run({ ...window, kept: Math.min(this.#clean, start) });
-      tokens = tokensOf(result, targets, { form: 'perturb', alpha });
+      tokens = tokensOf(result, targets, { form: 'derivative', alpha });
     };
     return tokens;
   }
@@ -212,8 +212,8 @@ export class ServedSequence implements HeldSequence {
 const tokensOf = (
   result: RunResult,
   targets: readonly number[],
-  step: Parameters<typeof readTokens>[2],
-): PassToken[] => readTokens(result, [{ targets }], step)[0]!;
+  step: Parameters<typeof readTokens>[3],
+): PassToken[] => readTokens(result, STATISTICS, [{ targets }], step)[0]!;
 
 function feedsOf(
   { ids, kept, start, end, targets, attacked, alpha }: Rows,

@@ -43,7 +43,7 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
 
   async function inChunks(window: AttackedWindow, step: Step, most: Top = {}) {
     let runs = 0;
-    const steps = new ChunkedPass({ sessions, runtime: slow() }, window, step.alpha, most).steps();
+    const steps = new ChunkedPass({ sessions, runtime: slow() }, window, step, most).steps();
     for (;;) {
       const next = steps.next();
       if (next.done) return { tokens: next.value, runs };
@@ -53,32 +53,34 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
   }
 
   it.each([
-    [0, 48, {}],
-    [40, 8, { top: 10 }],
-  ] as const)('gives what one run gives: from %i, %i tokens, %j', async (start, scored, most) => {
-    const step = { form: 'perturb', alpha: 1e-3 } as const;
+    ['perturb', 0, 48, {}],
+    ['perturb', 40, 8, { top: 10 }],
+    ['derivative', 0, 48, {}],
+    ['derivative', 40, 8, { top: 10 }],
+  ] as const)('gives what one run gives: %s from %i, %i tokens, %j', async (form, start, scored, most) => {
+    const step = { form, alpha: 1e-3 } as const;
     const reference = await windowFrom(start, scored);
     const expected = await whole(reference, step, most);
     const window = await windowFrom(start, scored);
     const { tokens, runs } = await inChunks(window, step, most);
     const top = 'top' in most ? most.top : 5;
-    expect(tokens.map((token) => token.top.length)).toEqual(tokens.map(() => top));
+    expect(tokens.map(({ probability }) => probability!.top.length)).toEqual(tokens.map(() => top));
     expect(runs).toBeGreaterThanOrEqual(3 * Math.ceil((ids.length - start) / 16));
     expect(window.cache.length).toBe(ids.length - 1);
 
     const scale = Math.max(...falls(expected));
     expect(largestDifference(falls(tokens), falls(expected)) / scale).toBeLessThan(1e-3);
-    const numbers = ({ logprob, entropy, margin, adversary }: (typeof tokens)[number]) => [
-      logprob,
-      entropy,
-      margin,
+    const numbers = ({ probability, adversary }: (typeof tokens)[number]) => [
+      probability!.logprob,
+      probability!.entropy,
+      probability!.margin,
       adversary!.rival.before,
       adversary!.rival.after,
     ];
     expect(largestDifference(tokens.flatMap(numbers), expected.flatMap(numbers))).toBeLessThan(1e-4);
-    expect(tokens.map(({ adversary, top }) => [adversary!.rival.id, top.map(({ id }) => id)])).toEqual(
-      expected.map(({ adversary, top }) => [adversary!.rival.id, top.map(({ id }) => id)]),
-    );
+    const named = (of: typeof tokens) =>
+      of.map(({ adversary, probability }) => [adversary!.rival.id, probability!.top.map(({ id }) => id)]);
+    expect(named(tokens)).toEqual(named(expected));
     // What comes after it finds clean keys and values.
     expect(largestDifference(keysAndValues(window.cache), keysAndValues(reference.cache))).toBeLessThan(1e-4);
   });

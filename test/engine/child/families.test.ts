@@ -55,11 +55,11 @@ describe.each(FAMILY_CHECKPOINTS)('%s agrees with transformers in float64', (nam
 
   it.each(cases)('case $i: probabilities and offline scores', async (golden) => {
     const tokens = await pass(offline(golden), { form: 'perturb', alpha: golden.alpha });
-    const of = (key: 'logprob' | 'entropy' | 'margin') => tokens.map((token) => token[key]);
+    const of = (key: 'logprob' | 'entropy' | 'margin') => tokens.map((token) => token.probability![key]);
     expect(largestDifference(of('logprob'), golden.logprob)).toBeLessThan(FP32.logprob);
     expect(largestDifference(of('entropy'), golden.entropy)).toBeLessThan(FP32.entropy);
     expect(largestDifference(of('margin'), golden.margin)).toBeLessThan(FP32.margin);
-    expect(tokens.map(({ top }) => top.map(({ id }) => id))).toEqual(golden.topIds);
+    expect(tokens.map(({ probability }) => probability!.top.map(({ id }) => id))).toEqual(golden.topIds);
     expect(scoreErrors(falls(tokens), golden.adv).all).toBeLessThan(FP32.adversarial);
     const small = await pass(offline(golden), { form: 'perturb', alpha: 1e-4 });
     expect(scoreErrors(falls(small), golden.advAlpha1em4).all).toBeLessThan(FP32.adversarialSmall);
@@ -90,13 +90,15 @@ describe.each(FAMILY_CHECKPOINTS)('%s agrees with transformers in float64', (nam
     expect(sum / golden.gradL1Total).toBeCloseTo(1, 5);
   });
 
-  it('in chunks', async () => {
+  it.each(['perturb', 'derivative'] as const)('in chunks: %s', async (form) => {
     const golden = cases[1]!;
     const slow = { ...runtime, threads: 1e-9 };
-    const steps = new ChunkedPass({ sessions, runtime: slow }, offline(golden), golden.alpha).steps();
+    const alpha = form === 'perturb' ? golden.alpha : 1;
+    const steps = new ChunkedPass({ sessions, runtime: slow }, offline(golden), { form, alpha }).steps();
     let step = steps.next();
     for (; !step.done; step = steps.next()) await step.value();
-    expect(scoreErrors(falls(step.value), golden.adv).all).toBeLessThan(FP32.adversarial);
+    const [expected, bound] = form === 'perturb' ? [golden.adv, FP32.adversarial] : [golden.jvp, 1e-4];
+    expect(scoreErrors(falls(step.value), expected).all).toBeLessThan(bound);
   });
 
   it.each(cases)('case $i: greedy continuation', async ({ promptIds, greedyIds }) => {

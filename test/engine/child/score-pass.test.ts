@@ -63,9 +63,8 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
       expect(tokens).toHaveLength(window.targets.length);
       const value = (of: typeof tokens) => of.map((token) => token.adversary!.fall);
       expect(largestDifference(value(tokens), value(alone!))).toBeLessThan(1e-4);
-      expect(tokens.map(({ top }) => top.map(({ id }) => id))).toEqual(
-        alone!.map(({ top }) => top.map(({ id }) => id)),
-      );
+      const top = (of: typeof tokens) => of.map(({ probability }) => probability!.top.map(({ id }) => id));
+      expect(top(tokens)).toEqual(top(alone!));
       expect(largestDifference(caches[i]!, keysAndValues(window.cache))).toBeLessThan(1e-4);
     }
   });
@@ -80,8 +79,8 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
       expect(largestDifference(keysAndValues(window.cache), clean)).toBeLessThan(1e-4);
       expect(
         largestDifference(
-          tokens!.map(({ logprob }) => logprob),
-          plain[0]!.map(({ logprob }) => logprob),
+          tokens!.map(({ probability }) => probability!.logprob),
+          plain[0]!.map(({ probability }) => probability!.logprob),
         ),
       ).toBeLessThan(1e-4);
     }
@@ -116,11 +115,11 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   it('names as rival another token, with its clean probability', async () => {
     const [result] = await pass([await windowOf(0, 0, 48)]);
     let compared = 0;
-    for (const [i, { adversary, top }] of result!.entries()) {
+    for (const [i, { adversary, probability }] of result!.entries()) {
       const { id, before, after } = adversary!.rival;
       expect(id).not.toBe(cases[0]!.responseIds[i]);
       expect(after).toBeGreaterThan(before);
-      const same = top.find((token) => token.id === id);
+      const same = probability!.top.find((token) => token.id === id);
       if (!same) continue;
       expect(Math.exp(same.logprob)).toBeCloseTo(before, 5);
       compared += 1;

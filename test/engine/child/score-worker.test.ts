@@ -57,7 +57,7 @@ describe('ScoreWorker', () => {
     const tops = [1, 2, 3, 4, 5].map((stream) =>
       sent.flatMap((message) =>
         message.type === 'scored' && message.stream === stream
-          ? message.tokens.map(({ top }) => top.map(({ id }) => id))
+          ? message.tokens.map(({ probability }) => probability!.top.map(({ id }) => id))
           : [],
       ),
     );

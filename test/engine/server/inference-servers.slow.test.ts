@@ -90,7 +90,7 @@ function ask(options: Omit<ScoreWorkerOptions, 'send' | 'contextLength'>) {
 }
 
 const ids = (count: number, step = 37) => Array.from({ length: count }, (_, i) => (i * step + 5) % 500);
-const adversary = { alpha: 1e-3, form: 'perturb' } as const;
+const adversary = { alpha: 1e-3, form: 'derivative' } as const;
 
 /** A prompt, passes, a rollback as a fork with other tokens, and a plain pass. */
 const MESSAGES = [
@@ -103,8 +103,9 @@ const MESSAGES = [
   { type: 'pass', stream: 3, newIds: ids(9), start: 0, from: 1, to: 9, adversary },
 ] as const satisfies ToScore[];
 
-const numbersOf = ({ logprob, entropy, margin, top, adversary }: PassToken): number[] => [
-  ...[logprob, entropy, margin, ...top.map(({ logprob }) => logprob)],
+const numbersOf = ({ probability, adversary }: PassToken): number[] => [
+  ...[probability!.logprob, probability!.entropy, probability!.margin],
+  ...probability!.top.map(({ logprob }) => logprob),
   ...(adversary ? [adversary.fall, adversary.rival.before, adversary.rival.after] : []),
 ];
 
@@ -173,8 +174,8 @@ describe('a sequence that a server holds', () => {
     llama().runs.length = 0;
     const [actual, expected] = [await remote(second), await local(second)];
     if (actual.type !== 'scored' || expected.type !== 'scored') throw new Error(JSON.stringify(actual));
-    for (const [i, { logprob, adversary }] of expected.tokens.entries()) {
-      expect(actual.tokens[i]!.logprob).toBeCloseTo(logprob, 4);
+    for (const [i, { probability, adversary }] of expected.tokens.entries()) {
+      expect(actual.tokens[i]!.probability!.logprob).toBeCloseTo(probability!.logprob, 4);
       expect(actual.tokens[i]!.adversary!.fall).toBeCloseTo(adversary!.fall, 4);
     }
     // Refused once; then the prefix, and the pass.

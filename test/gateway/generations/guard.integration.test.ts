@@ -86,15 +86,18 @@ describe('a guard that cannot be used', () => {
     [{ max_rollbacks: 1.5 }, 'max_rollbacks'],
   ];
 
-  it.each(refusals)('is refused by the name of its field: %j', async (guard, field, code = 'invalid_value') => {
-    const expected = {
-      code,
-      param: `guard.${field}`,
-      message: expect.stringContaining(`guard.${field}: `),
-    };
-    const response = await post(gateway.url, chatBody({ guard }));
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: expected });
-    expect(await socketEvents(guard)).toMatchObject([{ type: 'error', error: expected }]);
-  });
+  it.each(refusals)(
+    'is refused by the name of its field: %j',
+    async (guard, field, code = 'invalid_value') => {
+      const expected = {
+        code,
+        param: `guard.${field}`,
+        message: expect.stringContaining(`guard.${field}: `),
+      };
+      const response = await post(gateway.url, chatBody({ guard }));
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: expected });
+      expect(await socketEvents(guard)).toMatchObject([{ type: 'error', error: expected }]);
+    },
+  );
 });

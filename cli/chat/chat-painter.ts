@@ -37,12 +37,10 @@ export function answerPainter(write: Write, watched: Watched | null, scale: Heat
   const rollbacks: RollbackDoneEvent[] = [];
   let verdict: Verdict | null = null;
   let ranked = false;
-  let skipped = false;
   const paint = (event: ScoreEvent, { strength }: HeatScale): void => {
     const token = waiting.get(event.index);
     if (!token || !waiting.delete(event.index)) return; // scored again after a rollback: it is out
     const heat = strength(event);
-    skipped ||= heat === null;
     const text = visible(token.text); // before it gets colours
     write(text, heat === null ? chalk.dim : (part) => heated(part, heat));
   };
@@ -58,8 +56,7 @@ export function answerPainter(write: Write, watched: Watched | null, scale: Heat
     if (event.type === 'text.done' || event.type === 'generation.done') verdict = event.verdict ?? null;
   };
   const end = (): void => {
-    const dim = skipped ? `, ${chalk.dim('skipped')}` : '';
-    if (scale) write(`\n\n${scale.legend(swatches())}${dim}\n`);
+    if (scale) write(`\n\n${scale.legend(swatches())}\n`);
     else write(watched ? '\n\n' : '\n');
     if (watched === null) return;
     const flags = new Set(flagged.map(({ step }) => step)).size;

@@ -33,7 +33,7 @@ export interface Token {
   readonly skipped: readonly Method[];
   /** Methods whose scores are to follow. */
   readonly pending: readonly Method[];
-  /** Why methods were skipped, if not by the schedule: scoring was behind. */
+  /** Why methods were skipped: scoring was behind. */
   readonly reason?: 'lag';
   readonly rival: Rival | null;
 }

@@ -21,7 +21,7 @@ export interface Verdict {
   flagged_steps: number;
   /** Settled steps; retracted ones do not count. */
   steps: number;
-  /** Tokens without a score by the guard's method. Tokens that the schedule skips do not count. */
+  /** Tokens without a score by the guard's method. */
   unscored_tokens: number;
   /** Whether the calibration contains ordinary answers; otherwise `risk` is a running estimate. */
   calibrated: boolean;
@@ -141,7 +141,7 @@ interface ScoreDeltaEvent {
   scores: Scores;
   /** For each method that can be rated. */
   risk?: Scores | undefined;
-  /** Methods that were skipped for this token: by the schedule, or for the `reason`. */
+  /** Methods that were skipped for this token, for the `reason`. */
   skipped?: Method[] | undefined;
   /** `lag`: scoring was slower than writing, so the token stays unscored. */
   reason?: 'lag' | undefined;
@@ -168,7 +168,7 @@ interface StepDoneEvent {
   /** Absent for a step of the text. */
   part?: Part | undefined;
   method: Method;
-  /** `null` if the schedule skipped all of it, or if a token has no score. */
+  /** `null` if a token has no score, or if scoring skipped all of it. */
   score: number | null;
   /** From 0 to 1. `null` if it is unknown, or if a token has no score: that is not a clean verdict. */
   risk: number | null;
@@ -196,7 +196,7 @@ interface StepFlaggedEvent {
   /** Absent for a step of the text. */
   part?: Part | undefined;
   method: Method;
-  /** `null` if the schedule skipped all of it, or if a token has no score. */
+  /** `null` if a token has no score, or if scoring skipped all of it. */
   score: number | null;
   /** From 0 to 1. `null` if it is unknown, or if a token has no score: that is not a clean verdict. */
   risk: number | null;

@@ -64,10 +64,7 @@ const verdict = about(
     rate: about('Target share of ordinary answers that are flagged.', z.number()),
     flagged_steps: z.int(),
     steps: about('Settled steps; retracted ones do not count.', z.int()),
-    unscored_tokens: about(
-      "Tokens without a score by the guard's method. Tokens that the schedule skips do not count.",
-      z.int(),
-    ),
+    unscored_tokens: about("Tokens without a score by the guard's method.", z.int()),
     calibrated: about(
       'Whether the calibration contains ordinary answers; otherwise `risk` is a running estimate.',
       z.boolean(),
@@ -129,10 +126,7 @@ export const NAMED_SCHEMAS = {
 /** The verdict of `method` on a token or step. */
 const rating = {
   method,
-  score: about(
-    '`null` if the schedule skipped all of it, or if a token has no score.',
-    z.nullable(z.number()),
-  ),
+  score: about('`null` if a token has no score, or if scoring skipped all of it.', z.nullable(z.number())),
   risk: about(
     'From 0 to 1. `null` if it is unknown, or if a token has no score: that is not a clean verdict.',
     share,
@@ -240,10 +234,7 @@ export const GENERATION_EVENTS = {
       pass: about('The gateway sends `stream`.', z.enum(['stream', 'final'])),
       scores,
       risk: about('For each method that can be rated.', z.optional(scores)),
-      skipped: about(
-        'Methods that were skipped for this token: by the schedule, or for the `reason`.',
-        z.optional(methods),
-      ),
+      skipped: about('Methods that were skipped for this token, for the `reason`.', z.optional(methods)),
       reason: about(
         '`lag`: scoring was slower than writing, so the token stays unscored.',
         z.optional(z.literal('lag')),

@@ -7,7 +7,7 @@ import { riskStrength } from './risk-scale.js';
 /** What is known of a token's score by one method. */
 export type ScoreState =
   | 'scored'
-  /** The schedule left it out, as the model was sure. */
+  /** Left out, without a reason. */
   | 'skipped'
   /** Left out as scoring was behind. */
   | 'lag'

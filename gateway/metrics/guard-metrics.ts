@@ -34,11 +34,10 @@ export class GuardSeries {
     this.#lagTokens = scores.lagTokens.series({ model });
     this.#lagSeconds = scores.lagSeconds.series({ model });
     this.#holds = guard.stepHold.series({ model });
-    const { scoredTokens, lagSkippedTokens, rivals, skippedTokens, unscoredTokens } = scores;
+    const { scoredTokens, lagSkippedTokens, rivals, unscoredTokens } = scores;
     for (const counter of [scoredTokens, lagSkippedTokens, rivals, guard.stops, guard.retractedTokens])
       counter.inc({ model }, 0);
-    for (const counter of [skippedTokens, unscoredTokens])
-      for (const method of METHODS) counter.inc({ model, method }, 0);
+    for (const method of METHODS) unscoredTokens.inc({ model, method }, 0);
     for (const action of ACTIONS) {
       guard.steps.inc({ model, action }, 0);
       guard.flaggedSteps.inc({ model, action }, 0);
@@ -52,7 +51,7 @@ export class GuardSeries {
    * @param methods those that have not been counted for it; by default all
    */
   token(
-    { pass, scores, skipped, reason, missing = [], risk, rival }: ScoreEvent,
+    { pass, scores, reason, missing = [], risk, rival }: ScoreEvent,
     methods: readonly Method[] = METHODS,
   ): void {
     const model = this.#model;
@@ -75,7 +74,6 @@ export class GuardSeries {
     }
     if (scored && methods === METHODS) this.#scored.inc();
     if (rival && rival.before >= LIKELY) this.#own.rivals.inc({ model });
-    for (const method of skipped) this.#own.skippedTokens.inc({ model, method });
     for (const method of missing) this.#own.unscoredTokens.inc({ model, method });
   }
 

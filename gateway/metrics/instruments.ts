@@ -118,7 +118,7 @@ export const instrumentsOf = ({ counter, gauge, histogram }: Families) => ({
     }),
     tokenRisk: histogram({
       name: 'flinch_token_risk',
-      help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Excludes tokens that cannot be rated yet, and tokens skipped by the schedule (flinch_skipped_tokens_total), which rank below all others.',
+      help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Excludes tokens that cannot be rated yet.',
       labels: BY_METHOD,
       buckets: RISK_BUCKETS,
     }),
@@ -126,11 +126,6 @@ export const instrumentsOf = ({ counter, gauge, histogram }: Families) => ({
       name: 'flinch_scored_tokens_total',
       help: 'Tokens of the model with a score of at least one method. Tokens that are retracted and rewritten count again, also with held delivery.',
       labels: BY_MODEL,
-    }),
-    skippedTokens: counter({
-      name: 'flinch_skipped_tokens_total',
-      help: 'Tokens that the schedule skipped for a method. A skipped token is not a score of zero.',
-      labels: BY_METHOD,
     }),
     lagSkippedTokens: counter({
       name: 'flinch_lag_skipped_tokens_total',

@@ -39,7 +39,7 @@ export async function readCandidate(followed: Followed): Promise<Attempt> {
 }
 
 /**
- * Summary of a step. Tokens that the schedule skipped count, as ones without doubt; with one that cannot be scored the
+ * Summary of a step. Skipped tokens count, as ones without doubt; with one that cannot be scored the
  * step is the last choice.
  */
 export function summaryOf(

@@ -1,5 +1,5 @@
 /**
- * Ordinary scores, as what is left of them in a file: some of their order statistics. Those that a schedule skipped
+ * Ordinary scores, as what is left of them in a file: some of their order statistics. Those that were skipped
  * are among them as −∞, so that a rate is one of all tokens (or steps).
  */
 export interface Distribution {

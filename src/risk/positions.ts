@@ -1,7 +1,7 @@
 import { type Distribution, distributionOf } from '../numerics/distribution.js';
 import { wilson } from '../numerics/proportion.js';
 
-/** A token's score, −∞ where the schedule skipped it, and its index in the response. */
+/** A token's score, −∞ where it was skipped, and its index in the response. */
 export interface TokenSample {
   readonly index: number;
   readonly score: number;

@@ -4,7 +4,7 @@ import type { Method } from '../uncertainty/method-names.js';
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
  * share of them. `null` while too few are known.
  *
- * A rate is one of all tokens, or steps: those without a score, as the schedule skipped them, are asked about with a
+ * A rate is one of all tokens, or steps: those without a score, as they were skipped, are asked about with a
  * score of −∞, so that a model which learns from what it is asked hears of them.
  */
 export interface RiskModel {

@@ -12,7 +12,7 @@ export interface ScoredAnswer {
   readonly steps: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** The scores of a method, −∞ for what the schedule skipped. */
+/** The scores of a method, −∞ for what was skipped. */
 export interface Samples {
   readonly tokens: readonly TokenSample[];
   readonly steps: readonly number[];

@@ -46,7 +46,7 @@ export interface ScoreEvent {
   readonly scores: Scores;
   /** Methods that were left out for this token: not a score of zero. */
   readonly skipped: readonly Method[];
-  /** Why they were left out: scoring was behind (`lag`), and the token stays unscored. By default the schedule did. */
+  /** Why they were left out: scoring was behind (`lag`), and the token stays unscored. */
   readonly reason?: 'lag';
   /**
    * Methods that cannot be computed for this token, because its log-probability is not reported: it stays
@@ -164,7 +164,7 @@ export interface Verdict {
   /** Number of the settled steps that are flagged. */
   readonly flaggedSteps: number;
   readonly steps: number;
-  /** Tokens of the model without a score that the schedule did not leave out. */
+  /** Tokens of the model without a score, those passed over included. */
   readonly unscoredTokens: number;
   /** Whether ordinary answers were collected beforehand (`flinch calibrate`), or are those seen so far. */
   readonly calibrated: boolean;
@@ -196,7 +196,7 @@ export type WrittenEvent = TokenEvent | DoneEvent | UpstreamEvent;
 /** A score and where it stands among ordinary ones. */
 export interface Rating {
   readonly method: Method;
-  /** `null` where the schedule left out all that it would be of, and where a token has no score. */
+  /** `null` where all that it would be of was skipped, and where a token has no score. */
   readonly score: number | null;
   /** Share of ordinary ones that score lower, in [0, 1]; `null` while too few are known to tell, and without a score. */
   readonly risk: number | null;

@@ -17,7 +17,7 @@ export interface FlagOptions {
 }
 
 /**
- * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
+ * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped.
  * Steps come in order, before `generation.done`. A step without scores, or
  * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
  * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the sum of the
@@ -45,7 +45,7 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
   });
 }
 
-/** Rating of a token: no score if the schedule skipped it, or if it is unscored. */
+/** Rating of a token: no score if it was skipped, or if it is unscored. */
 interface TokenRating {
   readonly score: number | null;
   readonly unscored: 'missing' | 'lag' | null;

@@ -36,7 +36,7 @@ export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<Gua
 
 class JudgedAnswer {
   readonly #options: JudgeOptions;
-  /** Tokens that the model wrote and that have no score, nor were skipped by the schedule. */
+  /** Tokens that the model wrote and that have no score, nor were skipped for another reason than `lag`. */
   readonly #unscored = new Set<number>();
   /** The first that the model wrote. */
   #first: number | null = null;
@@ -127,7 +127,7 @@ class JudgedAnswer {
     return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
   }
 
-  /** Tokens that the schedule leaves out need no score; tokens passed over because scoring is behind do. */
+  /** Skipped tokens need no score; tokens passed over because scoring is behind do. */
   #isScored({ scores, skipped, reason }: ScoreEvent): boolean {
     const { method } = this.#options;
     return scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');

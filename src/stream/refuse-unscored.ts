@@ -21,7 +21,7 @@ export interface RefuseOptions {
 }
 
 /**
- * Passes tokens on once they have a score of `method`, or the schedule leaves them out, and errors at the
+ * Passes tokens on once they have a score of `method`, or are skipped, and errors at the
  * first one that has none: because its log-probability is not reported, or because scoring is behind. The
  * same for parts of an upstream's answer whose tokens are not reported. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
  *

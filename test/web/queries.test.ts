@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_ANSWER } from '#client/answer.js';
-import {
-  isCharted,
-  methodsOf,
-  shownMethod,
-  skippedTokens,
-  strongest,
-  unscoredTokens,
-} from '#web/answer/queries.js';
+import { isCharted, methodsOf, shownMethod, strongest, unscoredTokens } from '#web/answer/queries.js';
 import { play, SCORED as scored } from '../client/fake-server.js';
 
 describe('what the page asks of an answer', () => {
@@ -20,10 +13,6 @@ describe('what the page asks of an answer', () => {
   it('finds the strongest token, and none where the method has no score', () => {
     expect(strongest(play(scored), 'nll')).toMatchObject({ token: { index: 1 }, score: 2 });
     expect(strongest(play(scored), 'entropy')).toBeNull();
-  });
-
-  it('counts scores that were skipped for themselves', () => {
-    expect(skippedTokens(play(scored), 'adversarial')).toBe(1);
   });
 
   it('knows the methods of an answer from the server', () => {

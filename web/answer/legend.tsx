@@ -2,7 +2,7 @@ import { type Answer, formatRisk, heatOf, isOver, type RiskLevel } from 'flinch-
 import type { Method } from 'flinch-client/protocol';
 import type { ReactNode } from 'react';
 import { formatScore, LEVEL_WORDS, METHOD_WORDS } from '../words.js';
-import { skippedTokens, strongest, unscoredTokens } from './queries.js';
+import { strongest, unscoredTokens } from './queries.js';
 
 const LEVELS: readonly RiskLevel[] = ['calm', 'slight', 'raised', 'high', 'flagged'];
 
@@ -26,7 +26,6 @@ export function Colours({ answer, method }: LegendProps): ReactNode {
 export function Legend({ answer, method }: LegendProps): ReactNode {
   const { by } = heatOf(answer, method);
   const { name, meaning } = METHOD_WORDS[method];
-  const skipped = skippedTokens(answer, method);
   const unscored = isOver(answer) ? unscoredTokens(answer, method) : 0;
   const rated = by === 'risk' || answer.flags.length > 0 || answer.steps.some(({ risk }) => risk !== null);
   return (
@@ -42,11 +41,10 @@ export function Legend({ answer, method }: LegendProps): ReactNode {
           ))}
         </p>
       )}
-      {unscored + skipped > 0 && (
+      {unscored > 0 && (
         <p>
           Tokens:
-          {unscored > 0 && <span className="legend-missing">no score</span>}
-          {skipped > 0 && <span className="legend-skipped">skipped: certain</span>}
+          <span className="legend-missing">no score</span>
         </p>
       )}
       <p>

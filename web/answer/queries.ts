@@ -14,8 +14,6 @@ export const unscoredTokens = (answer: Answer, method: Method): number => countI
 /** Tokens without a score as scoring was behind. */
 export const lagTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'lag');
 
-export const skippedTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'skipped');
-
 const countIn = ({ tokens }: Answer, method: Method, state: ReturnType<typeof scoreState>): number =>
   tokens.reduce((count, token) => count + (scoreState(token, method) === state ? 1 : 0), 0);
 

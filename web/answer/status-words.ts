@@ -12,7 +12,7 @@ import type { Method } from 'flinch-client/protocol';
 import type { RecordedEvent } from '../chats/recording.js';
 import { type Exchange, tokensPerSecond } from '../chats/session.js';
 import { countTokens, finishWords, METHOD_WORDS, sentence } from '../words.js';
-import { flaggedSteps, lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
+import { flaggedSteps, lagTokens, methodsOf, unscoredTokens } from './queries.js';
 
 /** What to think of an answer, or how far it is. @param connected whether there is a connection over which it could go on */
 export function statusOf({ answer, events, leftOut, model }: Exchange, connected: boolean): Advice {
@@ -86,7 +86,7 @@ export function detailsOf({ answer, events, model }: Exchange, method: Method): 
   const threshold =
     guard && guard.rate > 0 ? `, flagged from ${Number((100 * (1 - guard.rate)).toFixed(2))} %` : '';
   const judge = guard?.method ?? method;
-  const [skipped, late] = [skippedTokens(answer, method), lagTokens(answer, judge)];
+  const late = lagTokens(answer, judge);
   const unscored = methodsOf(answer).length > 0 ? unscoredTokens(answer, judge) : 0;
   const speed = rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`];
   return [
@@ -95,7 +95,6 @@ export function detailsOf({ answer, events, model }: Exchange, method: Method): 
       risk === null ? [] : [`Step ${step + 1}: ${rankWords(risk, ratedPer(guard?.per))}${threshold}`],
     ),
     ...(typeof verdict?.risk === 'number' ? [`Answer: ${rankWords(verdict.risk, 'whole')}${threshold}`] : []),
-    ...(skipped > 0 ? [`${countTokens(skipped)} skipped: not doubtful`] : []),
     ...(late > 0 ? [`${countTokens(late)} not scored: scoring was slower than writing`] : []),
     ...(unscored > 0
       ? [

@@ -170,7 +170,6 @@ function StepOf({ answer, token: { index } }: OfToken): ReactNode {
 }
 
 function missing(answer: Answer, token: Token, method: Method): string {
-  if (token.skipped.includes(method))
-    return token.reason === 'lag' ? 'not scored: scoring was slower than writing' : 'skipped: not doubtful';
+  if (token.skipped.includes(method)) return 'not scored: scoring was slower than writing';
   return answer.phase === 'streaming' ? 'not yet scored' : 'no score';
 }

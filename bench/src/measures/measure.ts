@@ -14,7 +14,7 @@ export type TokenSpan = readonly [number, number];
  * and so on.
  */
 export interface MeasureScores {
-  /** One for each token of the response; `null` for a token that a schedule did not attack. */
+  /** One for each token of the response; `null` for a token without a score. */
   readonly tokens?: readonly (number | null)[];
   /** One for each step, of measures that score steps of themselves (CCP, TokenSAR, Graph Uncertainty). */
   readonly steps?: readonly number[];

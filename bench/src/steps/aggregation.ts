@@ -9,7 +9,7 @@ export const byAggregation = <T>(of: (how: Aggregation) => T): Readonly<Record<A
   sum: of('sum'),
 });
 
-/** @param scores of the step's tokens; `null` where the schedule skipped one. @returns −∞ for a step without scores */
+/** @param scores of the step's tokens; `null` where one was skipped. @returns −∞ for a step without scores */
 export function aggregate(how: Aggregation, scores: readonly (number | null)[]): number {
   const known = scores.filter((score) => score !== null);
   if (known.length === 0) return Number.NEGATIVE_INFINITY;

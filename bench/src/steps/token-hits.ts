@@ -4,7 +4,7 @@ import type { TokenRange } from './response-steps.js';
  * Whether a step holds one of the response's k highest tokens, ties included (arXiv 2602.02427): a token of it scores at
  * least the k-th highest. The lowest score of the response is never a hit, or else a schedule that tells no tokens apart
  * would hit always.
- * @param scores of the whole response; `null`, skipped by the schedule, ranks below all others, as in the guard
+ * @param scores of the whole response; `null`, skipped, ranks below all others, as in the guard
  */
 export function holdsTops(
   scores: readonly (number | null)[],

@@ -7,7 +7,7 @@ import { readRun } from '#bench/run/run-folder.js';
 import { AGGREGATIONS, type Aggregation, byAggregation } from '#bench/steps/aggregation.js';
 import { UsageError } from '#src/files/file-errors.js';
 
-/** −∞, of a step whose tokens the schedule skipped, is `null`. */
+/** −∞, of a step whose tokens were skipped, is `null`. */
 const score = z.number().nullable();
 const chances = z.array(z.number().nullable()).nullable();
 

@@ -77,8 +77,6 @@ describe('what the metrics say of a guarded answer', () => {
       const below = counted('flinch_token_risk_bucket', { method, le: '0.9' });
       expect(risks.length - below).toBe(surprising);
     }
-    const skipped = scored.filter((each) => each.skipped.includes('adversarial')).length;
-    expect(counted('flinch_skipped_tokens_total', { method: 'adversarial' })).toBe(skipped);
     const steps = of('step.done');
     const flagged = of('step.flagged').length;
     expect(flagged).toBeGreaterThan(0);

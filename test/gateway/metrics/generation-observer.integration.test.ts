@@ -140,11 +140,11 @@ describe('the times of a generation', () => {
 describe('the scores of tokens', () => {
   const scored = (index: number) => scoreEvent(index, { scores: { adversarial: 1e-3, nll: 2 } });
 
-  it('are counted by method, with what the schedule left out and what nobody can tell', async () => {
+  it('are counted by method, with what nobody can tell', async () => {
     const events = [
       scoreEvent(0, { scores: { adversarial: 2e-3, nll: 2 }, risk: { adversarial: 0.93 } }),
-      scoreEvent(1, { scores: { nll: 0.5 }, skipped: ['adversarial'] }),
-      scoreEvent(2, { missing: ['nll'], skipped: ['adversarial'] }),
+      scoreEvent(1, { scores: { nll: 0.5 } }),
+      scoreEvent(2, { missing: ['nll'] }),
     ];
     tell(observer(), tokenEvent(0), tokenEvent(1), tokenEvent(2), ...events);
     const read = await scrape();
@@ -157,8 +157,6 @@ describe('the scores of tokens', () => {
     expect(read.sum('flinch_token_score_sum', nll)).toBe(2.5);
     expect(read.sum('flinch_token_risk_count')).toBe(1);
     expect(read.sum('flinch_token_risk_sum', adversarial)).toBe(0.93);
-    expect(read.sum('flinch_skipped_tokens_total', adversarial)).toBe(2);
-    expect(read.sum('flinch_skipped_tokens_total')).toBe(2);
     expect(read.sum('flinch_unscored_tokens_total', nll)).toBe(1);
     expect(read.sum('flinch_unscored_tokens_total')).toBe(1);
   });

@@ -3,13 +3,13 @@ import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packe
 import { weightValues } from '../checkpoint/weight-values.js';
 import type { Weight } from '../checkpoint/weights.js';
 import { ModelError } from '../files/file-errors.js';
-import type { ModelSource } from '../graphs/decoder.js';
+import { fusedProducts, type ModelSource } from '../graphs/decoder.js';
 import { ROUNDED_LARGEST, ROUNDED_ZERO } from '../graphs/rounded-products.js';
 import { rotate, rotationOf } from '../numerics/hadamard.js';
 import { openPacked, productsOf } from './integer-weights.js';
 
 /** Version of the file's layout: a file of another version is made again. */
-const FORMAT = 'flinch rounded 1';
+const FORMAT = 'flinch rounded 2';
 
 /** One scale for each output. */
 const formatOf = (inner: number): PackedFormat => ({
@@ -33,18 +33,25 @@ export async function openRoundedWeights(
   { config, tensors }: ModelSource,
   folder: string,
 ): Promise<ReadonlyMap<string, PackedTensor>> {
-  const products = productsOf(config);
+  const sizes = new Map(productsOf(config).map(({ name, shape }) => [name, shape] as const));
+  const fused = fusedProducts([...sizes.keys()]);
   // A graph may read the matrix as it is stored, too.
   const roundedName = (name: string): string => `${name}.rounded`;
-  const weights = products.map(({ name, shape }) => ({
-    name: roundedName(name),
-    shape,
-    type: 'packed' as const,
-    format: formatOf(shape[1]),
-    chunks: () => roundedRows(tensors.get(name)!),
-  }));
+  const weights = [...fused].map(([name, parts]) => {
+    const inner = sizes.get(parts[0]!)![1];
+    const out = parts.reduce((sum, part) => sum + sizes.get(part)![0], 0);
+    return {
+      name: roundedName(name),
+      shape: [out, inner] as const,
+      type: 'packed' as const,
+      format: formatOf(inner),
+      async *chunks() {
+        for (const part of parts) yield* roundedRows(tensors.get(part)!);
+      },
+    };
+  });
   const opened = await openPacked({ format: FORMAT, folder: join(folder, 'rounded'), weights });
-  return new Map(products.map(({ name }) => [name, opened.get(roundedName(name))!]));
+  return new Map([...fused.keys()].map((name) => [name, opened.get(roundedName(name))!]));
 }
 
 async function* roundedRows(weight: Weight): AsyncGenerator<PackedRows> {

@@ -32,6 +32,26 @@ export type Attention = (layer: number, projections: Projections) => Value;
 /** Adds to the output of a projection, `[rows, out]`, what follows from its input, `[rows, hidden]`. */
 export type ProjectionHook = (output: Value, input: Value, layer: number, name: 'q' | 'v') => Value;
 
+/** Projections of the same input. */
+const QUERY_KEY_VALUE = ['q_proj', 'k_proj', 'v_proj'];
+const GATE_UP = ['gate_proj', 'up_proj'];
+
+/** Name of matrices `of.name.weight` as one. */
+const fusedName = (of: string, names: readonly string[]): string => `${of}.${names.join('+')}.weight`;
+
+/** The matrices of products as derivatives take them, by name: those with the same input are one. */
+export function fusedProducts(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const groups = [QUERY_KEY_VALUE, GATE_UP];
+  const fused = new Map<string, readonly string[]>();
+  for (const name of names) {
+    const [of, own] = [name.split('.').slice(0, -2).join('.'), name.split('.').at(-2)!];
+    const group = groups.find((each) => each.includes(own));
+    const parts = group?.map((each) => `${of}.${each}.weight`) ?? [name];
+    fused.set(group ? fusedName(of, group) : name, parts);
+  }
+  return fused;
+}
+
 const ACTIVATION = { silu, gelu_pytorch_tanh: gelu };
 
 /**
@@ -75,17 +95,17 @@ export class Decoder {
       const name = `model.layers.${layer}`;
       const own = `${name}.self_attn`;
       const normed = optionalNorm(hidden, name, norms.attention.before);
-      const query = perturb(this.#linear(normed, `${own}.q_proj`), normed, layer, 'q');
+      const [query, key, value] = this.#linears(normed, own, QUERY_KEY_VALUE);
       const heads = attention(layer, {
-        query: this.#headNorm(query, `${own}.q_norm`),
-        key: this.#headNorm(this.#linear(normed, `${own}.k_proj`), `${own}.k_norm`),
-        value: perturb(this.#linear(normed, `${own}.v_proj`), normed, layer, 'v'),
+        query: this.#headNorm(perturb(query!, normed, layer, 'q'), `${own}.q_norm`),
+        key: this.#headNorm(key!, `${own}.k_norm`),
+        value: perturb(value!, normed, layer, 'v'),
       });
       const attended = this.#linear(heads, `${own}.o_proj`);
       hidden = g.op('Add', [hidden, optionalNorm(attended, name, norms.attention.after)]);
       const entered = optionalNorm(hidden, name, norms.mlp.before);
-      const gate = ACTIVATION[config.activation](g, this.#linear(entered, `${name}.mlp.gate_proj`));
-      const inner = g.op('Mul', [gate, this.#linear(entered, `${name}.mlp.up_proj`)]);
+      const [gate, up] = this.#linears(entered, `${name}.mlp`, GATE_UP);
+      const inner = g.op('Mul', [ACTIVATION[config.activation](g, gate!), up!]);
       const changed = this.#linear(inner, `${name}.mlp.down_proj`);
       hidden = g.op('Add', [hidden, optionalNorm(changed, name, norms.mlp.after)]);
     }
@@ -115,9 +135,26 @@ export class Decoder {
 
   /** x Wᵀ, plus the bias where the checkpoint's family has one. */
   #linear(x: Value, name: string): Value {
+    return this.#multiply(x, `${name}.weight`, this.#bias(name));
+  }
+
+  /** The same with several matrices: one product, where they are rounded and lie one after the other. */
+  #linears(x: Value, of: string, names: readonly string[]): Value[] {
+    const fused = this.#source.rounded?.get(fusedName(of, names));
+    if (!fused) return names.map((name) => this.#linear(x, `${of}.${name}`));
+    const g = this.#g;
+    const product = this.#roundedProducts.multiply(x, fused);
+    const sizes = names.map((name) => this.#weight(`${of}.${name}.weight`).shape[0]!);
+    return g.split(product, 1, sizes).map((part, i) => {
+      const bias = this.#bias(`${of}.${names[i]}`);
+      return bias ? g.op('Add', [part, bias]) : part;
+    });
+  }
+
+  #bias(name: string): Value | undefined {
     const { qkvBias, outputBias, mlpBias } = this.#source.config;
     const biased = name.endsWith('o_proj') ? outputBias : name.includes('.mlp.') ? mlpBias : qkvBias;
-    return this.#multiply(x, `${name}.weight`, biased ? this.#vector(`${name}.bias`) : undefined);
+    return biased ? this.#vector(`${name}.bias`) : undefined;
   }
 
   #norm(x: Value, name: string): Value {

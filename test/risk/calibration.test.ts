@@ -84,7 +84,7 @@ describe('calibration.json', () => {
     expect(problem(text.replace('"alpha":0.0001,', ''))).toContain(
       'calibrations[0].settings: lacks what adversarial depends on',
     );
-    expect(problem(text.replace('"perturb"', '"guess"'))).toContain(
+    expect(problem(text.replace('"derivative"', '"guess"'))).toContain(
       'settings.form: "guess" is not supported',
     );
     expect(problem(text.replace('"kind":"windowed"', '"kind":"lazy","epsilon":0.5'))).toContain(
@@ -187,13 +187,13 @@ describe('withCalibration', () => {
     expect(parseCalibration(JSON.parse(JSON.stringify(judged)), 'here')).toEqual(judged);
   });
 
-  const derivative = aCalibration({ ...DEFAULT_SCORING, form: 'derivative' });
-  const two = withCalibration(file, MODEL, derivative);
+  const perturbed = aCalibration({ ...DEFAULT_SCORING, form: 'perturb' });
+  const two = withCalibration(file, MODEL, perturbed);
 
   it('keeps calibrations with other settings and replaces the one with the same', () => {
-    expect(two.calibrations).toEqual([file.calibrations[0], derivative]);
+    expect(two.calibrations).toEqual([file.calibrations[0], perturbed]);
     const again = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 500);
-    expect(withCalibration(two, MODEL, again).calibrations).toEqual([derivative, again]);
+    expect(withCalibration(two, MODEL, again).calibrations).toEqual([perturbed, again]);
   });
 
   it('keeps the methods that were not collected anew', () => {
@@ -202,18 +202,18 @@ describe('withCalibration', () => {
     const { adversarial, ...rest } = file.calibrations[0]!.methods;
     expect(adversarial).toBeDefined();
     expect(old).toEqual({ ...file.calibrations[0], methods: rest });
-    expect(others).toEqual([derivative, only]);
+    expect(others).toEqual([perturbed, only]);
     const all = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 300);
     const again = withCalibration(withCalibration(two, MODEL, only), MODEL, all);
-    expect(again.calibrations).toEqual([derivative, all]);
+    expect(again.calibrations).toEqual([perturbed, all]);
   });
 
   it('keeps none of another model', () => {
     const other = 'cd'.repeat(32);
-    expect(withCalibration(two, other, derivative)).toEqual({
+    expect(withCalibration(two, other, perturbed)).toEqual({
       format: 2,
       model: other,
-      calibrations: [derivative],
+      calibrations: [perturbed],
     });
   });
 });

@@ -77,7 +77,6 @@ export class ServedSequence implements HeldSequence {
     { start, from, to, adversary, top }: Parameters<HeldSequence['score']>[1],
   ): Runs<PassToken[]> {
     if (top !== undefined) throw new Error(`an inference server has no graph for ${top} top tokens`);
-    if (adversary?.form === 'derivative') throw new Error('an inference server has no graph of derivatives');
     if (!adversary) return yield* this.#twice(() => this.#plain(ids, from, to));
     const targets = ids.slice(from, to);
     const { alpha, attacked = targets.map(() => true) } = adversary;

@@ -272,12 +272,13 @@ describe('an engine that scores on inference servers', () => {
     const engine = await Engine.open(join(folder, 'tiny-llama'), { scoreServers });
     try {
       const [golden] = goldenCases('tiny-llama');
-      const { promptIds, responseIds, alpha, adv, logprob } = golden!;
-      const scoring = { methods: ['adversarial', 'nll'], alpha, schedule: { kind: 'offline' } } as const;
+      const { promptIds, responseIds, alpha, jvp, logprob } = golden!;
+      const methods = ['adversarial', 'nll'] as const;
+      const scoring = { methods, alpha, form: 'derivative', schedule: { kind: 'offline' } } as const;
       const { tokens } = await scoreResponse(engine, promptIds, responseIds, scoring);
       const { all } = scoreErrors(
         tokens.map(({ scores }) => scores.adversarial!),
-        adv,
+        jvp.map((value) => alpha * value),
       );
       expect(all).toBeLessThan(2e-3);
       expect(

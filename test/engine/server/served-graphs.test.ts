@@ -86,8 +86,8 @@ describe('graphs for inference servers', () => {
   });
 
   it('are found by what a pass asks for', () => {
-    expect(servedGraphOf({ kind: 'score', sequences: 1, form: 'perturb' })).toBe('score');
-    expect(() => servedGraphOf({ kind: 'score', sequences: 1, form: 'derivative' })).toThrow('has no graph');
+    expect(servedGraphOf({ kind: 'score', sequences: 1, form: 'derivative' })).toBe('score');
+    expect(() => servedGraphOf({ kind: 'score', sequences: 1, form: 'perturb' })).toThrow('has no graph');
     expect(() => servedGraphOf({ kind: 'forward', sequences: 2, result: 'statistics' })).toThrow(
       'has no graph',
     );

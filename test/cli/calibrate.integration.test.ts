@@ -50,7 +50,7 @@ describe('flinch calibrate', () => {
     expect(written?.calibrations[0]?.settings).toEqual({
       schedule: { kind: 'windowed', block: 16, window: 32 },
       alpha: 1e-4,
-      form: 'perturb',
+      form: 'derivative',
     });
 
     const fresh = ['--input', firstProblems(20, 16), '--check', '8'];

@@ -1,0 +1,61 @@
+/**
+ * Ordinary scores of Adv. Pert. of the embedded model: of the steps before the first wrong one, which a program finds.
+ *
+ *     node models/training/calibrate.js MODEL [PROBLEMS]
+ *
+ * It replaces them in the model's calibration.json, and keeps those of other methods.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateProblems } from '#bench/tasks/generate-problems.js';
+import { TASKS } from '#bench/tasks/problem.js';
+import { IN_WORDS } from '#bench/tasks/solution.js';
+import { verify } from '#bench/tasks/verify.js';
+import { fingerprint } from '#src/checkpoint/fingerprint.js';
+import { Engine } from '#src/engine/engine.js';
+import { readCalibration } from '#src/risk/calibration-file.js';
+import { calibrationSettings } from '#src/risk/calibration-settings.js';
+import { ScoreCollector } from '#src/risk/score-collector.js';
+import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
+import { collectScores } from '#src/stream/collect-scores.js';
+import { encodePrompt } from '#src/tokenizer/prompt.js';
+import { DEFAULT_SCORING } from '#src/uncertainty/settings.js';
+
+/** Apart from the seeds that README.md trains and evaluates on. */
+const SEED = 700_000;
+const SAMPLING = { temperature: 0.2, topK: 0, topP: 1 };
+
+const [folder = '', count = '2000'] = process.argv.slice(2);
+const problems = generateProblems({ seed: SEED, count: Number(count), tasks: TASKS });
+const scoring = { ...DEFAULT_SCORING, methods: /** @type {const} */ (['adversarial']) };
+const engine = await Engine.open(folder);
+const requests = problems.map(({ question }, seed) => {
+  const content = seed % 4 === 0 ? question + IN_WORDS : question;
+  const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content }]);
+  return { promptIds, maxTokens: 256, sampling: { ...SAMPLING, seed } };
+});
+const collector = new ScoreCollector(scoring.methods);
+await collectScores(engine, requests, scoring).forEach((answer) => {
+  const texts = answer.tokens.map(({ text }) => text);
+  const { span } = verify(/** @type {any} */ (problems[answer.request]), texts.join(''));
+  const wrong = answer.steps.findIndex(({ to }) => span && texts.slice(0, to).join('').length > span.start);
+  collector.add(answer, wrong < 0 ? answer.steps.length : wrong);
+});
+const calibration = {
+  stepRule: STEP_RULE_VERSION,
+  settings: calibrationSettings(scoring, scoring.methods),
+  collected: { answers: 'right', ...collector.counts, ...SAMPLING, seed: 0 },
+  ...collector.distributions(),
+};
+const file = join(folder, 'calibration.json');
+const before = await readCalibration(file);
+const others = (before?.calibrations ?? []).flatMap(({ methods: { adversarial: _, ...methods }, ...rest }) =>
+  Object.keys(methods).length > 0 ? [{ ...rest, methods }] : [],
+);
+const model = await fingerprint(engine.checkpoint);
+writeFileSync(
+  file,
+  JSON.stringify({ ...before, format: 2, model, calibrations: [...others, calibration] }).concat('\n'),
+);
+console.log(calibration.collected);
+await engine.close();

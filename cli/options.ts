@@ -18,7 +18,7 @@ export const deviceOption = (): Option =>
 export const precisionOption = (): Option =>
   new Option(
     '--precision <name>',
-    'numbers that the model writes with; passes that score are in fp32 either way (default: int8 for weights in integers on a CPU, else fp32)',
+    'numbers that the model writes with, and that Adv. Pert. of streams is computed with (default: int8 for weights in integers on a CPU, else fp32)',
   ).choices(PRECISIONS);
 
 function numberBetween(low: number, high: number, whole: boolean) {

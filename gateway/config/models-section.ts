@@ -46,7 +46,7 @@ const checkpointSchema = z
       .enum(PRECISIONS)
       .optional()
       .describe(
-        'Numbers that the model writes with; `int8` is faster on a CPU. Default: `int8` for weights in integers (GGUF, GPTQ, AWQ) on a CPU, else `fp32`. Passes that score are in fp32 either way.',
+        'Numbers that the model writes with, and that Adv. Pert. of streams is computed with; `int8` is faster on a CPU. Default: `int8` for weights in integers (GGUF, GPTQ, AWQ) on a CPU, else `fp32`.',
       ),
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,

@@ -7,6 +7,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstWrongStep } from '#bench/steps/first-wrong-step.js';
 import { generateProblems } from '#bench/tasks/generate-problems.js';
 import { TASKS } from '#bench/tasks/problem.js';
 import { IN_WORDS } from '#bench/tasks/solution.js';
@@ -37,9 +38,10 @@ const requests = problems.map(({ question }, seed) => {
 const collector = new ScoreCollector(scoring.methods);
 await collectScores(engine, requests, scoring).forEach((answer) => {
   const texts = answer.tokens.map(({ text }) => text);
+  const lengthOf = (/** @type {number} */ tokens) => texts.slice(0, tokens).join('').length;
   const { span } = verify(/** @type {any} */ (problems[answer.request]), texts.join(''));
-  const wrong = answer.steps.findIndex(({ to }) => span && texts.slice(0, to).join('').length > span.start);
-  collector.add(answer, wrong < 0 ? answer.steps.length : wrong);
+  const steps = answer.steps.map(({ from, to }) => /** @type {const} */ ([lengthOf(from), lengthOf(to)]));
+  collector.add(answer, firstWrongStep(span, steps) ?? steps.length);
 });
 const calibration = {
   stepRule: STEP_RULE_VERSION,

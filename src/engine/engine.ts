@@ -35,9 +35,10 @@ export interface EngineOptions extends OpenCheckpointOptions {
    */
   readonly device?: DeviceChoice;
   /**
-   * Precision in which the model writes: `fp32`, or `int8`, which is faster, and for a CPU. Default: `int8` on a CPU for a
-   * model whose weights are in integers (GGUF, GPTQ, AWQ), else `fp32`. Integers of other weights are made at the first
-   * start and kept in the user's cache folder. Passes that score are in fp32 either way.
+   * Precision in which the model writes, and in which the derivatives of Adv. Pert. are computed: `fp32`, or `int8`, which is
+   * faster, and for a CPU. Default: `int8` on a CPU for a model whose weights are in integers (GGUF, GPTQ, AWQ), else
+   * `fp32`. Rounded weights are made at the first start and kept in the user's cache folder. All else that scores is in
+   * fp32 either way.
    */
   readonly precision?: Precision;
   /** Responses that may be under way at once; one more is refused. Default 16. */
@@ -267,7 +268,7 @@ export class Engine {
     }
   }
 
-  /** Precision of the process that writes; scores are computed in fp32. */
+  /** See {@link EngineOptions.precision}. */
   get precision(): Precision {
     const { device } = this.host.decode;
     return (device ?? 'cpu') === 'cpu' ? this.#precision : 'fp32';

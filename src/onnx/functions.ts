@@ -34,9 +34,22 @@ export function overflow(g: Graph, x: Value): Value {
   return g.op('Mul', [square, g.scalar(0)]);
 }
 
-/** x · σ(x), the activation of the gated feed-forward layers. */
+/** x · σ(x), the activation of the gated feed-forward layers. Its slope σ (1 + x (1 − σ)) is computed once. */
 export function silu(g: Graph, x: Value): Value {
-  return g.op('Mul', [x, g.op('Sigmoid', [x])]);
+  const sigmoid = g.op('Sigmoid', [x]);
+  const result = g.op('Mul', [x, sigmoid]);
+  let known: Value | undefined;
+  const slope = (): Value => {
+    const one = g.scalar(1);
+    known ??= g.op('Mul', [sigmoid, g.op('Add', [g.op('Mul', [x, g.op('Sub', [one, sigmoid])]), one])]);
+    return known;
+  };
+  g.defineGradient(result, {
+    inputs: [x],
+    rule: (dy) => [() => g.op('Mul', [dy, slope()])],
+    tangent: ([dx]) => g.op('Mul', [dx!, slope()]),
+  });
+  return result;
 }
 
 /** GELU by its tanh approximation, ½ x (1 + tanh u) with u = √(2/π) (x + 0.044715 x³): the same as x · σ(2u). */

@@ -10,16 +10,16 @@ export const reportOpening = (): Pick<OpenCheckpointOptions, 'onConversion' | 'o
   onWarning: remark,
 });
 
-/** Says on standard error that a GGUF file or a quantised checkpoint is converted, and where people see it how far. */
+/** Says on standard error that weights are converted, and where people see it how far. */
 function reportConversion(): (progress: Conversion) => void {
   const bar = byteBar('{bar} {percentage} %, {eta_formatted} left');
-  let started = false;
+  const started = new Set<string>();
   return ({ file, folder, written, total }) => {
-    if (!started) {
+    if (!started.has(folder)) {
       remark(`converting ${file} into ${folder} (${formatBytes(total)}), this once`);
       if (showsBars()) bar.start(total, 0);
     }
-    started = true;
+    started.add(folder);
     bar.update(written);
     if (written === total) bar.stop();
   };

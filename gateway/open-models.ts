@@ -164,10 +164,10 @@ const slotsOf = (
 
 /** Once, when it begins: it takes a second for 50 MB or so, and models are opened before the port. */
 function logConversion(model: string, logger: Logger): (progress: Conversion) => void {
-  let started = false;
+  const started = new Set<string>();
   return ({ file, folder, total }) => {
-    if (!started) logger.info({ model, file, folder, bytes: total }, 'converting weights');
-    started = true;
+    if (!started.has(folder)) logger.info({ model, file, folder, bytes: total }, 'converting weights');
+    started.add(folder);
   };
 }
 

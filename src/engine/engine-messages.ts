@@ -1,3 +1,4 @@
+import type { Conversion } from '../checkpoint/conversion.js';
 import type { ModelSource } from '../graphs/decoder.js';
 import type { TokenStatistics } from '../numerics/token-statistics.js';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
@@ -78,6 +79,8 @@ type OfProcess =
   /** Carries the device on which all sessions opened. */
   | { readonly type: 'ready'; readonly device: Backend }
   | { readonly type: 'unavailable'; readonly message: string }
+  /** Weights are converted before the model is opened. */
+  | { readonly type: 'converting'; readonly progress: Conversion }
   /** The process goes on without one of the servers that it uses. */
   | { readonly type: 'server_lost'; readonly message: string }
   /** State of the inference servers, after a change. */

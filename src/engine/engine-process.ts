@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Conversion } from '../checkpoint/conversion.js';
 import { childEnvironment } from './child-environment.js';
 import { type ChildEnd, ChildLink } from './child-link.js';
 import { debug } from './debug.js';
@@ -14,7 +15,7 @@ const ENTRY = fileURLToPath(new URL(`./child/main${extname(import.meta.url)}`, i
 interface Opening {
   /** Name in messages. */
   readonly role: string;
-  /** Not `null` where the process packs weights. */
+  /** Not `null` where products are of integers. */
   readonly integers?: OpenMessage['integers'];
 }
 
@@ -28,6 +29,7 @@ interface FromChild {
   readonly message?: string;
   readonly device?: Backend;
   readonly servers?: readonly ServerStatus[];
+  readonly progress?: Conversion;
 }
 
 export interface ProcessStatus {
@@ -80,6 +82,7 @@ interface ProcessOptions {
   readonly onLoss?: (loss: ProcessLoss) => void;
   /** Its id or device is another. */
   readonly onChange?: () => void;
+  readonly onConversion?: ((progress: Conversion) => void) | undefined;
   /** Module that the process runs; it answers `ready` or `unavailable` to the opening. */
   readonly entry?: string;
   /** Milliseconds without progress after which it is killed, by device; its module then answers `ping` with `pong`. */
@@ -204,7 +207,8 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       const link = new ChildLink<In>({
         entry: this.#options.entry ?? ENTRY,
         env: {
-          ...(this.#open.integers && WHILE_PACKING),
+          // Passes read what is mapped, and would ask for the same memory again and again.
+          ...(this.#open.integers && this.#open.role === 'decode' && WHILE_PACKING),
           ...childEnvironment(process.env),
           ...environmentOf(device, this.#devices.length === 1),
         },
@@ -222,6 +226,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
             this.servers = message.servers ?? [];
             this.#options.onChange?.();
           } else if (message.type === 'server_lost') this.#lose('server_lost', message.message ?? '');
+          else if (message.progress) this.#options.onConversion?.(message.progress);
           else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
           else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
         },

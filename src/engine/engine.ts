@@ -127,6 +127,7 @@ export class Engine {
       stallSeconds = DEFAULT_STALL_SECONDS,
       scoresOnly = false,
       scoreServers,
+      onConversion,
     }: EngineOptions,
     { integers, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
   ): EngineHost {
@@ -150,6 +151,7 @@ export class Engine {
     const devices = devicesFor({ device, ...(precision && { precision }) });
     const largest = { positions: this.contextLength, weightBytes };
     const optionsOf = (role: Role) => ({
+      onConversion,
       onLoss: (loss: ProcessLoss): void => {
         for (const listener of this.#lossListeners) listener(loss);
       },

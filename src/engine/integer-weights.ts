@@ -48,15 +48,17 @@ export function packedWeights({ config, tensors }: ModelSource): ReadonlyMap<str
 export async function openIntegerWeights(
   source: ModelSource,
   folder: string,
+  onProgress?: ConversionPlan['onProgress'],
 ): Promise<ReadonlyMap<string, PackedTensor>> {
-  return openPacked({ ...planOf(source), folder });
+  return openPacked(source, { ...planOf(source), folder, onProgress });
 }
 
 /** Matrices in integers, which are made if they are not there. */
 export async function openPacked(
-  plan: Pick<ConversionPlan, 'format' | 'folder' | 'weights'>,
+  { tensors }: ModelSource,
+  plan: Omit<ConversionPlan, 'file' | 'texts'>,
 ): Promise<ReadonlyMap<string, PackedTensor>> {
-  await convert({ ...plan, file: plan.folder });
+  await convert({ ...plan, file: tensors.get(EMBEDDING)!.file });
   return new Map(
     [...planConversion(plan).tensors].flatMap(([name, weight]) =>
       weight.type === 'packed' ? [[name, weight] as const] : [],

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ConversionPlan } from '../checkpoint/conversion.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
 import type { Weight } from '../checkpoint/weights.js';
@@ -30,9 +31,11 @@ const formatOf = (inner: number): PackedFormat => ({
  * @throws ModelError for weights that are not finite or cannot be read, and where the folder cannot be written
  */
 export async function openRoundedWeights(
-  { config, tensors }: ModelSource,
+  source: ModelSource,
   folder: string,
+  onProgress?: ConversionPlan['onProgress'],
 ): Promise<ReadonlyMap<string, PackedTensor>> {
+  const { config, tensors } = source;
   const sizes = new Map(productsOf(config).map(({ name, shape }) => [name, shape] as const));
   const fused = fusedProducts([...sizes.keys()]);
   // A graph may read the matrix as it is stored, too.
@@ -50,7 +53,8 @@ export async function openRoundedWeights(
       },
     };
   });
-  const opened = await openPacked({ format: FORMAT, folder: join(folder, 'rounded'), weights });
+  const plan = { format: FORMAT, folder: join(folder, 'rounded'), weights, onProgress };
+  const opened = await openPacked(source, plan);
   return new Map([...fused.keys()].map((name) => [name, opened.get(roundedName(name))!]));
 }
 

@@ -1,4 +1,5 @@
 import { constants, setPriority } from 'node:os';
+import type { Conversion } from '../../checkpoint/conversion.js';
 import { shownAddress } from '../../files/shown-address.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../engine-messages.js';
 import { openIntegerWeights, packedWeights } from '../integer-weights.js';
@@ -30,6 +31,8 @@ const send = (message: FromDecode | FromScore): void => {
   });
 };
 
+const report = (progress: Conversion): void => send({ type: 'converting', progress });
+
 async function open(message: OpenMessage): Promise<void> {
   try {
     await (message.role === 'decode' ? openDecode(message) : openScore(message));
@@ -45,7 +48,7 @@ async function openDecode(message: OpenMessage): Promise<void> {
   if (device === 'inference-server') throw new Error('an inference server only scores');
   const packed = device === 'cpu' && integers ? packedWeights(message.source) : null;
   const rounded =
-    packed && integers?.written ? await openIntegerWeights(message.source, integers.written) : [];
+    packed && integers?.written ? await openIntegerWeights(message.source, integers.written, report) : [];
   const source = { ...message.source, ...(packed && { integers: new Map([...packed, ...rounded]) }) };
   // Products of integers are slow unless they are packed.
   const sessions = new Sessions(source, { threads, device, packed: packed !== null });
@@ -108,7 +111,8 @@ async function openGraphs({
     return opened;
   }
   if (device === 'inference-server') throw new Error('no inference server is configured');
-  const rounded = device === 'cpu' && integers ? await openRoundedWeights(source, integers.rounded) : null;
+  const rounded =
+    device === 'cpu' && integers ? await openRoundedWeights(source, integers.rounded, report) : null;
   const sessions = new Sessions({ ...source, ...(rounded && { rounded }) }, { threads, device });
   await sessions.get({ kind: 'score', sequences: 1, form: 'derivative', ...(rounded && { rounded: true }) });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });

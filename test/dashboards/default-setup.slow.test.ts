@@ -69,7 +69,7 @@ describe.skipIf(!hasPrometheus)('the dashboard of flinch serve without any optio
         ...['Duration of Redis commands A', 'Duration of Redis commands B'],
       ],
     });
-    expect(data).toHaveLength(70);
+    expect(data).toHaveLength(69);
   });
 
   it('is not a number nowhere while nothing is asked, either', async () => {

@@ -101,7 +101,7 @@ describe('scoreMeasures', () => {
       expect(tokens[name]).toEqual(expected);
       return scored.map(({ scores }) => scores[method!]!);
     };
-    const offline = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } } as const;
+    const offline = { ...DEFAULT_SCORING, form: 'perturb', schedule: { kind: 'offline' } } as const;
     await alone('adversarial', { ...offline, methods: ['adversarial'] });
     await alone('nll', { ...offline, methods: ['nll'] });
     await alone('tokur_eu', { ...offline, methods: ['tokur_eu'] });

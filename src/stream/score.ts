@@ -26,8 +26,6 @@ export interface TokenScorer {
 /** A token; its id is `null` if it is unknown, which few scorers accept. */
 export interface ScorableToken extends Omit<NewToken, 'id'> {
   readonly id: number | null;
-  /** What its writer says: natural log, temperature 1. */
-  readonly logprob?: number;
 }
 
 /** A token's scores; the event adds the pass. */

@@ -6,7 +6,8 @@ import type { GenerationAgreement } from '../alignment/agreement.js';
 
 /**
  * A sequence scorer whose log-probabilities are compared with those that the server sent for the same tokens.
- * From the first unknown token on, nothing is scored any more.
+ * It is not given the server's: what it told then would be these. From the first unknown token on, nothing is scored any
+ * more.
  *
  * @param methods that are missing then
  * @param from index of the first token that it will be given
@@ -25,6 +26,10 @@ export function comparedScorer(
     for (const { index, logprob } of scores) agreement.compare(logprob, sent[index - from] ?? null);
     return scores;
   };
+  const withoutLogprobs = (tokens: readonly NewToken[]): NewToken[] => {
+    for (const { logprob } of tokens) sent.push(logprob);
+    return tokens.map(({ logprob: _, ...token }) => token);
+  };
   const finish = (): Promise<readonly Scored[]> => compare(sequence.finish());
   /** Scores tokens; unknown ones are reported as missing. */
   const take = async (
@@ -33,10 +38,7 @@ export function comparedScorer(
   ): Promise<readonly Scored[]> => {
     const first = next;
     next += tokens.length;
-    if (!lost && tokens.every(hasId)) {
-      for (const { logprob } of tokens) sent.push(logprob);
-      return known(tokens);
-    }
+    if (!lost && tokens.every(hasId)) return known(withoutLogprobs(tokens));
     // Tokens that wait for their pass are still scored.
     const before = lost ? [] : await finish();
     lost = true;
@@ -58,4 +60,4 @@ export function comparedScorer(
   };
 }
 
-const hasId = (token: ScorableToken): token is ScorableToken & NewToken => token.id !== null;
+const hasId = (token: ScorableToken): token is NewToken => token.id !== null;

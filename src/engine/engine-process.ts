@@ -90,7 +90,7 @@ interface ProcessOptions {
 }
 
 /**
- * glibc gives back to the system what is freed while weights are packed; else much of it stays: 0.6 GB of 2.8 for a model
+ * Of the process that writes: glibc gives back to the system what is freed while weights are packed; else much of it stays: 0.6 GB of 2.8 for a model
  * of 1.5 B parameters.
  */
 const WHILE_PACKING: NodeJS.ProcessEnv = { MALLOC_MMAP_THRESHOLD_: String(2 ** 20) };
@@ -207,7 +207,6 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       const link = new ChildLink<In>({
         entry: this.#options.entry ?? ENTRY,
         env: {
-          // Passes read what is mapped, and would ask for the same memory again and again.
           ...(this.#open.integers && this.#open.role === 'decode' && WHILE_PACKING),
           ...childEnvironment(process.env),
           ...environmentOf(device, this.#devices.length === 1),

@@ -1,14 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { type Checkpoint, type OpenCheckpointOptions, openCheckpoint } from '../checkpoint/checkpoint.js';
-import { fingerprint } from '../checkpoint/fingerprint.js';
-import { inFloat8 } from '../checkpoint/weights.js';
-import { cacheFolder } from '../files/cache-folder.js';
-import { UsageError } from '../files/file-errors.js';
 import { debug } from './debug.js';
-import type { Precision } from './device.js';
-import { type Backend, candidates, type DeviceChoice } from './device.js';
+import type { Backend, DeviceChoice, Precision } from './device.js';
 import { EngineError } from './engine-errors.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './engine-messages.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './engine-process.js';
@@ -16,6 +10,7 @@ import { type CompleteRequest, type GenerateRequest, Generation } from './genera
 import { type EngineHost, OwnHost } from './host.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
+import { devicesFor, integersFor, precisionOf } from './precision.js';
 import { longestSilence, type Machine } from './run-limits.js';
 import { samplingDefaults } from './sampler.js';
 import { checkIds, ScoreSequence } from './score-sequence.js';
@@ -333,29 +328,6 @@ export class Engine {
 interface WeightFiles {
   readonly integers: OpenMessage['integers'];
   readonly recorded: RecordedScores | null;
-}
-
-function precisionOf({ tensors }: Checkpoint, { precision, device = 'cpu' }: EngineOptions): Precision {
-  if (precision) return precision;
-  const integers = [...tensors.values()].some(({ type }) => type === 'packed');
-  return integers && (device === 'cpu' || device === 'auto') ? 'int8' : 'fp32';
-}
-
-async function integersFor(checkpoint: Checkpoint, options: EngineOptions): Promise<OpenMessage['integers']> {
-  if (precisionOf(checkpoint, options) === 'fp32') return null;
-  const folder = join(cacheFolder(), 'int8', await fingerprint(checkpoint));
-  return { written: rounds(checkpoint, options) ? folder : null, rounded: folder };
-}
-
-/** Whether what is not in integers is rounded to them: if it is asked for, and for FP8, which is slow to multiply with. */
-const rounds = (checkpoint: Checkpoint, options: EngineOptions): boolean =>
-  options.precision === 'int8' ||
-  (precisionOf(checkpoint, options) === 'int8' && [...checkpoint.tensors.values()].some(inFloat8));
-
-function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Backend[] {
-  if (precision === 'fp32') return candidates(device);
-  if (device === 'cpu' || device === 'auto') return ['cpu'];
-  throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);
 }
 
 /** Memory of a sequence and its forks, which never run at the same time. */

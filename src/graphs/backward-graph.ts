@@ -1,41 +1,26 @@
-import { Graph } from '../onnx/graph.js';
+import type { Graph } from '../onnx/graph.js';
 import { gradients } from '../onnx/vjp.js';
-import { declareWindows, windowAttention } from './attention.js';
-import { Decoder, type ModelSource } from './decoder.js';
-import { declareSequences, type KeyValue } from './sequence-batch.js';
+import type { ModelSource } from './decoder.js';
 import { logitGradient } from './statistics-graph.js';
+import { beginWindowPart } from './window-part.js';
 
 /**
  * The gradient of a window's log-probabilities on a part of its embeddings: for windows that are too long for one run.
  * The last part comes first. What it owes to keys and values of earlier parts is handed on, part to part: backward
  * through the KV cache.
  *
- * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence; `rows`, `targets` int64
- * `[scored]`, `attacked` fp32 `[scored]`; per layer `d_key.0.layer`, `d_value.0.layer`
+ * Inputs: those of {@link beginWindowPart}; `attacked` fp32 `[scored]`; per layer `d_key.0.layer`, `d_value.0.layer`
  * `[inner+rows, kvHeads, headDim]`: the gradient that later parts have on these positions, zero for the last part.
  * Outputs: `gradient` `[rows, hidden]`; and what to hand on, `d_inner_key.0.layer`, `d_inner_value.0.layer`
  * `[inner, kvHeads, headDim]`.
  */
 export function buildBackwardGraph(source: ModelSource): Graph {
-  const { config } = source;
-  const g = new Graph();
-  const decoder = new Decoder(g, source);
-  const batch = declareSequences(g, config, 1);
-  const windows = declareWindows(g, config, batch, ['past', 'inner']);
-  const rows = g.input('rows', 'int64', ['scored']);
-  const targets = g.input('targets', 'int64', ['scored']);
+  const { g, embeddings, logits, targets, inner: before, present } = beginWindowPart(source);
   const attacked = g.input('attacked', 'float32', ['scored']);
-
-  const present: KeyValue[] = [];
-  const attention = windowAttention(g, config, batch, windows, (_, layer, made) => {
-    present[layer] = made;
-  });
-  const embeddings = decoder.embed(batch.ids);
-  const logits = decoder.logits(decoder.layers(embeddings, attention), rows);
   const probabilities = g.op('Softmax', [logits], { axis: -1 });
 
   const seeds = [{ value: logits, seed: logitGradient(g, probabilities, targets, attacked) }];
-  const inner = windows.inner[0]!.flatMap(({ key, value }) => [key, value]);
+  const inner = before.flatMap(({ key, value }) => [key, value]);
   const later = present.flatMap(({ key, value }, layer) =>
     Object.entries({ key, value }).map(([name, made]) => {
       const [size, ...head] = made.shape;

@@ -6,7 +6,7 @@ import { gradients } from '../onnx/vjp.js';
 import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
-import { logitGradient, outputDerivative, outputPerturbed, outputStatistics } from './statistics-graph.js';
+import { cleanProbabilities, logitGradient, outputDerivative, outputPerturbed } from './statistics-graph.js';
 
 export interface ScoreGraphOptions {
   /** How many sequences go through in one run. */
@@ -47,9 +47,7 @@ export function buildScoreGraph(source: ModelSource, { sequences, form, top }: S
   const forward = (embeddings: Value, attention: Attention): Value =>
     decoder.logits(decoder.layers(embeddings, attention), rows);
   const logits = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
-  const probabilities = source.rounded
-    ? g.op('Softmax', [logits], { axis: -1 })
-    : outputStatistics(g, logSoftmax(g, logits), targets, top);
+  const probabilities = cleanProbabilities(g, source, { logits, targets, top });
 
   const seed = logitGradient(g, probabilities, targets, attacked);
   const [gradient] = gradients(g, [{ value: logits, seed }], [embeddings]);

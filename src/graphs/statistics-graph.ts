@@ -1,7 +1,8 @@
 import type { TokenStatistic } from '../numerics/token-statistics.js';
-import { pick } from '../onnx/functions.js';
+import { logSoftmax, pick } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/onnx-types.js';
+import type { ModelSource } from './decoder.js';
 
 /** How many of the most probable tokens a pass reports, unless it is asked for another number. */
 export const TOP_TOKENS = 5;
@@ -77,6 +78,23 @@ export function outputStatistics(g: Graph, logprobs: Value, targets: Value, top?
   g.output('logprob', logprob);
   g.outputAll(statistics(g, { logprobs, probabilities, logprob }, targets, top));
   return probabilities;
+}
+
+/**
+ * The probabilities of logits, `[scored, vocab]`. Their statistics are outputs of the graph, but of rounded products: those
+ * would not be of the model.
+ */
+export function cleanProbabilities(
+  g: Graph,
+  { rounded }: ModelSource,
+  {
+    logits,
+    targets,
+    top,
+  }: { readonly logits: Value; readonly targets: Value; readonly top?: number | undefined },
+): Value {
+  if (rounded) return g.op('Softmax', [logits], { axis: -1 });
+  return outputStatistics(g, logSoftmax(g, logits), targets, top);
 }
 
 /**

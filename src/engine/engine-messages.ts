@@ -135,8 +135,8 @@ export interface PassMessage extends OfClient {
   readonly to: number;
   /** `null` for a plain forward pass. */
   readonly adversary: Adversary | null;
-  /** See {@link ReadMessage.probabilities}. */
-  readonly probabilities?: boolean;
+  /** Log-probabilities of these tokens, if all are known: none are asked for then ({@link ReadMessage.probabilities}). */
+  readonly logprobs?: readonly number[];
   /** How many of the most probable tokens are wanted; 5 by default. */
   readonly top?: number;
 }

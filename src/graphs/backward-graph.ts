@@ -1,7 +1,7 @@
 import type { Graph } from '../onnx/graph.js';
 import { gradients } from '../onnx/vjp.js';
 import type { ModelSource } from './decoder.js';
-import { logitGradient } from './statistics-graph.js';
+import { logitGradient, probabilitiesOf } from './statistics-graph.js';
 import { beginWindowPart } from './window-part.js';
 
 /**
@@ -17,7 +17,7 @@ import { beginWindowPart } from './window-part.js';
 export function buildBackwardGraph(source: ModelSource): Graph {
   const { g, embeddings, logits, targets, inner: before, present } = beginWindowPart(source);
   const attacked = g.input('attacked', 'float32', ['scored']);
-  const probabilities = g.op('Softmax', [logits], { axis: -1 });
+  const probabilities = probabilitiesOf(g, source, { logits, targets });
 
   const seeds = [{ value: logits, seed: logitGradient(g, probabilities, targets, attacked) }];
   const inner = before.flatMap(({ key, value }) => [key, value]);

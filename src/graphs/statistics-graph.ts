@@ -6,6 +6,8 @@ import type { ModelSource } from './decoder.js';
 
 /** How many of the most probable tokens a pass reports, unless it is asked for another number. */
 export const TOP_TOKENS = 5;
+/** Keeps a sum of probabilities that are all too small for fp32 from being zero. */
+const TINY = 1e-30;
 
 export interface Distribution {
   /** `[scored, vocab]` */
@@ -14,6 +16,12 @@ export interface Distribution {
   readonly probabilities: Value;
   /** Log-probability of the token that is there, `[scored]`. */
   readonly logprob: Value;
+}
+
+/** Rows of logits, `[scored, vocab]`, and the tokens that are there, `[scored]`. */
+interface Scored {
+  readonly logits: Value;
+  readonly targets: Value;
 }
 
 /**
@@ -81,19 +89,28 @@ export function outputStatistics(g: Graph, logprobs: Value, targets: Value, top?
 }
 
 /**
- * The probabilities of logits, `[scored, vocab]`. Their statistics are outputs of the graph, but of rounded products: those
- * would not be of the model.
+ * The probabilities of logits, `[scored, vocab]`. Rounded ones take that of the token that is there from the model, by an
+ * input `doubts` fp32 `[scored]`, 1 − p, and share the rest among the others: derivatives are proportional to it.
  */
+export function probabilitiesOf(g: Graph, { rounded }: ModelSource, { logits, targets }: Scored): Value {
+  const probabilities = g.op('Softmax', [logits], { axis: -1 });
+  if (!rounded) return probabilities;
+  const doubts = g.unsqueeze(g.input('doubts', 'float32', targets.shape), [1]);
+  const column = g.unsqueeze(targets, [1]);
+  const nothing = g.op('Mul', [doubts, g.scalar(0)]);
+  const others = g.op('ScatterElements', [probabilities, column, nothing], { axis: 1 });
+  const rest = g.op('Add', [g.reduce('ReduceSum', others, [-1]), g.scalar(TINY)]);
+  const shared = g.op('Mul', [others, g.op('Div', [doubts, rest])]);
+  return g.op('ScatterElements', [shared, column, g.op('Sub', [g.scalar(1), doubts])], { axis: 1 });
+}
+
+/** {@link probabilitiesOf} logits, whose statistics are outputs of the graph, unless they are rounded. */
 export function cleanProbabilities(
   g: Graph,
-  { rounded }: ModelSource,
-  {
-    logits,
-    targets,
-    top,
-  }: { readonly logits: Value; readonly targets: Value; readonly top?: number | undefined },
+  source: ModelSource,
+  { logits, targets, top }: Scored & { readonly top?: number | undefined },
 ): Value {
-  if (rounded) return g.op('Softmax', [logits], { axis: -1 });
+  if (source.rounded) return probabilitiesOf(g, source, { logits, targets });
   return outputStatistics(g, logSoftmax(g, logits), targets, top);
 }
 

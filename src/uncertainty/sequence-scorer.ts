@@ -259,8 +259,9 @@ export class SequenceScorer {
     const adversary = attacks ? { alpha, form, attacked: Array(to - from).fill(true) } : null;
     const newIds = this.#unsent.splice(0);
     this.#probabilities ??= true;
-    const probabilities = this.#probabilities;
-    const request = { newIds, start, from, to, adversary, probabilities, ...(top !== undefined && { top }) };
+    const logprobs = this.#unscored.slice(0, to - from).map(({ logprob = Number.NaN }) => logprob);
+    const known = !this.#probabilities && { logprobs };
+    const request = { newIds, start, from, to, adversary, ...known, ...(top !== undefined && { top }) };
     const { tokens, positions } = await this.#sequence.pass(request);
     this.#positions += positions;
     return tokens;

@@ -7,18 +7,17 @@ import type { GraphRunners } from './graph-sessions.js';
 import {
   ADVERSARY,
   type AttackedWindow,
+  attackedFeeds,
   readTokens,
   STATISTICS,
   type Step,
   scoredFeeds,
   type Top,
-  type Window,
 } from './score-pass.js';
 import { cacheNames, count, keyFeeds, type Runtime, runSequences } from './sequence-run.js';
 
 /** A part of a window. */
-interface Chunk extends Window {
-  readonly attacked: readonly boolean[];
+interface Chunk extends AttackedWindow {
   /** Number of its first row in the whole pass. */
   readonly row: number;
 }
@@ -100,7 +99,7 @@ export class ChunkedPass {
   }
 
   #chunks(): Chunk[] {
-    const { cache, start, ids, targets, attacked } = this.#window;
+    const { cache, start, ids, targets, attacked, doubts } = this.#window;
     const end = start + ids.length;
     const firstScored = end - targets.length;
     const sizeOf = (scored: boolean): number =>
@@ -116,6 +115,7 @@ export class ChunkedPass {
         ids: ids.slice(row, row + to - from),
         targets: targets.slice(...own),
         attacked: attacked.slice(...own),
+        ...(doubts && { doubts: doubts.slice(...own) }),
         row,
       };
     });
@@ -146,8 +146,7 @@ export class ChunkedPass {
     const names = cacheNames('', 0, layers);
     const none = (): ort.Tensor => floats(new Float32Array(dims.reduce((a, b) => a * b)), dims);
     const feeds: Feeds = {
-      ...scoredFeeds([scored]),
-      attacked: floats(Float32Array.from(scored.attacked, Number), [scored.attacked.length]),
+      ...attackedFeeds([scored]),
       ...Object.fromEntries(names.map((name) => [`d_${name}`, later?.[`d_${name}`] ?? none()])),
     };
     const wanted = ['gradient', ...names.map((name) => `d_inner_${name}`)];
@@ -180,8 +179,9 @@ export class ChunkedPass {
     const scored = atLeastOne(chunk);
     const { row, ids } = chunk;
     moved.reserve(row + ids.length);
+    const { attacked: _, ...told } = attackedFeeds([scored]);
     const feeds: Feeds = {
-      ...scoredFeeds([scored]),
+      ...told,
       ...keyFeeds('d_inner_', 0, moved.tensors(0, row)),
       direction: floats(direction, [ids.length, hiddenSize]),
       alpha: floats(Float32Array.of(this.#step.alpha), [1]),
@@ -209,7 +209,8 @@ function parts(from: number, to: number, size: number): (readonly [number, numbe
 
 /** onnxruntime dies of a division by zero when no row is scored: then the last one is, for nothing. */
 function atLeastOne(chunk: Chunk): Chunk {
-  return chunk.targets.length > 0 ? chunk : { ...chunk, targets: [0], attacked: [false] };
+  if (chunk.targets.length > 0) return chunk;
+  return { ...chunk, targets: [0], attacked: [false], ...(chunk.doubts && { doubts: [0] }) };
 }
 
 /** Sign as in the graphs: NaN stays NaN, so that a gradient that overflowed is not taken for zero. */

@@ -12,6 +12,8 @@ export interface Window extends SequenceRows {
 export interface AttackedWindow extends Window {
   /** Whether the adversary attacks each target. */
   readonly attacked: readonly boolean[];
+  /** 1 − p of each target, for rounded products. */
+  readonly doubts?: readonly number[];
 }
 
 /** Outputs of `outputStatistics`. */
@@ -52,10 +54,8 @@ export async function runScorePass(
   windows: readonly AttackedWindow[],
   step: Step,
 ): Promise<PassToken[][]> {
-  const attacked = windows.flatMap((window) => window.attacked);
   const feeds: Feeds = {
-    ...scoredFeeds(windows),
-    attacked: floats(Float32Array.from(attacked, Number), [attacked.length]),
+    ...attackedFeeds(windows),
     alpha: floats(Float32Array.of(step.alpha), [1]),
   };
   const clean = session.outputNames.includes('logprob') ? STATISTICS : [];
@@ -73,6 +73,17 @@ export function scoredFeeds(windows: readonly Window[]): Feeds {
   });
   const targets = windows.flatMap((window) => window.targets);
   return { rows: longs(rows, [rows.length]), targets: longs(targets, [rows.length]) };
+}
+
+/** What is scored, and how it is attacked. */
+export function attackedFeeds(windows: readonly AttackedWindow[]): Feeds {
+  const attacked = windows.flatMap((window) => window.attacked.map(Number));
+  const doubts = windows.flatMap((window) => window.doubts ?? []);
+  return {
+    ...scoredFeeds(windows),
+    attacked: floats(Float32Array.from(attacked), [attacked.length]),
+    ...(doubts.length > 0 && { doubts: floats(Float32Array.from(doubts), [doubts.length]) }),
+  };
 }
 
 /**

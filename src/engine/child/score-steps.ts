@@ -83,7 +83,7 @@ export function* readSequence(
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
 export function* scoreSequence(message: PassMessage, sequence: Sequence, context: Context): Steps {
   const { runtime, sessions } = context;
-  const { stream, start, from, to, adversary, probabilities = true } = message;
+  const { stream, start, from, to, adversary, logprobs } = message;
   const { ids, cache, held } = sequence;
   const most = topOf(message);
   const positions = to - 1 - start;
@@ -96,17 +96,18 @@ export function* scoreSequence(message: PassMessage, sequence: Sequence, context
   }
   // A derivative of rounded products says nothing of probabilities: a pass of its own does.
   const rounded = sessions.rounds && adversary?.form === 'derivative';
-  const plain = !adversary || (rounded && probabilities);
+  const plain = !adversary || (rounded && !logprobs);
   const first = plain ? from - 1 : start;
   sequence.clean = Math.min(sequence.clean, first);
   cache.reserve(to - 1);
   // If there is no adversary, only the scored rows themselves are needed, whatever the window.
-  yield* fill(sequence, first, { runtime, rounded: rounded && !probabilities });
+  yield* fill(sequence, first, { runtime, rounded: rounded && !plain });
   const known = plain ? yield* forwardSequence({ ids, cache }, { from, to, ...most }, runtime) : [];
   if (!adversary) return { type: 'scored', stream, tokens: known, positions };
 
   const attacked = adversary.attacked ?? targets.map(() => true);
-  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
+  const doubts = (logprobs ?? known.map(({ probability }) => probability!.logprob)).map(doubtOf);
+  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked, ...(rounded && { doubts }) };
   const clean = plain ? cache.read(start, window.ids.length) : null;
   const tokens = fits
     ? yield { kind: 'score', window, adversary, rounded, ...most }
@@ -118,6 +119,9 @@ export function* scoreSequence(message: PassMessage, sequence: Sequence, context
   }));
   return { type: 'scored', stream, tokens: whole, positions };
 }
+
+/** 1 − p. */
+const doubtOf = (logprob: number): number => -Math.expm1(Math.min(0, logprob));
 
 /** A plain forward pass over tokens `from` to `to − 1`, in as many runs as it takes. */
 function* forwardSequence(

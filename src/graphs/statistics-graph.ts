@@ -92,7 +92,11 @@ export function outputStatistics(g: Graph, logprobs: Value, targets: Value, top?
  * The probabilities of logits, `[scored, vocab]`. Rounded ones take that of the token that is there from the model, by an
  * input `doubts` fp32 `[scored]`, 1 − p, and share the rest among the others: derivatives are proportional to it.
  */
-export function probabilitiesOf(g: Graph, { rounded }: ModelSource, { logits, targets }: Scored): Value {
+export function probabilitiesOf(
+  g: Graph,
+  { rounded }: Pick<ModelSource, 'rounded'>,
+  { logits, targets }: Scored,
+): Value {
   const probabilities = g.op('Softmax', [logits], { axis: -1 });
   if (!rounded) return probabilities;
   const doubts = g.unsqueeze(g.input('doubts', 'float32', targets.shape), [1]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { floats, longs, openSession } from '#src/engine/ort-session.js';
-import { findRival, statistics } from '#src/graphs/statistics-graph.js';
+import { findRival, probabilitiesOf, statistics } from '#src/graphs/statistics-graph.js';
 import { pick } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import type { Value } from '#src/onnx/onnx-types.js';
@@ -11,6 +11,7 @@ async function run(
   build: (g: Graph, tables: Value[], targets: Value) => Readonly<Record<string, Value>>,
   tables: readonly (readonly number[])[],
   targets: readonly number[],
+  doubts?: readonly number[],
 ) {
   const g = new Graph();
   const inputs = tables.map((_, i) => g.input(`t${i}`, 'float32', ['scored', VOCAB]));
@@ -21,7 +22,8 @@ async function run(
   const feeds = Object.fromEntries(
     tables.map((t, i) => [`t${i}`, floats(Float32Array.from(t), [rows, VOCAB])]),
   );
-  const result = await session.run({ ...feeds, targets: longs(targets, [rows]) });
+  const told = doubts && { doubts: floats(Float32Array.from(doubts), [rows]) };
+  const result = await session.run({ ...feeds, targets: longs(targets, [rows]), ...told });
   return (name: string) => Array.from(result[name]!.data as Float32Array | BigInt64Array, Number);
 }
 
@@ -81,5 +83,32 @@ describe('statistics', () => {
 
   it('lists the five most probable tokens', async () => {
     expect((await of([5]))('top_ids')).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe('probabilities of rounded logits', () => {
+  const logits = [3, 1, 0, -1, -2, 40];
+  const rows = [logits, logits.map((x) => x * 1e3)].flat();
+  const of = async (doubts: readonly number[]) => {
+    const build = (g: Graph, [z]: Value[], targets: Value) => ({
+      p: probabilitiesOf(g, { rounded: new Map() }, { logits: z!, targets }),
+    });
+    return (await run(build, [rows], [5, 5], doubts))('p');
+  };
+
+  it('give the token that is there what is known of it, and share the rest as they are', async () => {
+    const p = await of([0.25, 0]);
+    expect(p[5]).toBeCloseTo(0.75, 6);
+    const rest = logits.slice(0, 5).map(Math.exp);
+    const sum = rest.reduce((a, b) => a + b);
+    expect(p.slice(0, 5)).toEqual(rest.map((share) => expect.closeTo((0.25 * share) / sum, 6)));
+  });
+
+  it('are finite where all others are too improbable for a number', async () => {
+    expect((await of([0.25, 0.1])).slice(6)).toEqual([0, 0, 0, 0, 0, expect.closeTo(0.9)]);
+  });
+
+  it('surface a number that is none', async () => {
+    expect((await of([Number.NaN, 0])).slice(0, 6).every(Number.isNaN)).toBe(true);
   });
 });

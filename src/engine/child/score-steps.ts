@@ -107,7 +107,14 @@ export function* scoreSequence(message: PassMessage, sequence: Sequence, context
 
   const attacked = adversary.attacked ?? targets.map(() => true);
   const doubts = (logprobs ?? known.map(({ probability }) => probability!.logprob)).map(doubtOf);
-  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked, ...(rounded && { doubts }) };
+  const window = {
+    cache,
+    start,
+    ids: ids.slice(start, to - 1),
+    targets,
+    attacked,
+    ...(rounded && { doubts }),
+  };
   const clean = plain ? cache.read(start, window.ids.length) : null;
   const tokens = fits
     ? yield { kind: 'score', window, adversary, rounded, ...most }

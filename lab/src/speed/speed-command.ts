@@ -91,7 +91,7 @@ async function passes(engine: Engine, lengths: readonly number[], rounds: number
     entry.newIds = []; // the first round brings the text, fills the cache and is not counted
     const start = Math.max(0, to - 1 - DEFAULT_WINDOW);
     const block = { from: to - DEFAULT_BLOCK, to };
-    await text.pass({ newIds, start, ...block, adversary, probabilities: false });
+    await text.pass({ newIds, start, ...block, adversary, logprobs: Array(DEFAULT_BLOCK).fill(-1) });
   };
   try {
     const times = await fastest(

@@ -7,8 +7,6 @@ import { riskStrength } from './risk-scale.js';
 /** What is known of a token's score by one method. */
 export type ScoreState =
   | 'scored'
-  /** Left out, without a reason. */
-  | 'skipped'
   /** Left out as scoring was behind. */
   | 'lag'
   /** It follows other scores of the token. */
@@ -16,11 +14,10 @@ export type ScoreState =
   /** It has not come, or never will. */
   | 'missing';
 
-export function scoreState({ scores, skipped, pending, reason }: Token, method: Method): ScoreState {
+export function scoreState({ scores, skipped, pending }: Token, method: Method): ScoreState {
   if ((scores?.[method] ?? null) !== null) return 'scored';
   if (pending.includes(method)) return 'pending';
-  if (!skipped.includes(method)) return 'missing';
-  return reason ?? 'skipped';
+  return skipped.includes(method) ? 'lag' : 'missing';
 }
 
 /** A step that is known of a token; a flagged one before it is settled. */

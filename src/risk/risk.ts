@@ -3,9 +3,6 @@ import type { Method } from '../uncertainty/method-names.js';
 /**
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
  * share of them. `null` while too few are known.
- *
- * A rate is one of all tokens, or steps: those without a score, as they were skipped, are asked about with a
- * score of −∞, so that a model which learns from what it is asked hears of them.
  */
 export interface RiskModel {
   /** Whether ordinary scores of a method were collected beforehand, or are those seen so far. */

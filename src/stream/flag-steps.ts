@@ -17,7 +17,7 @@ export interface FlagOptions {
 }
 
 /**
- * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped.
+ * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or passed over.
  * Steps come in order, before `generation.done`. A step without scores, or
  * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
  * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the sum of the
@@ -45,7 +45,6 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
   });
 }
 
-/** Rating of a token: no score if it was skipped, or if it is unscored. */
 interface TokenRating {
   readonly score: number | null;
   readonly unscored: 'missing' | 'lag' | null;
@@ -95,12 +94,12 @@ class Verdicts {
     if (step) throw new Error(`flagSteps: the text ends while scores of step ${step.step} are missing`);
   }
 
-  #rate({ index, scores, skipped, reason, missing = [] }: ScoreEvent): TokenRating {
+  #rate({ index, scores, skipped, missing = [] }: ScoreEvent): TokenRating {
     const { method } = this.#options;
     const score = scores[method];
     if (score !== undefined) return { score, unscored: null };
     if (missing.includes(method)) return { score: null, unscored: 'missing' };
-    if (skipped.includes(method)) return { score: null, unscored: reason ?? null };
+    if (skipped.includes(method)) return { score: null, unscored: 'lag' };
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
@@ -110,12 +109,9 @@ class Verdicts {
     const none = { method, score: null, risk: null, calibrated };
     if (tokens.some(({ unscored }) => unscored === 'missing')) return none;
     const scores = tokens.map(({ score }) => score).filter((score) => score !== null);
+    if (scores.length === 0) return none;
     const score = stepScore(scores);
-    const partial = tokens.some(({ unscored }) => unscored === 'lag');
-    if (partial && scores.length === 0) return none;
-    // A running estimate learns from being asked: once per step, also of one that was skipped.
-    const risk = risks.ofStep(method, score, per);
-    if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
-    return { method, score, risk, calibrated };
+    // A running estimate learns from being asked: once per step.
+    return { method, score, risk: risks.ofStep(method, score, per), calibrated };
   }
 }

@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
 import { answerScore, isAlarm } from '../risk/risk.js';
-import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
+import type { GuardEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
@@ -36,7 +36,7 @@ export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<Gua
 
 class JudgedAnswer {
   readonly #options: JudgeOptions;
-  /** Tokens that the model wrote and that have no score, nor were skipped for another reason than `lag`. */
+  /** Tokens that the model wrote and that have no score. */
   readonly #unscored = new Set<number>();
   /** The first that the model wrote. */
   #first: number | null = null;
@@ -59,7 +59,8 @@ class JudgedAnswer {
         this.#unscored.add(event.index);
         break;
       case 'score.delta':
-        if (event.pass === 'stream' && this.#isScored(event)) this.#unscored.delete(event.index);
+        if (event.pass === 'stream' && event.scores[this.#options.method] !== undefined)
+          this.#unscored.delete(event.index);
         break;
       case 'step.done':
         this.#step(event.score, event.flagged);
@@ -125,12 +126,6 @@ class JudgedAnswer {
     const { method, rate, risks } = this.#options;
     if (!risks.calibrated(method, 'answer')) return true;
     return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
-  }
-
-  /** Skipped tokens need no score; tokens passed over because scoring is behind do. */
-  #isScored({ scores, skipped, reason }: ScoreEvent): boolean {
-    const { method } = this.#options;
-    return scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');
   }
 
   #step(score: number | null, flagged: boolean): void {

@@ -27,8 +27,7 @@ export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationE
   }));
 }
 
-function riskOf({ index, scores, skipped }: ScoreEvent, risks: RiskModel): Scores {
-  for (const method of skipped) risks.ofToken(method, Number.NEGATIVE_INFINITY, index);
+function riskOf({ index, scores }: ScoreEvent, risks: RiskModel): Scores {
   const rated: Partial<Record<Method, number>> = {};
   for (const method of METHODS) {
     const score = scores[method];

@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method-names.js';
-import type { GuardEvent, ScoreEvent, Unscored } from './events.js';
+import type { GuardEvent, Unscored } from './events.js';
 import { staged } from './stage.js';
 
 /** A response has text that nothing scores, and none is to pass. */
@@ -21,8 +21,7 @@ export interface RefuseOptions {
 }
 
 /**
- * Passes tokens on once they have a score of `method`, or are skipped, and errors at the
- * first one that has none: because its log-probability is not reported, or because scoring is behind. The
+ * Passes tokens on once they have a score of `method`, and errors at the first one that has none: because its log-probability is not reported, or because scoring is behind. The
  * same for parts of an upstream's answer whose tokens are not reported. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
  *
  * Errors with an {@link UnscoredError}.
@@ -61,7 +60,7 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
             break;
           case 'score.delta':
             if (event.pass !== 'stream') break;
-            if (!isScored(event, method)) throw new UnscoredError(['tokens']);
+            if (event.scores[method] === undefined) throw new UnscoredError(['tokens']);
             waiting.delete(event.index);
             release();
             // This event passes at once, before tokens that came since.
@@ -88,6 +87,3 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
     };
   });
 }
-
-const isScored = ({ scores, skipped, reason }: ScoreEvent, method: Method): boolean =>
-  scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');

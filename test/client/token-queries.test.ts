@@ -4,9 +4,9 @@ import { fullScore, heatOf, scoreState, stepsOfTokens } from '#client/token-quer
 import { numbered, play, rolledBack, score, SCORED as scored, settled } from './fake-server.js';
 
 describe('what front ends ask of an answer', () => {
-  it('tells a skipped score from one that is missing', () => {
+  it('tells a score that was passed over from one that is missing', () => {
     const states = play(scored).tokens.map((each) => scoreState(each, 'adversarial'));
-    expect(states).toEqual(['skipped', 'missing', 'missing']);
+    expect(states).toEqual(['lag', 'missing', 'missing']);
     expect(play(scored).tokens.map((each) => scoreState(each, 'nll'))).toEqual([
       'scored',
       'scored',

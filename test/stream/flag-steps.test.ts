@@ -37,7 +37,6 @@ class ManualRisks implements RiskModel {
 const nll = (index: number, score: number, risk?: number): ScoreEvent =>
   scoreEvent(index, { scores: { nll: score }, ...(risk !== undefined && { risk: { nll: risk } }) });
 const unscored = (index: number): ScoreEvent => scoreEvent(index, { missing: ['nll'] });
-const skipped = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll'] });
 const late = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll'], reason: 'lag' });
 
 const optionsWith = (options: Partial<FlagOptions> = {}): FlagOptions => ({
@@ -81,7 +80,6 @@ describe('flagSteps', () => {
     a: nll(0, 3),
     b: nll(1, 6),
     c: nll(2, 5),
-    k: skipped(1),
     f: scoreEvent(1, { pass: 'final', scores: { nll: 3 } }),
     x: scoreEvent(1, { scores: { entropy: 1 } }),
     y: closedEvent(0, 0, 2),
@@ -91,7 +89,6 @@ describe('flagSteps', () => {
   const outputs = {
     ...inputs,
     Y: done(inputs.y, 9, 0.9, true),
-    S: done(inputs.y, 3, 0.3),
     Z: done(inputs.z, 5, 0.5),
   };
   const missing = new Error('flagSteps: the text ends while scores of step 0 are missing');
@@ -103,7 +100,6 @@ describe('flagSteps', () => {
       expected: '-tuabY-d|',
     },
     { rule: 'waits for the scores', source: '-tuyva---b---d|', expected: '-tu-va---(bY)d|' },
-    { rule: 'counts a skipped token as scored', source: '-tuyak---d|', expected: '-tu-a(kS)d|' },
     { rule: 'keeps the order of steps', source: '-tuvyzacb----d|', expected: '-tuv--ac(bYZ)d|' },
     { rule: 'judges without generation.done', source: '-tuaby|', expected: '-tuabY|' },
     { rule: 'ignores scores of the finished text', source: '-tuyafb---d|', expected: '-tu-af(bY)d|' },
@@ -135,8 +131,8 @@ describe('flagSteps', () => {
 
   const tokens = [tokenEvent(0), tokenEvent(1), tokenEvent(2)];
 
-  it('takes the sum of the scores that are there, and asks for its risk once', async () => {
-    const events = [...tokens, nll(0, 1), skipped(1), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
+  it('takes the sum of the scores, and asks for its risk once', async () => {
+    const events = [...tokens, nll(0, 1), nll(1, 0), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
     const risks = new ManualRisks();
     expect(await verdicts(events, { risks })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
     expect(risks.asked).toEqual([['nll', 6, 'step']]);
@@ -164,16 +160,6 @@ describe('flagSteps', () => {
     expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
   });
 
-  it.each(['step', 'answer'] as const)('does not flag without a score, at any rate, per %s', async (per) => {
-    const risks = new ManualRisks();
-    const events = [tokenEvent(0), skipped(0), closedEvent(0, 0, 1)];
-    expect(await verdicts(events, { per, rate: 1, risks })).toEqual([
-      { score: null, risk: 0, flagged: false },
-    ]);
-    // A running estimate hears of such steps too.
-    expect(risks.asked).toEqual([['nll', Number.NEGATIVE_INFINITY, per]]);
-  });
-
   it.each(['step', 'answer'] as const)(
     'has neither score nor risk where one of a token is missing, per %s',
     async (per) => {
@@ -198,9 +184,9 @@ describe('flagSteps', () => {
     'is not found clean where all that counts was passed over, per %s',
     async (per) => {
       const risks = new ManualRisks();
-      const events = [...tokens, late(0), skipped(1), late(2), closedEvent(0, 0, 3)];
+      const events = [...tokens, late(0), late(1), late(2), closedEvent(0, 0, 3)];
       expect(await verdicts(events, { per, risks })).toEqual([
-        { score: null, risk: null, flagged: false, unscored: 2 },
+        { score: null, risk: null, flagged: false, unscored: 3 },
       ]);
       expect(risks.asked).toEqual([]);
     },

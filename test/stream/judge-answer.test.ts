@@ -145,13 +145,6 @@ describe('judgeAnswer', () => {
     expect(risks.asked).toEqual([]);
   });
 
-  it('counts what the schedule skipped as scored', async () => {
-    const risks = new HundredAnswers(false);
-    const events = [tokenEvent(0), scoreEvent(0, { skipped: ['nll'] }), step(0, null)];
-    expect(await verdictOn(events, { risks })).toMatchObject({ flagged: false, risk: 0, unscoredTokens: 0 });
-    expect(risks.asked).toEqual([Number.NEGATIVE_INFINITY]);
-  });
-
   it('forgets what was retracted', async () => {
     const events: GuardEvent[] = [
       ...token(0),
@@ -224,8 +217,6 @@ describe('judgeAnswer', () => {
       ...token(0),
       tokenEvent(1),
       scoreEvent(1, { scores: {}, skipped: ['nll'], reason: 'lag' }),
-      tokenEvent(2),
-      scoreEvent(2, { scores: {}, skipped: ['nll'] }),
     ];
     expect(await verdictOn([...scores, step(0, 0)])).toMatchObject({
       flagged: null,

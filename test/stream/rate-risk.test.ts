@@ -38,9 +38,9 @@ const rated = (events: GenerationEvent[], risks: RiskModel): Promise<GenerationE
 describe('rateRisk', () => {
   it('adds the rank of each method that has a score and a rank, and passes on the rest', async () => {
     const risks = new TenthRisk();
-    const score = scored(0, { nll: 3, margin: 1 }, ['adversarial']);
+    const score = scored(0, { nll: 3, margin: 1 });
     expect(await rated([token(0), score], risks)).toEqual([token(0), { ...score, risk: { nll: 0.3 } }]);
-    expect(risks.asked).toEqual(['adversarial -Infinity at 0', 'nll 3 at 0', 'margin 1 at 0']);
+    expect(risks.asked).toEqual(['nll 3 at 0', 'margin 1 at 0']);
   });
 
   it('leaves out tokens that were passed over, and lets nobody learn of them', async () => {

@@ -25,9 +25,8 @@ const inputs: Readonly<Record<string, GuardEvent>> = {
   '0': scored(0),
   '1': scored(1),
   '2': scored(2),
-  // Of a method that steps are not judged by; left out by the schedule; behind; not told.
+  // Of a method that steps are not judged by; behind; not told.
   o: scoreEvent(1, { scores: { nll: 1 }, missing: ['margin'] }),
-  s: scoreEvent(1, { skipped: ['nll'] }),
   l: scoreEvent(1, { skipped: ['nll'], reason: 'lag' }),
   m: scoreEvent(1, { missing: ['nll'] }),
   f: scoreEvent(1, { pass: 'final', missing: ['nll'] }),
@@ -71,7 +70,6 @@ describe('refuseUnscored', () => {
   it.each<[rule: string, source: string, names: string]>([
     ['what waits behind a token passes after it, each with its score', 'abu01c2d', 'a0bu1c2d'],
     ['a token needs a score of the method alone', 'a0bod', 'a0bod'],
-    ['what the schedule leaves out needs none', 'a0bsd', 'a0bsd'],
     ['a final score says nothing of it', 'a0b1fd', 'a0b1fd'],
     ['tokens that were not passed on are retracted without a word', 'a0bcrb1d', 'a0b1d'],
     ['the end of a response that the guard stopped passes, without tokens that wait', 'a0be', 'a0e'],

@@ -14,7 +14,10 @@ import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } fr
 /** A token of the response, with what its writer says of it. */
 export interface NewToken {
   readonly id: number;
-  /** Natural log, temperature 1. */
+  /**
+   * Natural log, temperature 1. It has to be the model's own: rounded derivatives are proportional to 1 − p. Where it is not
+   * known, a forward pass computes it.
+   */
   readonly logprob?: number;
   /** No pass scores it together with the token before it. */
   readonly begins?: boolean;

@@ -108,6 +108,20 @@ describe.each(MODELS)('%s scores as its values in fp32 do', (name) => {
     expect(sampleCorrelation(falls(tokens), falls(expected))).toBeGreaterThan(0.8);
   });
 
+  it('derivative in 8 bits: of several texts at once what it is of each', async () => {
+    const scoring = { ...DEFAULT_SCORING, methods: ['adversarial'] } as const;
+    const written = RESPONSE.map((id) => ({ id, logprob: -0.5 }));
+    // Of lengths that are read in runs with others, and that are not.
+    const texts = [0, 7, 20].map((from) => [...PROMPT, ...PROMPT, ...PROMPT].slice(from));
+    const scored = async (ids: number[]) =>
+      falls((await scoreResponse(packed!, ids, written, scoring)).tokens);
+    const alone: number[][] = [];
+    for (const ids of texts) alone.push(await scored(ids));
+    const together = await Promise.all(texts.map(scored));
+    for (const [i, expected] of alone.entries())
+      expect(sampleCorrelation(together[i]!, expected)).toBeGreaterThan(0.99);
+  });
+
   it('writes with activations of 8 bits: log-probabilities are near', async () => {
     const request = {
       promptIds: PROMPT,

@@ -10,12 +10,19 @@ import { count, keyFeeds } from './sequence-run.js';
 export function paddedFeeds(feeds: Feeds, sequences: number, config: ModelConfig): Feeds {
   const missing = count(0, sequences).filter((t) => !feeds[`ids.${t}`]);
   const padded: Record<string, Feeds[string]> = { ...feeds };
-  const none = new KvCache(config, 1).past(0);
+  const cache = new KvCache(config, 1);
   for (const t of missing) {
-    Object.assign(padded, keyFeeds('', t, none));
     padded[`ids.${t}`] = longs([0], [1]);
     padded[`positions.${t}`] = longs([0], [1]);
-    padded[`past_positions.${t}`] = longs([], [0]);
+    // As those that there are, it reads keys apart, or copies of them.
+    if (feeds['past_positions.0']) {
+      Object.assign(padded, keyFeeds('', t, cache.past(0)));
+      padded[`past_positions.${t}`] = longs([], [0]);
+    }
+    if (feeds['inner_positions.0']) {
+      Object.assign(padded, keyFeeds('inner_', t, cache.tensors(0, 0)));
+      padded[`inner_positions.${t}`] = longs([], [0]);
+    }
   }
   for (const name of Object.keys(feeds).filter((name) => /^(cos|sin)\./.test(name))) {
     const { data, dims } = feeds[name]!;

@@ -8,11 +8,11 @@ import { longs } from '../ort-session.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import type { PlainSpec, Sessions } from './graph-sessions.js';
-import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
+import { LEAST_ROOM, PIECE, PrefixCache, piece, portion } from './prefix-cache.js';
 import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';
 
 /** Prompt tokens in a run in which others write. */
-const PREFILL_BESIDE = 32;
+const PREFILL_BESIDE = PIECE;
 
 interface Stream {
   readonly request: GenerateMessage;
@@ -32,17 +32,20 @@ interface Turn {
 
 /**
  * The graph of a run with so many rows of each sequence. A prompt that is read alone comes to the same bits however it is
- * cut. Where every graph holds the weights once more (integers, CUDA) it is one for both; WebGPU reads keys apart in all.
+ * cut. Where every graph holds the weights once more (integers, CUDA) it is one for both: with integers, prompts are read in
+ * pieces. WebGPU reads keys apart in all.
  */
 export function decodeGraph(
   rows: readonly number[],
-  { integers }: Pick<ModelSource, 'integers'>,
+  source: Pick<ModelSource, 'integers'>,
   device: Device = 'cpu',
 ): PlainSpec {
-  const always = integers !== undefined && integers.size > 0;
-  const apart = device === 'cpu' && (always || rows.length > 1 || rows[0] === 1);
+  const apart = device === 'cpu' && (inPieces(source) || rows.length > 1 || rows[0] === 1);
   return { kind: 'forward', sequences: rows.length, result: 'logprobs', ...(apart && { apart }) };
 }
+
+const inPieces = ({ integers }: Pick<ModelSource, 'integers'>): boolean =>
+  integers !== undefined && integers.size > 0;
 
 export interface DecodeWorkerOptions {
   readonly sessions: Pick<Sessions, 'get' | 'batchSize'>;
@@ -65,13 +68,15 @@ export class DecodeWorker {
   readonly #streams = new Map<number, Stream>();
   /** Streams that have ended and may be continued. */
   readonly #retained = new Map<number, Stream>();
+  readonly #inPieces: boolean;
   readonly #prefixes: PrefixCache;
   #running = false;
 
   constructor(options: DecodeWorkerOptions) {
     this.#options = options;
     this.#runtime = runtimeOf(options);
-    this.#prefixes = new PrefixCache(options.prefixCacheBytes ?? 0);
+    this.#inPieces = inPieces(options.source);
+    this.#prefixes = new PrefixCache(options.prefixCacheBytes ?? 0, this.#inPieces ? PIECE : undefined);
   }
 
   generate(request: GenerateMessage): void {
@@ -135,7 +140,8 @@ export class DecodeWorker {
     let room = this.#room();
     for (const stream of this.#streams.values()) {
       const prefill = stream.pending.length > 1;
-      const count = prefill ? portion(stream.cache.length, stream.pending.length, room) : 1;
+      const some = this.#inPieces ? piece : portion;
+      const count = prefill ? some(stream.cache.length, stream.pending.length, room) : 1;
       if (stream.credit === 0 || count === 0) continue;
       const ids = stream.pending.slice(0, count);
       if (prefill) room -= count;

@@ -6,7 +6,13 @@ import type { KvCache } from '../kv-cache.js';
  * numbers in the last digits.
  */
 const BLOCK = 16;
-const wholeBlocks = (positions: number): number => BLOCK * Math.floor(positions / BLOCK);
+const wholeBlocks = (positions: number, block = BLOCK): number => block * Math.floor(positions / block);
+
+/**
+ * A graph that reads earlier keys where they lie adds up two products, and rounds by where the first ends. It comes to the
+ * same bits if prompts are always read in the same pieces, which end at multiples of this.
+ */
+export const PIECE = 2 * BLOCK;
 
 /** Fewer positions are read as fast as they are found. */
 const LEAST = 2 * BLOCK;
@@ -27,15 +33,20 @@ interface Entry {
  */
 export class PrefixCache {
   readonly #limit: number;
+  readonly #block: number;
   /** Entries by client, the most recently used last. */
   readonly #clients = new Map<string, Entry[]>();
   /** Clients by entry, in the order of use. */
   readonly #used = new Map<Entry, string>();
   #bytes = 0;
 
-  /** @param limit bytes; 0 keeps nothing */
-  constructor(limit: number) {
+  /**
+   * @param limit bytes; 0 keeps nothing
+   * @param block positions: texts are cut at its multiples. {@link PIECE} for what is read in pieces
+   */
+  constructor(limit: number, block = BLOCK) {
     this.#limit = limit;
+    this.#block = block;
   }
 
   get bytes(): number {
@@ -50,7 +61,7 @@ export class PrefixCache {
   find(client: string, ids: readonly number[]): KvCache | null {
     let [best, longest]: [Entry | null, number] = [null, LEAST - 1];
     for (const entry of this.#clients.get(client) ?? []) {
-      const length = wholeBlocks(Math.min(commonLength(entry.ids, ids), ids.length - 2));
+      const length = wholeBlocks(Math.min(commonLength(entry.ids, ids), ids.length - 2), this.#block);
       if (length > longest) [best, longest] = [entry, length];
     }
     if (!best) return null;
@@ -61,7 +72,7 @@ export class PrefixCache {
 
   /** @param read tokens whose keys and values stand first in the cache; a copy of them is kept */
   keep(client: string, read: readonly number[], cache: KvCache): void {
-    const ids = read.slice(0, wholeBlocks(read.length));
+    const ids = read.slice(0, wholeBlocks(read.length, this.#block));
     if (ids.length < LEAST) return;
     const mine = this.#clients.get(client) ?? [];
     const same = mine.find((entry) => commonLength(entry.ids, ids) === ids.length);
@@ -108,4 +119,10 @@ export function portion(position: number, pending: number, room: number): number
   if (pending <= room) return pending;
   const count = wholeBlocks(position + room) - position;
   return Math.max(0, pending - count === 1 ? count - BLOCK : count);
+}
+
+/** The same for a prompt that is read in pieces: the rest of a {@link PIECE}, or 0 if it exceeds the room. */
+export function piece(position: number, pending: number, room: number): number {
+  const count = Math.min(pending, PIECE - (position % PIECE));
+  return count > room ? 0 : count;
 }

@@ -4,7 +4,11 @@ import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker, decodeGraph } from '#src/engine/child/decode-worker.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/engine-messages.js';
+import { openIntegerWeights } from '#src/engine/integer-weights.js';
+import { useFolder } from '../../support/cli.js';
 import { checkpointFolder } from '../../support/golden.js';
+
+const folder = useFolder();
 
 let checkpoint: Checkpoint;
 let sessions: Sessions;
@@ -173,6 +177,28 @@ describe('DecodeWorker', () => {
       const turn = await written(request(3, { promptIds: next, maxTokens: 4, client: 'a' }));
       expect(turn).toEqual({ ...alone, cached: 112 });
       expect(rows.filter((count) => count > 1)).toEqual([41]);
+    });
+
+    it('with weights in integers, too, which reads prompts in the same pieces', async () => {
+      const integers = await openIntegerWeights(checkpoint, folder.path('int8'));
+      const source = { ...checkpoint, integers };
+      const packed = new Sessions(source, { threads: 1, packed: true });
+      for (const rows of [[2], [1]]) await packed.get(decodeGraph(rows, source));
+      worker = new DecodeWorker({
+        sessions: packed,
+        source,
+        threads: 1,
+        contextLength: 512,
+        prefixCacheBytes: 2 ** 20,
+        send: (message) => sent.push(message),
+      });
+      const texts = [97, 112, 120].map((length) => ({ promptIds: prompt.slice(0, length), maxTokens: 4 }));
+      for (const [i, text] of texts.entries()) {
+        const alone = await written(request(1, text));
+        await written(request(2, { ...text, client: `${i}` }));
+        const again = await written(request(3, { ...text, client: `${i}` }));
+        expect(again).toEqual({ ...alone, cached: text.promptIds.length < 98 ? 64 : 96 });
+      }
     });
 
     it('also of one that was cancelled, as far as it was read, and of one that may be continued', async () => {

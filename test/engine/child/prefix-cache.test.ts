@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PrefixCache, portion } from '#src/engine/child/prefix-cache.js';
+import { PrefixCache, piece, portion } from '#src/engine/child/prefix-cache.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 
 const shape = { layers: 1, kvHeads: 1, headDim: 1 };
@@ -89,5 +89,14 @@ describe('the portion of a text that is read in a run', () => {
     expect(bad).toEqual([]);
     expect([0, 1, 15, 16, 31].map((room) => portion(16, 50, room))).toEqual([0, 0, 0, 16, 16]);
     expect([16, 31].map((room) => portion(16, 17, Math.min(room, 16)))).toEqual([0, 0]);
+  });
+});
+
+describe('a piece of a prompt', () => {
+  it('ends at a multiple of 32 wherever it begins, or waits for room', () => {
+    expect([0, 16, 32, 63].map((position) => piece(position, 100, 32))).toEqual([32, 16, 32, 1]);
+    expect([2, 31, 32, 33].map((pending) => piece(64, pending, 256))).toEqual([2, 31, 32, 32]);
+    expect([31, 5].map((room) => piece(0, 100, room))).toEqual([0, 0]);
+    expect(piece(0, 5, 5)).toBe(5);
   });
 });

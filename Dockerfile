@@ -61,7 +61,9 @@ COPY --from=cuda-dependencies /app/node_modules /app/node_modules
 COPY --from=files /app /app
 WORKDIR /app
 # TF32 has too few digits for scores. What CUDA compiles is kept where a read-only image has room, on the tmpfs at /tmp.
-ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0 NVIDIA_TF32_OVERRIDE=0 CUDA_CACHE_PATH=/tmp/cuda
+ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0 XDG_CACHE_HOME=/var/cache NVIDIA_TF32_OVERRIDE=0 CUDA_CACHE_PATH=/tmp/cuda
+# Converted weights: a volume that is mounted here belongs to the user, too.
+RUN install -d -o 1000 -g 1000 /var/cache/flinch
 USER 1000:1000
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
@@ -80,7 +82,9 @@ COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=files /app /app
 WORKDIR /app
 # Others than this container can reach that, so that it does not start before it is told who may (docs/access.md).
-ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0
+ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0 XDG_CACHE_HOME=/var/cache
+# Converted weights: a volume that is mounted here belongs to the user, too.
+RUN install -d -o 1000 -g 1000 /var/cache/flinch
 USER 1000:1000
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \

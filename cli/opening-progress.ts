@@ -1,5 +1,6 @@
 import type { OpenCheckpointOptions } from '../src/checkpoint/checkpoint.js';
 import type { Conversion } from '../src/checkpoint/conversion.js';
+import { userCache } from '../src/files/cache-folder.js';
 import { byteBar } from './progress.js';
 import { remark, showsBars } from './terminal.js';
 import { formatBytes } from './terminal-format.js';
@@ -16,7 +17,9 @@ function reportConversion(): (progress: Conversion) => void {
   const started = new Set<string>();
   return ({ file, folder, written, total }) => {
     if (!started.has(folder)) {
-      remark(`converting ${file} into ${folder} (${formatBytes(total)}), this once`);
+      const cache = userCache();
+      const why = folder.startsWith(cache) ? 'this once' : `as ${cache} cannot be written`;
+      remark(`converting ${file} into ${folder} (${formatBytes(total)}), ${why}`);
       if (showsBars()) bar.start(total, 0);
     }
     started.add(folder);

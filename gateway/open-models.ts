@@ -5,6 +5,7 @@ import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { Role } from '../src/engine/engine-messages.js';
 import type { EngineHost } from '../src/engine/host.js';
 import { readRecordedScores } from '../src/engine/server/score-servers.js';
+import { userCache } from '../src/files/cache-folder.js';
 import { Models } from './answers/models.js';
 import type { ServedModel } from './answers/served-model.js';
 import { ownSlots, type Slots } from './answers/slots.js';
@@ -166,8 +167,15 @@ const slotsOf = (
 function logConversion(model: string, logger: Logger): (progress: Conversion) => void {
   const started = new Set<string>();
   return ({ file, folder, total }) => {
-    if (!started.has(folder)) logger.info({ model, file, folder, bytes: total }, 'converting weights');
+    if (started.has(folder)) return;
     started.add(folder);
+    const [facts, cache] = [{ model, file, folder, bytes: total }, userCache()];
+    if (folder.startsWith(cache)) logger.info(facts, 'converting weights');
+    else
+      logger.warn(
+        { ...facts, cache },
+        'converting weights into temporary files: the cache cannot be written',
+      );
   };
 }
 

@@ -9,6 +9,7 @@ import { type MachineSpeed, measureMachine } from '../../src/cost/machine-speed.
 import { modelSpeed } from '../../src/cost/model-speed.js';
 import { DEFAULT_MEMORY_SHARE } from '../../src/engine/engine.js';
 import { decodeMemory, gpuWeights, scoreMemory } from '../../src/engine/memory.js';
+import { isWritable, temporaryCache, userCache } from '../../src/files/cache-folder.js';
 import { shownAddress } from '../../src/files/shown-address.js';
 import { asHubModel } from '../../src/hub/hub-model.js';
 import { readCalibration } from '../../src/risk/calibration-file.js';
@@ -91,10 +92,24 @@ async function checkpointFindings(
     ok('model', `${folder}: ${weightWords(facts)}`, name, facts),
     ok('tokens', tokenWords(facts), name),
     ...facts.warnings.map((warning) => bad('warning', 'tokens', warning, null, name)),
+    ...(facts.integers || facts.float8 ? cacheFindings(name) : []),
     memoryFinding(name, model, facts),
     ...(machine ? [speedFinding(name, facts, machine)] : []),
     await calibrationFinding(name, model, facts, folder),
   ];
+}
+
+/** Whether there is a place for weights that are converted. */
+function cacheFindings(name: string): readonly Finding[] {
+  const cache = userCache();
+  if (isWritable(cache)) return [];
+  const temporary = temporaryCache();
+  const [status, found] =
+    temporary === null
+      ? (['problem', 'weights cannot be converted'] as const)
+      : (['warning', `weights are converted into ${temporary}, in memory if that is a tmpfs`] as const);
+  const remedy = 'export XDG_CACHE_HOME=/var/cache # or another folder that can be written';
+  return [bad(status, 'cache', `${cache} cannot be written: ${found}`, remedy, name)];
 }
 
 function memoryFinding(name: string, model: ModelConfig, facts: ModelFacts): Finding {

@@ -130,7 +130,8 @@ export async function convert(plan: ConversionPlan): Promise<void> {
     }
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
-    throw new ModelError(folder, '', `cannot be written (${reasonOf(cause)})`, { cause });
+    const problem = `cannot be written (${reasonOf(cause)}): set XDG_CACHE_HOME to a folder with room`;
+    throw new ModelError(folder, '', problem, { cause });
   }
 }
 

@@ -32,8 +32,8 @@ export interface EngineOptions extends OpenCheckpointOptions {
   /**
    * Precision in which the model writes, and in which the derivatives of Adv. Pert. are computed: `fp32`, or `int8`, which is
    * faster, and for a CPU. Default: `int8` on a CPU for a model whose weights are in integers (GGUF, GPTQ, AWQ), else
-   * `fp32`. Rounded weights are made at the first start and kept in the user's cache folder. All else that scores is in
-   * fp32 either way.
+   * `fp32`. Rounded weights are made at the first start and kept in the user's cache folder, or in a temporary one. All else
+   * that scores is in fp32 either way.
    */
   readonly precision?: Precision;
   /** Responses that may be under way at once; one more is refused. Default 16. */

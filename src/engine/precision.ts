@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
 import { inFloat8 } from '../checkpoint/weights.js';
@@ -22,7 +21,7 @@ export function precisionOf({ tensors }: Checkpoint, { precision, device = 'cpu'
 /** Where integers are kept that are made of a model's weights. */
 export async function integersFor(checkpoint: Checkpoint, options: Asked): Promise<OpenMessage['integers']> {
   if (precisionOf(checkpoint, options) === 'fp32') return null;
-  const folder = join(cacheFolder(), 'int8', await fingerprint(checkpoint));
+  const folder = cacheFolder('int8', await fingerprint(checkpoint));
   return { written: rounds(checkpoint, options) ? folder : null, rounded: folder };
 }
 

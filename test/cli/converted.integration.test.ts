@@ -1,7 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flinch, jsonLines, modelFacts, useFolder } from '../support/cli.js';
+import { flinch, jsonLines, modelFacts, start, useFolder } from '../support/cli.js';
 import { encodeGguf, ggufFile, ggufParts } from '../support/gguf.js';
 import { quantizedFiles } from '../support/quantized.js';
 
@@ -50,6 +51,27 @@ describe('a model that is converted', () => {
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/"type":"score.delta"/);
     expect((await ask()).stderr).not.toMatch(/converting/);
+  });
+
+  it('answers where the cache cannot be written, from temporary files', async () => {
+    const [cache, temporary] = [join(model, 'below-a-file'), folder.path('temporary')];
+    mkdirSync(temporary);
+    const readOnly = { XDG_CACHE_HOME: cache, TMPDIR: temporary };
+    // In a process of its own: the folder for temporary files is that of the process.
+    const asked = start(['chat', '--model', model, '--max-tokens', '4', '--json', 'Hi'], '', readOnly);
+    const { code, stdout, stderr } = await asked.finished;
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/"type":"score.delta"/)]);
+    const into = join(temporary, `flinch-${process.getuid?.() ?? 'cache'}`);
+    for (const kind of ['gguf', 'int8'])
+      expect(stderr).toMatch(
+        new RegExp(
+          `converting \\S+ into ${into}/${kind}/\\S+ \\(.*\\), as ${cache}/flinch cannot be written\n`,
+        ),
+      );
+    const doctor = await flinch(['doctor', model, '--port', '0'], '', readOnly);
+    expect(doctor.stdout).toMatch(
+      new RegExp(`warning +cache tiny +${cache}/flinch cannot be written: weights are converted into /`),
+    );
   });
 
   it('ends an answer where llama.cpp does, whatever the type of the end, and says so', async () => {

@@ -26,6 +26,7 @@ const objects = kustomization.resources.flatMap((name) =>
   parseAllDocuments(read(name)).map((document) => anyObject.parse(document.toJS())),
 );
 
+const mount = z.object({ name: z.string(), mountPath: z.string() });
 const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) });
 const deployment = z
   .object({
@@ -54,7 +55,7 @@ const deployment = z
                 preStop: z.object({ exec: z.object({ command: z.array(z.string()) }) }),
               }),
               securityContext: z.unknown(),
-              volumeMounts: z.tuple([z.object({ name: z.string(), mountPath: z.string() })]),
+              volumeMounts: z.tuple([mount, mount]),
             }),
           ]),
         }),

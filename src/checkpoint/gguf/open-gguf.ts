@@ -1,5 +1,5 @@
 import { type FileHandle, realpath } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { cacheFolder } from '../../files/cache-folder.js';
 import { ModelError } from '../../files/file-errors.js';
 import type { ChatTemplate } from '../../tokenizer/chat-template.js';
@@ -80,7 +80,7 @@ export async function openGguf(
 export async function layOutGguf(
   { weights, digest }: GgufModel,
   file: string,
-  folder: string = join(cacheFolder(), 'gguf', digest),
+  folder: string = cacheFolder('gguf', digest),
 ) {
   const path = await realpath(file);
   const kept = weights.flatMap((weight) => weightInPlace(weight, path) ?? []);

@@ -1,5 +1,4 @@
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
 import { cacheFolder } from '../../files/cache-folder.js';
 import type { ModelConfig } from '../config.js';
 import { type Conversion, convert, planConversion } from '../conversion.js';
@@ -58,7 +57,7 @@ export async function openQuantized(
     sources.map(({ file }) => file),
     [JSON.stringify(quantization)],
   );
-  const folder = join(cacheFolder(), 'quantized', digest);
+  const folder = cacheFolder('quantized', digest);
   const plan = { format: FORMAT, folder, weights: found.map(convertedQuantized) };
   if (unpack) await convert({ ...plan, file: dir, onProgress });
 

@@ -38,7 +38,7 @@ export interface GenerationRequest {
   readonly guard?: GuardRequest | null;
   /** Number of most probable tokens to sample from; 0 means all. */
   readonly top_k?: number | null;
-  /** The same seed gives the same response (at most 2^53 − 1 for a model that flinch runs). */
+  /** The same seed gives the same response. Rounding may change it on another machine, and rarely beside other requests. At most 2^53 − 1 for a model that flinch runs. */
   readonly seed?: number | null;
   /** Lower a `max_completion_tokens` or `top_logprobs` that is too large for the model instead of refusing it; `guard.warnings` says so (default: false). */
   readonly clamp?: boolean | null;

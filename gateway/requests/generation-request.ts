@@ -71,7 +71,9 @@ export const completionFields = {
     .refine(Number.isInteger, 'must be an integer')
     .meta({ type: 'integer' })
     .nullish()
-    .describe('The same seed gives the same response (at most 2^53 − 1 for a model that flinch runs).'),
+    .describe(
+      'The same seed gives the same response. Rounding may change it on another machine, and rarely beside other requests. At most 2^53 − 1 for a model that flinch runs.',
+    ),
   clamp: z
     .boolean()
     .nullish()

@@ -33,7 +33,7 @@ export function thresholdsOf({ levels, methods }: Calibration, first?: Method): 
         return { rate, threshold: threshold === Number.NEGATIVE_INFINITY ? 'all' : threshold };
       }),
     });
-    const { answers, peaks } = scores;
+    const { statistic = 'sum', answers, peaks } = scores;
     return [
       row('token', scores.tokens),
       ...scores.positions.map((bin) =>
@@ -41,7 +41,7 @@ export function thresholdsOf({ levels, methods }: Calibration, first?: Method): 
       ),
       row('step', scores.steps.sum),
       ...(peaks ? [row('any step of an answer', peaks.sum)] : []),
-      ...(answers ? [row('answer', answers.sum)] : []),
+      ...(answers?.[statistic] ? [row('answer', answers[statistic])] : []),
     ];
   });
 }

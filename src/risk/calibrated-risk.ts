@@ -2,7 +2,7 @@ import { conformalRank } from '../numerics/distribution.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { Calibration } from './calibration.js';
 import { isWithin } from './positions.js';
-import type { RiskModel } from './risk.js';
+import type { RiskModel, Statistic } from './risk.js';
 
 /**
  * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
@@ -20,6 +20,10 @@ export class CalibratedRisk implements RiskModel {
   calibrated(method: Method, of: 'step' | 'answer' = 'step'): boolean {
     const scores = this.#of.get(method)?.methods[method];
     return of === 'answer' ? scores?.answers !== undefined : scores !== undefined;
+  }
+
+  statistic(method: Method): Statistic {
+    return this.#of.get(method)?.methods[method]?.statistic ?? 'sum';
   }
 
   /** `null` for a method that is not calibrated. */
@@ -43,7 +47,7 @@ export class CalibratedRisk implements RiskModel {
     const { levels, methods, collected } = this.#of.get(method) ?? {};
     const { answers, all } = methods?.[method] ?? {};
     const allAreOrdinary = collected?.answers === 'all';
-    const scores = among === 'ordinary' || allAreOrdinary ? answers : all;
-    return levels && scores ? conformalRank(scores.sum, levels, score) : null;
+    const scores = (among === 'ordinary' || allAreOrdinary ? answers : all)?.[this.statistic(method)];
+    return levels && scores ? conformalRank(scores, levels, score) : null;
   }
 }

@@ -6,9 +6,12 @@ import { STEP_RULE_VERSION } from '../steps/step-rule.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';
+import { STATISTICS, type Statistic } from './risk.js';
 
 /** Changes when older readers would misread the file. */
-const FORMAT = 2;
+const FORMAT = 3;
+/** Format 2 has no `statistic`: its answers are scored by `sum`. */
+const READABLE = [2, FORMAT];
 
 const size = z.number().positive();
 const counter = z.int().min(0);
@@ -38,16 +41,21 @@ const ordinary = z.strictObject(distribution);
 /** Scores by the sum of a step's tokens. Older files also have the largest and the mean. */
 const ofSteps = z.object({ sum: ordinary });
 
+/** Scores of answers: those by the statistic count. */
+const ofAnswers = z.object({ sum: ordinary.optional(), mean: ordinary.optional(), max: ordinary.optional() });
+
 const methodScores = z.strictObject({
   tokens: ordinary,
   positions: z.array(bin),
   steps: ofSteps,
+  /** How the scores of answers are made: by default `sum`. */
+  statistic: z.enum(STATISTICS).optional(),
   /** Scores of whole answers, if any was ordinary. */
-  answers: ofSteps.optional(),
+  answers: ofAnswers.optional(),
   /** Scores of the highest step of each of these answers. */
   peaks: ofSteps.optional(),
   /** Scores of all answers, if not all of them are ordinary. */
-  all: ofSteps.optional(),
+  all: ofAnswers.optional(),
 });
 
 const stepRule = z.literal(STEP_RULE_VERSION, {
@@ -80,7 +88,8 @@ const calibration = z
     const refuse = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
     if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must be ascending and end with 1');
-    for (const [name, { tokens, positions, steps, answers, peaks, all }] of entries(methods)) {
+    for (const [name, scores] of entries(methods)) {
+      const { tokens, positions, steps, statistic = 'sum', answers, peaks, all } = scores;
       if (Object.values(settingsOf(name, settings)).includes(undefined)) {
         refuse(['settings'], `lacks what ${name} depends on`);
       }
@@ -96,8 +105,13 @@ const calibration = z
           refuse([...at, 'positions', i, 'to'], `must exceed from, which is ${bin.from}`);
         }
       }
-      for (const [kind, scores] of Object.entries({ steps, answers, peaks, all })) {
-        if (scores) check(scores.sum, [...at, kind, 'sum']);
+      check(steps.sum, [...at, 'steps', 'sum']);
+      if (peaks) check(peaks.sum, [...at, 'peaks', 'sum']);
+      for (const [kind, scores] of Object.entries({ answers, all })) {
+        if (!scores) continue;
+        const path = [...at, kind, statistic];
+        if (scores[statistic]) check(scores[statistic], path);
+        else refuse(path, 'is missing, and is what statistic names');
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
@@ -122,8 +136,8 @@ const calibration = z
   });
 
 const calibrationFile = z.strictObject({
-  format: z.literal(FORMAT, {
-    error: `must be ${FORMAT}; the file was made by another version of flinch: create it anew with flinch calibrate`,
+  format: z.literal(READABLE, {
+    error: `must be ${READABLE.join(' or ')}; the file was made by another version of flinch: create it anew with flinch calibrate`,
   }),
   /** Fingerprint of the checkpoint. */
   model: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal digits'),
@@ -137,14 +151,19 @@ interface OfSteps {
   readonly sum: Distribution;
 }
 
+/** Scores of answers: there is the one of the method's statistic. */
+type OfAnswers = Readonly<Partial<Record<Statistic, Distribution | undefined>>>;
+
 export interface MethodCalibration extends TokenDistributions {
   readonly steps: OfSteps;
+  /** How the scores of answers are made: by default `sum`. */
+  readonly statistic?: Statistic | undefined;
   /** Scores of answers that are entirely ordinary; absent if there are none. */
-  readonly answers?: OfSteps | undefined;
+  readonly answers?: OfAnswers | undefined;
   /** Scores of the highest step of each of these answers. */
   readonly peaks?: OfSteps | undefined;
   /** Scores of all answers, if not all of them are ordinary. */
-  readonly all?: OfSteps | undefined;
+  readonly all?: OfAnswers | undefined;
 }
 
 /** Ordinary scores under one choice of settings. */
@@ -160,7 +179,7 @@ export interface Calibration {
 
 /** `calibration.json`, which lies beside the weights of a model. */
 export interface CalibrationFile {
-  readonly format: typeof FORMAT;
+  readonly format: number;
   readonly model: string;
   /** The method that judges steps, where nobody says otherwise. */
   readonly method?: Method | undefined;

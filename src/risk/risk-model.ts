@@ -97,6 +97,7 @@ function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
       const rated = calibrated.calibrated(method, 'answer') ? calibrated : running;
       return rated.ofAnswer(method, score, among);
     },
+    statistic: (method) => calibrated.statistic(method),
     seenAnswers: (method) => running.seenAnswers?.(method) ?? 0,
   };
 }

@@ -2,7 +2,7 @@ import { distributionOf, levelsFor } from '../numerics/distribution.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
-import { answerScore, stepScore } from './risk.js';
+import { type AnswerScores, answerScoreBy, type Statistic, stepScore } from './risk.js';
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
@@ -30,6 +30,12 @@ export function samplesOf({ scores, steps: all }: ScoredAnswer, method: Method, 
   };
 }
 
+/** The scores that an answer's score is made of. */
+export const ofAnswer = ({ tokens, steps }: Samples): AnswerScores => ({
+  steps,
+  tokens: tokens.map(({ score }) => score),
+});
+
 /** Whether all of an answer counts; of one without a step there is nothing that could. */
 export const isWhole = ({ steps: all }: ScoredAnswer, steps: number): boolean =>
   all.length > 0 && steps === all.length;
@@ -48,9 +54,12 @@ interface Collected {
 /** Gathers ordinary scores, and makes of them what a calibration keeps. */
 export class ScoreCollector {
   readonly #collected: ReadonlyMap<Method, Collected>;
+  readonly #statistic: Statistic;
   #responses = 0;
 
-  constructor(methods: readonly Method[]) {
+  /** @param statistic of answers */
+  constructor(methods: readonly Method[], statistic: Statistic = 'sum') {
+    this.#statistic = statistic;
     this.#collected = new Map(
       methods.map((method) => [method, { tokens: [], steps: [], answers: [], peaks: [], all: [] }]),
     );
@@ -61,13 +70,15 @@ export class ScoreCollector {
     this.#responses += 1;
     for (const [method, collected] of this.#collected) {
       const samples = samplesOf(answer, method, steps);
+      const statistic = this.#statistic;
       collected.tokens.push(...samples.tokens);
       collected.steps.push(...samples.steps);
       if (isWhole(answer, steps)) {
-        collected.answers.push(answerScore(samples.steps));
+        collected.answers.push(answerScoreBy(statistic, ofAnswer(samples)));
         collected.peaks.push(Math.max(...samples.steps));
       }
-      if (answer.steps.length > 0) collected.all.push(answerScore(samplesOf(answer, method).steps));
+      if (answer.steps.length > 0)
+        collected.all.push(answerScoreBy(statistic, ofAnswer(samplesOf(answer, method))));
     }
   }
 
@@ -86,6 +97,7 @@ export class ScoreCollector {
     if (steps === 0) throw new RangeError('there are no steps to calibrate with');
     const levels = levelsFor(tokens);
     const of = (scores: readonly number[]) => ({ sum: distributionOf(scores, levels) });
+    const ofAnswers = (scores: readonly number[]) => ({ [this.#statistic]: distributionOf(scores, levels) });
     const methods = [...this.#collected].map(([method, collected]): [Method, MethodCalibration] => {
       const { tokens, steps, answers, peaks, all } = collected;
       return [
@@ -93,8 +105,9 @@ export class ScoreCollector {
         {
           ...byPosition(tokens, levels),
           steps: of(steps),
-          ...(answers.length > 0 && { answers: of(answers), peaks: of(peaks) }),
-          ...(all.length > answers.length && { all: of(all) }),
+          ...(this.#statistic !== 'sum' && { statistic: this.#statistic }),
+          ...(answers.length > 0 && { answers: ofAnswers(answers), peaks: of(peaks) }),
+          ...(all.length > answers.length && { all: ofAnswers(all) }),
         },
       ];
     });

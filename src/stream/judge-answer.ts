@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
-import { answerScore, isAlarm } from '../risk/risk.js';
-import type { GuardEvent, Verdict } from './events.js';
+import { answerScoreBy, isAlarm } from '../risk/risk.js';
+import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
@@ -40,9 +40,11 @@ class JudgedAnswer {
   readonly #unscored = new Set<number>();
   /** The first that the model wrote. */
   #first: number | null = null;
-  /** Scores of the tokens that have one. */
-  readonly #scores: number[] = [];
-  #steps = 0;
+  /** Scores of the steps that have one. */
+  readonly #steps: number[] = [];
+  /** Scores of the tokens that have one, by index. */
+  readonly #tokens = new Map<number, number>();
+  #settled = 0;
   #flagged = 0;
   #stopped = false;
   #mismatch = false;
@@ -59,8 +61,7 @@ class JudgedAnswer {
         this.#unscored.add(event.index);
         break;
       case 'score.delta':
-        if (event.pass === 'stream' && event.scores[this.#options.method] !== undefined)
-          this.#unscored.delete(event.index);
+        if (event.pass === 'stream') this.#score(event);
         break;
       case 'step.done':
         this.#step(event.score, event.flagged);
@@ -71,7 +72,8 @@ class JudgedAnswer {
         this.#step(event.score, true);
         break;
       case 'token.retracted':
-        for (const index of this.#unscored) if (index >= event.from) this.#unscored.delete(index);
+        for (const kept of [this.#unscored, this.#tokens])
+          for (const index of kept.keys()) if (index >= event.from) kept.delete(index);
         if (this.#first !== null && this.#first >= event.from) this.#first = null;
         break;
       case 'upstream.delta':
@@ -92,7 +94,7 @@ class JudgedAnswer {
       risk,
       rate,
       flaggedSteps: this.#flagged,
-      steps: this.#steps,
+      steps: this.#settled,
       unscoredTokens,
       calibrated: risks.calibrated(method, 'answer'),
       ...(rank !== null && { rank }),
@@ -101,13 +103,14 @@ class JudgedAnswer {
 
   /** A running estimate learns from being asked: not of an answer that says nothing. */
   #risk(unscored: number): number | null {
-    if (this.#first === null || (this.#scores.length === 0 && unscored > 0)) return null;
+    if (this.#first === null || (this.#steps.length === 0 && unscored > 0)) return null;
     return this.#rank('ordinary');
   }
 
   #rank(among: 'ordinary' | 'all'): number | null {
     const { method, risks } = this.#options;
-    return risks.ofAnswer(method, answerScore(this.#scores), among);
+    const scores = { steps: this.#steps, tokens: [...this.#tokens.values()] };
+    return risks.ofAnswer(method, answerScoreBy(risks.statistic?.(method) ?? 'sum', scores), among);
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -128,9 +131,16 @@ class JudgedAnswer {
     return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
   }
 
+  #score({ index, scores }: ScoreEvent): void {
+    const score = scores[this.#options.method];
+    if (score === undefined) return;
+    this.#tokens.set(index, score);
+    this.#unscored.delete(index);
+  }
+
   #step(score: number | null, flagged: boolean): void {
-    this.#steps += 1;
+    this.#settled += 1;
     if (flagged) this.#flagged += 1;
-    if (score !== null) this.#scores.push(score);
+    if (score !== null) this.#steps.push(score);
   }
 }

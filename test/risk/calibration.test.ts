@@ -42,7 +42,7 @@ describe('calibration.json', () => {
 
   it('is read as it was made before answers were collected', () => {
     const { answers, peaks, ...older } = whole.methods.adversarial!;
-    expect(answers?.sum.count).toBe(100);
+    expect(answers?.sum?.count).toBe(100);
     const before = withCalibration(null, MODEL, { ...whole, methods: { adversarial: older } });
     expect(parseCalibration(JSON.parse(JSON.stringify(before)), 'a')).toEqual(before);
     const problemOf = (broken: object): string =>
@@ -53,9 +53,17 @@ describe('calibration.json', () => {
         }),
       );
     const skipped = { answers: { ...answers, sum: { ...answers!.sum, skipped: 101 } } };
+    const unlike = { statistic: 'mean', answers };
+    expect(problemOf(unlike)).toContain('methods.adversarial.answers.mean: is missing');
     expect(problemOf(skipped)).toContain('methods.adversarial.answers.sum.skipped: exceeds count');
     const lowered = { peaks: { ...peaks, sum: { ...peaks!.sum, count: 1 } } };
     expect(problemOf(lowered)).toContain('methods.adversarial.peaks.sum.quantiles: holds more different');
+  });
+
+  it('is read in the format before statistics, and written in the present one', () => {
+    const read = parseCalibration({ ...file, format: 2 }, 'a');
+    expect(read.calibrations).toEqual(file.calibrations);
+    expect(withCalibration(read, MODEL, read.calibrations[0]!).format).toBe(3);
   });
 
   it('is missing, or all there: nothing is left of an attempt that fails', async () => {
@@ -77,8 +85,8 @@ describe('calibration.json', () => {
   it('is refused by file and field', async () => {
     folder.write('broken.json', '{"format": 1');
     await expect(readCalibration(folder.path('broken.json'))).rejects.toThrow(/broken\.json: is not JSON/);
-    expect(problem(text.replace('"format":2', '"format":3'))).toMatch(
-      /^here\/calibration.json: format: must be 2/,
+    expect(problem(text.replace('"format":3', '"format":4'))).toMatch(
+      /^here\/calibration.json: format: must be 2 or 3/,
     );
     expect(problem(text.replace(MODEL, 'x'))).toContain('model: must be a SHA-256');
     expect(problem(text.replace('"alpha":0.0001,', ''))).toContain(
@@ -211,7 +219,7 @@ describe('withCalibration', () => {
   it('keeps none of another model', () => {
     const other = 'cd'.repeat(32);
     expect(withCalibration(two, other, perturbed)).toEqual({
-      format: 2,
+      format: 3,
       model: other,
       calibrations: [perturbed],
     });

@@ -109,7 +109,7 @@ describe('riskModel', () => {
     expect(await rank('all')).toBeCloseTo(0.5, 2);
     // Nothing is known of those that were not right.
     expect(await rank('right')).toBeNull();
-    const { quantiles, ...rest } = nll!.answers!.sum;
+    const { quantiles, ...rest } = nll!.answers!.sum!;
     const higher = { ...rest, quantiles: quantiles.map((score) => score + 2.5) };
     expect(await rank('right', { sum: higher })).toBeCloseTo(0.25, 1);
   });

@@ -64,22 +64,51 @@ describe('ScoreCollector', () => {
     collector.add({ scores: [], steps: [] });
     const { nll, adversarial } = collector.distributions().methods;
     expect(nll?.answers?.sum).toMatchObject({ count: 10, skipped: 0 });
-    expect(nll?.answers?.sum.quantiles[0]).toBe(5); // of 4, 5 and 6
-    expect(adversarial?.answers?.sum.quantiles[0]).toBe(45); // of 10 and 80: a step was skipped
+    expect(nll?.answers?.sum?.quantiles[0]).toBe(5); // of 4, 5 and 6
+    expect(adversarial?.answers?.sum?.quantiles[0]).toBe(45); // of 10 and 80: a step was skipped
     expect(nll?.peaks?.sum).toMatchObject({ count: 10, skipped: 0 });
     expect(nll?.peaks?.sum.quantiles[0]).toBe(6);
     expect(adversarial?.peaks?.sum.quantiles[0]).toBeCloseTo(80, 3);
     // All of the other five: their last step, which did not count, has the scores 2 and 4.
     expect(nll?.all?.sum).toMatchObject({ count: 15, skipped: 0 });
-    expect(nll?.all?.sum.quantiles[0]).toBe(5);
+    expect(nll?.all?.sum?.quantiles[0]).toBe(5);
     const partial = new ScoreCollector(METHODS);
     partial.add(answer, 2);
     expect(partial.distributions().methods.nll).not.toHaveProperty('answers');
     expect(partial.distributions().methods.nll).not.toHaveProperty('peaks');
-    expect(partial.distributions().methods.nll?.all?.sum.count).toBe(1);
+    expect(partial.distributions().methods.nll?.all?.sum?.count).toBe(1);
     const ordinary = new ScoreCollector(METHODS);
     ordinary.add(answer);
     expect(ordinary.distributions().methods.nll).not.toHaveProperty('all');
+  });
+
+  it.each([
+    ['mean', 3, 30], // of 1, 3, 5, 2 and 4; of 10, 30 and 50
+    ['max', 5, 50],
+  ] as const)('scores answers by the %s of the tokens that have a score', (statistic, nll, adversarial) => {
+    const collector = new ScoreCollector(METHODS, statistic);
+    collector.add(answer);
+    collector.add(answer, 2);
+    const { levels, methods } = collector.distributions();
+    for (const [method, score] of [
+      ['nll', nll],
+      ['adversarial', adversarial],
+    ] as const) {
+      const made = methods[method]!;
+      expect(made.statistic).toBe(statistic);
+      expect(Object.keys(made.answers!)).toEqual([statistic]);
+      expect(made.answers![statistic]).toMatchObject({ count: 1, quantiles: levels.map(() => score) });
+      expect(made.all![statistic]!.count).toBe(2);
+    }
+    const settings = { schedule: { kind: 'windowed', block: 8, window: 64 }, alpha: 1e-4 } as const;
+    const collected = { ...collector.counts, temperature: 1, topK: 0, topP: 1, seed: 0 };
+    const calibration: Calibration = {
+      ...{ stepRule: STEP_RULE_VERSION, settings, levels, methods },
+      collected: { answers: 'right', ...collected },
+    };
+    const risks = new CalibratedRisk(new Map([['nll', calibration]]));
+    expect(risks.statistic('nll')).toBe(statistic);
+    expect([nll - 0.1, nll + 0.1].map((score) => risks.ofAnswer('nll', score))).toEqual([0, 1 / 2]);
   });
 
   it('refuses to make anything of nothing', () => {

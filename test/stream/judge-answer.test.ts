@@ -72,6 +72,17 @@ async function verdictOn(
 }
 
 describe('judgeAnswer', () => {
+  it.each([
+    ['mean', 4],
+    ['max', 6],
+  ] as const)('ranks the %s of the tokens that stand, if the calibration does', async (statistic, score) => {
+    const risks = Object.assign(new HundredAnswers(), { statistic: () => statistic });
+    const retracted: GuardEvent = { type: 'token.retracted', from: 7, tokens: 2 };
+    const events = [...token(2), ...token(6), step(0, 8), ...token(7), ...token(9), retracted, ...token(4)];
+    await verdictOn([...events, step(1, 4)], { risks });
+    expect(risks.asked[0]).toBe(score);
+  });
+
   it('ranks the mean of the three largest step scores among ordinary answers', async () => {
     const events = [10, 96, 98, 100].flatMap((score, i) => [...token(i), step(i, score, i === 3)]);
     const risks = new HundredAnswers();

@@ -48,7 +48,7 @@ export async function calibratedModel(
       {
         ...scores,
         steps: perToken(steps),
-        ...(answers && { answers: perToken(answers) }),
+        ...(answers?.sum && { answers: perToken({ sum: answers.sum }) }),
       },
     ],
   );

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import {
-  answerScore,
+  type AnswerScores,
+  answerScoreBy,
   type Calibration,
   chooseMethod,
   formatTable,
@@ -10,6 +11,7 @@ import {
   MIN_LABELLED,
   MIN_STEPS,
   MIN_TOKENS,
+  ofAnswer,
   PROBABILITY_METHODS,
   readKeptCalibration,
   remark,
@@ -38,7 +40,7 @@ interface CalibrateOptions {
 export function calibrateCommand(): Command {
   return new Command('calibrate')
     .description(
-      "Make a calibration of the guard out of a run's right answers, and choose the method that judges.",
+      "Make a calibration of the guard out of a run's right answers, and choose the method and the statistic that judge.",
     )
     .argument('<run>', 'folder of `flinch bench run` with --score all')
     .option('--output <file>', 'file to write (default: calibration.json in the run)')
@@ -47,8 +49,9 @@ export function calibrateCommand(): Command {
       'after',
       `
 Nothing is written or scored anew: the scores of the run are used, of ${PROBABILITY_METHODS.join(', ')}, as far as it has them. Right
-answers are ordinary; wrong ones help to choose the method, by AUROC of the verdict's score, where there are ${MIN_LABELLED} of each. Adv.
-Pert. is scored over whole answers by the benchmark, and on the running text by the guard: flinch calibrate calibrates it.
+answers are ordinary; wrong ones help to choose the method, and the statistic of an answer's scores (the sum of steps, or the
+mean or largest of tokens), by AUROC, where there are ${MIN_LABELLED} of each. Adv. Pert. is scored over whole answers by the
+benchmark, and on the running text by the guard: flinch calibrate calibrates it.
 The rates hold for questions like those of the run, at its temperature.
 
 Example:
@@ -69,7 +72,8 @@ async function calibrate(
       `${folder}: has no scores of ${PROBABILITY_METHODS.join(', ')}, which a calibration is made of`,
     );
   const answers = await answersOf(folder, problems, methods);
-  const collector = new ScoreCollector(methods);
+  const choice = choose(answers, methods);
+  const collector = new ScoreCollector(methods, choice?.chosen.statistic);
   for (const { right, answer } of answers) collector.add(answer, right ? answer.steps.length : 0);
   const { counts } = collector;
   if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS)
@@ -82,9 +86,8 @@ async function calibrate(
     collected: { answers: 'right', ...counts, ...samplingOf(settings) },
     ...collector.distributions(),
   };
-  const choice = choose(answers, methods);
   const before = await readKeptCalibration(output);
-  await writeCalibration(output, withCalibration(before, settings.model, calibration, choice?.chosen));
+  await writeCalibration(output, withCalibration(before, settings.model, calibration, choice?.chosen.method));
   const thresholds = thresholdsOf(calibration);
   if (json) {
     say(
@@ -92,8 +95,8 @@ async function calibrate(
     );
     return;
   }
-  if (choice) say(`${formatChoice(choice)} The method that judges is ${choice.chosen}.\n\n`);
-  else remark(`there are fewer than ${MIN_LABELLED} right or wrong answers: so no method is chosen by them`);
+  if (choice) say(`${formatChoice(choice)}\n\n`);
+  else remark(`there are fewer than ${MIN_LABELLED} right or wrong answers: nothing is chosen by them`);
   if (settings.measures.some((name) => name.startsWith('adversarial')))
     remark(
       'Adv. Pert. is not in it: flinch calibrate makes a calibration of what a guard scores on the running text',
@@ -141,22 +144,32 @@ function choose(
   methods: readonly ProbabilityMethod[],
 ): MethodChoice | null {
   const right = answers.filter((answer) => answer.right).length;
-  if (methods.length < 2 || Math.min(right, answers.length - right) < MIN_LABELLED) return null;
+  if (Math.min(right, answers.length - right) < MIN_LABELLED) return null;
   const rated = answers
     .filter(({ answer }) => answer.steps.length > 0)
     .map(({ right, answer }) => ({
       right,
-      scores: new Map(methods.map((method) => [method, answerScore(samplesOf(answer, method).steps)])),
+      scores: new Map(methods.map((method) => [method, inEachWay(ofAnswer(samplesOf(answer, method)))])),
     }));
   return chooseMethod(rated, methods);
 }
 
-function formatChoice({ right, wrong, rows, lead }: MethodChoice): string {
-  const show = ({ value, low, high }: MethodChoice['lead']): string =>
+const inEachWay = (scores: AnswerScores) => ({
+  sum: answerScoreBy('sum', scores),
+  mean: answerScoreBy('mean', scores),
+  max: answerScoreBy('max', scores),
+});
+
+function formatChoice({ right, wrong, rows, unseen, chosen }: MethodChoice): string {
+  const show = ({ value, low, high }: MethodChoice['unseen']['lead']): string =>
     `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
   return [
     `${wrong} wrong and ${right} right answers. How well scores of answers tell them apart, with 95 % intervals:`,
-    formatTable([['method', 'AUROC'], ...rows.map(({ method, auroc }) => [method, show(auroc)])]),
-    `${rows[0]!.method} less ${rows[1]!.method}: ${show(lead)}.`,
+    formatTable([
+      ['method', 'statistic', 'AUROC'],
+      ...rows.map(({ method, statistic, auroc }) => [method, statistic, show(auroc)]),
+    ]),
+    `On answers that the choice does not know (cross-validation): ${show(unseen.any)}; with sums alone ${show(unseen.sum)}; lead ${show(unseen.lead)}.`,
+    `Answers are judged by ${chosen.method}, with the ${chosen.statistic} of their scores.`,
   ].join('\n');
 }

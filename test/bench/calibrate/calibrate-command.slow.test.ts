@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseCalibration } from '#src/risk/calibration.js';
+import type { Statistic } from '#src/risk/risk.js';
 import { useBenchRuns } from '../../support/bench-runs.js';
 import { flinch } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
@@ -27,9 +28,10 @@ describe('flinch bench calibrate', () => {
     expect(calibrations).toHaveLength(1);
     expect(Object.keys(calibrations[0]!.methods).toSorted()).toEqual(['entropy', 'nll']);
     expect(calibrations[0]!.collected).toMatchObject({ answers: 'right', responses: 90, temperature: 1 });
-    expect(method).toBe(told.choice.chosen);
+    expect(method).toBe(told.choice.chosen.method);
+    const { statistic } = told.choice.chosen;
     expect(told.choice.right + told.choice.wrong).toBe(90);
-    expect(calibrations[0]!.methods.nll!.answers!.sum.count).toBe(told.choice.right);
+    expect(calibrations[0]!.methods.nll!.answers![statistic as Statistic]!.count).toBe(told.choice.right);
 
     // Wrong answers are not in it, so that right ones of the same kind are flagged at about the rate.
     const checked = await flinch([

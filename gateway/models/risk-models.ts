@@ -6,13 +6,14 @@ import { calibrationOf, calibrationVersion, judgeOf } from '../../src/risk/calib
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
+import { RunningRisk } from '../../src/risk/running-risk.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { type AbsoluteScoring, absoluteScoring, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import type { Asked } from '../answers/asked.js';
+import { PerClient } from '../answers/per-client.js';
 import type { Judge } from '../answers/served-model.js';
 import { completeGuard } from '../requests/guard-limits.js';
-import { Estimates } from './estimates.js';
 
 /** Maximum settings with a risk model that is kept. */
 const REMEMBERED = 32;
@@ -32,7 +33,7 @@ export class RiskModels implements Judge {
   readonly #warned = new Set<string>();
   /** Risk models by settings, the least recently used first. */
   readonly #known = new Map<string, Promise<RatedBy>>();
-  readonly #estimates = new Estimates();
+  readonly #estimates = new PerClient(() => new RunningRisk());
 
   private constructor(checkpoint: Checkpoint, logger: Logger) {
     this.#checkpoint = checkpoint;

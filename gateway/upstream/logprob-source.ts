@@ -1,10 +1,11 @@
 import { type Branch, branchOf } from '../../src/guard/branch.js';
 import type { Judging } from '../../src/guard/guarded-branch.js';
+import type { RunningRisk } from '../../src/risk/running-risk.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import type { Asked } from '../answers/asked.js';
+import type { PerClient } from '../answers/per-client.js';
 import type { Guarding, Prepared, Source } from '../answers/served-model.js';
-import type { Estimates } from '../models/estimates.js';
 import { logprobJudge } from './scoring/logprob-judge.js';
 import { alternativesFor, logprobScorer, methodsOf } from './scoring/logprob-scores.js';
 import type { Asking } from './servers/asking.js';
@@ -20,7 +21,7 @@ const ECHOED = 'with echo the answer begins with the prompt';
 export const isEchoed = ({ fields, prompt }: Asked): boolean => prompt !== undefined && fields.echo === true;
 
 /** An answer that a server writes, scored by what its log-probabilities allow, or not at all. */
-export function logprobSource(asked: Asked, asking: Asking, estimates: Estimates): Source {
+export function logprobSource(asked: Asked, asking: Asking, estimates: PerClient<RunningRisk>): Source {
   const { verbatim: asItCame, fields, refusesUnscored } = asked;
   const available = isEchoed(asked) ? [] : methodsOf(asking.capabilities);
   // Not where the guard is on and can compute nothing: then there is a verdict, which is unknown.

@@ -1,6 +1,8 @@
 import type { Engine } from '../../src/engine/engine.js';
+import { RunningRisk } from '../../src/risk/running-risk.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import type { Asked } from '../answers/asked.js';
+import { PerClient } from '../answers/per-client.js';
 import type {
   Forwards,
   ModelAbout,
@@ -10,7 +12,6 @@ import type {
   Source,
 } from '../answers/served-model.js';
 import type { Slots } from '../answers/slots.js';
-import { Estimates } from '../models/estimates.js';
 import { givenSource } from '../models/given-source.js';
 import { usualJudge } from '../requests/guard-limits.js';
 import { isEchoed, logprobSource } from './logprob-source.js';
@@ -30,7 +31,7 @@ export class UpstreamModel implements ServedModel {
   readonly #scorer: Scorer | null;
   readonly #routes: Forwards['routes'];
   /** Estimates without a scorer. */
-  readonly #estimates = new Estimates();
+  readonly #estimates = new PerClient(() => new RunningRisk());
 
   constructor(
     name: string,

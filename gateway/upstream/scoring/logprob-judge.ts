@@ -1,5 +1,6 @@
 import { DEFAULT_GUARD } from '../../../src/guard/guard.js';
 import type { GuardFields } from '../../../src/guard/guard-fields.js';
+import type { RunningRisk } from '../../../src/risk/running-risk.js';
 import { DEFAULT_METHODS, type Method } from '../../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../../src/uncertainty/scoring-fields.js';
 import {
@@ -8,8 +9,8 @@ import {
   DEFAULT_ALPHA,
   DEFAULT_RANDOM,
 } from '../../../src/uncertainty/settings.js';
+import type { PerClient } from '../../answers/per-client.js';
 import type { GuardInForce, Judge } from '../../answers/served-model.js';
-import type { Estimates } from '../../models/estimates.js';
 import { completeGuard } from '../../requests/guard-limits.js';
 import { invalid } from '../servers/upstream-request.js';
 
@@ -20,7 +21,11 @@ const UNTOLD = 'the upstream returns no log-probabilities, and the model has no 
  * @param available methods that the log-probabilities of its servers allow
  * @param why reason if none is available
  */
-export function logprobJudge(available: readonly Method[], estimates: Estimates, why = UNTOLD): Judge {
+export function logprobJudge(
+  available: readonly Method[],
+  estimates: PerClient<RunningRisk>,
+  why = UNTOLD,
+): Judge {
   return {
     settle: async (fields) => settled(fields, available, why),
     // Scores by log-probabilities depend on no settings.

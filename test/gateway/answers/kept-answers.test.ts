@@ -3,17 +3,17 @@ import { from, lastValueFrom, tap } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { answer } from '#gateway/answers/answering.js';
 import { KeptAnswers } from '#gateway/answers/kept-answers.js';
+import { PerClient } from '#gateway/answers/per-client.js';
 import type { Answer } from '#gateway/answers/served-model.js';
 import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
 import { RESPONSES } from '#gateway/http/responses-route.js';
 import { answered } from '#gateway/http/said-guard.js';
 import type { ServedModel } from '#gateway/index.js';
-import { Estimates } from '#gateway/models/estimates.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { logprobJudge } from '#gateway/upstream/scoring/logprob-judge.js';
 import { logprobScorer } from '#gateway/upstream/scoring/logprob-scores.js';
 import { type BranchWriter, branchOf } from '#src/guard/branch.js';
-import { FlowGate, type GuardEvent } from '#src/index.js';
+import { FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';
 import { answeringOf, answerRequest } from '../../support/answers.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { heap } from '../../support/heap.js';
@@ -59,7 +59,7 @@ const model: ServedModel = {
   name: 'm',
   status: () => ({ ready: true }),
   source: async ({ fields }) => ({
-    judge: logprobJudge(['nll'], new Estimates()),
+    judge: logprobJudge(['nll'], new PerClient(() => new RunningRisk())),
     prepare: async (guarding) => ({
       vocabulary: null,
       promptTokens: 1,

@@ -2,12 +2,14 @@ import type { RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/files/json.js';
+import { Budget } from '../src/risk/budget.js';
 import { Access, checkMounted, type SharedAccess } from './access/access.js';
 import { OwnUsage } from './access/usage.js';
 import type { Answering } from './answers/answering.js';
 import { KeptAnswers } from './answers/kept-answers.js';
 import { loggedTexts } from './answers/logged-texts.js';
 import type { Models } from './answers/models.js';
+import { PerClient } from './answers/per-client.js';
 import { ConfigError } from './config/config-error.js';
 import type { Config, ConfigInput } from './config/gateway-config.js';
 import { mergeConfig } from './config/load-config.js';
@@ -277,6 +279,7 @@ function answeringOf(
     },
     count: (name, isKept) => metrics.policy(name, isKept),
     kept,
+    budgets: new PerClient(() => new Budget()),
     observe: [
       kept.observe,
       ...(config.log.texts ? [loggedTexts(logger)] : []),

@@ -81,8 +81,8 @@ const ACTION_HINTS: Readonly<Record<string, string>> = {
   annotate: 'A flagged step is marked.',
   stop: 'The answer ends at a flagged step.',
   rollback: 'A flagged step is sampled again.',
-  escalate: 'If the answer is flagged, the larger model answers instead.',
-  vote: 'If the answer is flagged, further ones are drawn, and one that most agree with is shown.',
+  escalate: 'If the answer is flagged, or within the budget, the larger model answers instead.',
+  vote: 'If the answer is flagged, or within the budget, further ones are drawn, and one that most agree with is shown.',
 };
 
 /** Whether a model has an action: `escalate` needs another model. */
@@ -99,7 +99,7 @@ export function actionHint(
   return `${does} escalate needs models.${model.id}.escalate in the server’s configuration.`;
 }
 
-export type GuardFieldName = 'action' | 'rate' | 'per' | 'method' | 'delivery' | 'candidates';
+export type GuardFieldName = 'action' | 'budget' | 'rate' | 'per' | 'method' | 'delivery' | 'candidates';
 
 /** A field of the guard as the page offers it: the API's name, values and default. */
 export interface GuardField {
@@ -123,6 +123,15 @@ export const GUARD_FIELDS: readonly GuardField[] = [
     hint: '',
     values: ACTIONS,
     unset: 'annotate',
+  },
+  {
+    name: 'budget',
+    label: 'Budget, %',
+    hint: 'The share of all answers that are replaced, the most doubtful ones.',
+    bounds: [0.01, 100],
+    percent: true,
+    unset: 'flagged answers',
+    onlyFor: ['escalate', 'vote'],
   },
   {
     name: 'rate',
@@ -238,6 +247,7 @@ export function guardRequest(
     ...(per && { per }),
     ...(delivery && { delivery }),
     ...(method && { method }),
+    ...(set('budget') !== '' && { budget: Number(set('budget')) / 100 }),
     ...(set('rate') !== '' && { rate: Number(set('rate')) / 100 }),
     ...(set('candidates') !== '' && { candidates: Number(set('candidates')) }),
     // An operator may have left out those that take passes.

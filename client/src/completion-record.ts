@@ -54,10 +54,12 @@ export class CompletionRecord {
     const { guard, verdict } = { ...response?.flinch, ...flinch };
     this.#known.guard = guard ?? this.#known.guard;
     this.#verdict = verdict ?? this.#verdict;
-    const { tokens = [] } = flinch ?? {};
+    const { tokens = [], escalations = [], votes = [] } = flinch ?? {};
     const events = (flinch?.events ?? []).filter((event) => event !== null);
     for (const token of tokens) this.#addToken(token);
     for (const event of events) this.#addEvent(event);
+    this.#known.escalations.push(...escalations);
+    this.#known.votes.push(...votes);
     return { tokens, events };
   }
 
@@ -79,13 +81,11 @@ export class CompletionRecord {
   }
 
   #addEvent(event: FlinchEvent): void {
-    const { steps, flagged, rollbacks, mismatches, escalations, votes } = this.#known;
+    const { steps, flagged, rollbacks, mismatches } = this.#known;
     if (event.type === 'step.done') steps.push(event);
     if (event.type === 'step.flagged') flagged.push(event);
     if (event.type === 'rollback.done') rollbacks.push(event);
     if (event.type === 'scorer.mismatch') mismatches.push(event);
-    if (event.type === 'generation.escalated') escalations.push(event);
-    if (event.type === 'generation.voted') votes.push(event);
   }
 
   #read<T>(schema: z.ZodMiniType<T>, raw: unknown): T | null {

@@ -60,6 +60,8 @@ export interface GuardInForce {
   rate: number;
   delivery: 'immediate' | 'held';
   action: 'annotate' | 'stop' | 'rollback' | 'escalate' | 'vote';
+  /** Share of all answers that are replaced, if it was set. */
+  budget?: number | undefined;
   /** Whether a calibration holds for `method`. */
   calibrated?: boolean | undefined;
   /** Without a calibration: how many earlier answers of this client there are to compare an answer with, and how many are needed. */
@@ -279,7 +281,7 @@ interface UpstreamDeltaEvent {
   warnings?: string[] | undefined;
 }
 
-/** With `action: "escalate"`: the answer is flagged, and another model was asked. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
+/** With `action: "escalate"`: another model was asked in place of the first one. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
 interface GenerationEscalatedEvent {
   type: 'generation.escalated';
   response_id: string;
@@ -287,30 +289,30 @@ interface GenerationEscalatedEvent {
   offset: number;
   /** Model that was asked. */
   to: string;
-  /** Code of the error for which it does not answer: then the flagged answer stays. `null` if it answers. */
+  /** Code of the error for which it does not answer: then the first answer stays. `null` if it answers. */
   failed: string | null;
-  /** The settings in force for its answer; `null` with `failed`. */
-  guard: GuardInForce | null;
-  /** On the flagged answer. */
-  verdict: Verdict;
+  /** Of the first answer, as in a verdict. */
+  risk: number | null;
+  /** The settings in force for its answer, if it answers. */
+  guard?: GuardInForce | undefined;
 }
 
-/** With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
+/** With `action: "vote"`: further answers were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again. */
 interface GenerationVotedEvent {
   type: 'generation.voted';
   response_id: string;
   /** 0 for `generation.created`, then 1, 2, 3 … without gaps. */
   offset: number;
-  /** Answers that were written, the flagged one included. */
+  /** Answers that were written, the first one included. */
   answers: number;
   /** Those that say what the returned one says; 0 if none of them says anything. */
   agreed: number;
-  /** Whether another answer than the flagged one is returned. */
+  /** Whether another answer than the first one is returned. */
   replaced: boolean;
   /** Code of the error for which an answer was not written; those that were decide. `null` if none failed. */
   failed: string | null;
-  /** On the flagged answer. */
-  verdict: Verdict;
+  /** Of the first answer, as in a verdict. */
+  risk: number | null;
 }
 
 /** The text is complete and judged, and scores that are `pending` follow. Comes only if some are. */
@@ -324,7 +326,7 @@ interface TextDoneEvent {
   usage: Usage;
   /** Absent without a guard, and if the generation was cancelled. */
   verdict?: Verdict | undefined;
-  /** Usage of both models, if another one answers; `usage` is that of the one that answers. */
+  /** Usage of all answers of each model, if others were written in place of the first one; `usage` is that of the returned answer. */
   usage_by_model?: Record<string, Usage> | undefined;
 }
 
@@ -339,7 +341,7 @@ interface GenerationDoneEvent {
   usage: Usage;
   /** Absent without a guard, and if the generation was cancelled. */
   verdict?: Verdict | undefined;
-  /** Usage of both models, if another one answers; `usage` is that of the one that answers. */
+  /** Usage of all answers of each model, if others were written in place of the first one; `usage` is that of the returned answer. */
   usage_by_model?: Record<string, Usage> | undefined;
 }
 

@@ -30,7 +30,7 @@ const stepDone = z.omit(GENERATION_EVENTS['step.done'], PLACE);
 const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
 const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
 const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
-const escalated = z.omit(GENERATION_EVENTS['generation.escalated'], PLACE);
+const escalated = z.omit(GENERATION_EVENTS['generation.escalated'], { ...PLACE, guard: true });
 const voted = z.omit(GENERATION_EVENTS['generation.voted'], PLACE);
 
 /** Findings of the guard. */
@@ -40,8 +40,6 @@ export const COMPLETION_EVENT = z.discriminatedUnion('type', [
   z.omit(GENERATION_EVENTS['rollback.started'], PLACE),
   rollbackDone,
   scorerMismatch,
-  escalated,
-  voted,
 ]);
 
 /** Field of a chunk: news since the previous chunk. */
@@ -49,6 +47,8 @@ export const CHUNK_FLINCH = z.object({
   guard: z.optional(guard),
   tokens: z.array(token),
   events: z.optional(z.array(COMPLETION_EVENT)),
+  escalations: z.optional(z.array(escalated)),
+  votes: z.optional(z.array(voted)),
   verdict,
   usage_by_model,
 });

@@ -19,9 +19,10 @@ export type FlinchEvent =
   | Found<'step.flagged'>
   | Found<'rollback.started'>
   | Found<'rollback.done'>
-  | Found<'scorer.mismatch'>
-  | Found<'generation.escalated'>
-  | Found<'generation.voted'>;
+  | Found<'scorer.mismatch'>;
+
+/** Whether another model was asked. */
+export type FlinchEscalation = Omit<Found<'generation.escalated'>, 'guard'>;
 
 /** Field `flinch` of a chunk of a stream, next to `choices`: news since the previous chunk. */
 export interface ChunkFlinch {
@@ -29,6 +30,8 @@ export interface ChunkFlinch {
   /** A token comes first with its text, and again with its scores, each time with all that is known: merge by `index`. */
   tokens: FlinchToken[];
   events?: FlinchEvent[] | undefined;
+  escalations?: FlinchEscalation[] | undefined;
+  votes?: Found<'generation.voted'>[] | undefined;
   /** In the chunk with `finish_reason`. */
   verdict?: Verdict | undefined;
   usage_by_model?: Record<string, Usage> | undefined;
@@ -42,7 +45,7 @@ export interface WholeFlinch {
   flagged?: Found<'step.flagged'>[] | undefined;
   rollbacks?: Found<'rollback.done'>[] | undefined;
   mismatches?: Found<'scorer.mismatch'>[] | undefined;
-  escalations?: Found<'generation.escalated'>[] | undefined;
+  escalations?: FlinchEscalation[] | undefined;
   votes?: Found<'generation.voted'>[] | undefined;
   verdict?: Verdict | undefined;
   usage_by_model?: Record<string, Usage> | undefined;
@@ -76,8 +79,8 @@ export interface FlinchMetadata {
   rollbacks: Found<'rollback.done'>[];
   mismatches: Found<'scorer.mismatch'>[];
   /** Whether another model was asked in place of the one that wrote: one event, or none. */
-  escalations: Found<'generation.escalated'>[];
-  /** How further answers have voted on a flagged one: one event, or none. */
+  escalations: FlinchEscalation[];
+  /** How further answers have voted: one event, or none. */
   votes: Found<'generation.voted'>[];
   verdict: FlinchVerdict;
 }

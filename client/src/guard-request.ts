@@ -36,4 +36,6 @@ export interface GuardRequest {
   readonly candidates?: number;
   /** `rollback`: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */
   readonly max_rollbacks?: number;
+  /** `escalate`, `vote`: share of all answers that are replaced, the most doubtful of the last ones (default: the answers whose verdict is flagged). */
+  readonly budget?: number;
 }

@@ -85,6 +85,7 @@ const guardInForce = about(
     rate: z.number(),
     delivery: z.enum(['immediate', 'held']),
     action: guardAction,
+    budget: about('Share of all answers that are replaced, if it was set.', z.optional(z.number())),
     calibrated: about('Whether a calibration holds for `method`.', z.optional(z.boolean())),
     estimate: about(
       'Without a calibration: how many earlier answers of this client there are to compare an answer with, and how many are needed.',
@@ -158,7 +159,7 @@ const end = {
   usage,
   verdict: about('Absent without a guard, and if the generation was cancelled.', z.optional(verdict)),
   usage_by_model: about(
-    'Usage of both models, if another one answers; `usage` is that of the one that answers.',
+    'Usage of all answers of each model, if others were written in place of the first one; `usage` is that of the returned answer.',
     z.optional(z.record(z.string(), usage)),
   ),
 };
@@ -336,32 +337,32 @@ export const GENERATION_EVENTS = {
     }),
   ),
   'generation.escalated': about(
-    'With `action: "escalate"`: the answer is flagged, and another model was asked. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
+    'With `action: "escalate"`: another model was asked in place of the first one. If it answers, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
     z.object({
       type: z.literal('generation.escalated'),
       ...place,
       to: about('Model that was asked.', z.string()),
       failed: about(
-        'Code of the error for which it does not answer: then the flagged answer stays. `null` if it answers.',
+        'Code of the error for which it does not answer: then the first answer stays. `null` if it answers.',
         z.nullable(z.string()),
       ),
-      guard: about('The settings in force for its answer; `null` with `failed`.', z.nullable(guardInForce)),
-      verdict: about('On the flagged answer.', verdict),
+      risk: about('Of the first answer, as in a verdict.', share),
+      guard: about('The settings in force for its answer, if it answers.', z.optional(guardInForce)),
     }),
   ),
   'generation.voted': about(
-    'With `action: "vote"`: the answer is flagged, further ones were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
+    'With `action: "vote"`: further answers were drawn, and the one that most agree with is returned. With `replaced`, all tokens, steps and scores before are void, and `index` and `step` count from 0 again.',
     z.object({
       type: z.literal('generation.voted'),
       ...place,
-      answers: about('Answers that were written, the flagged one included.', z.int()),
+      answers: about('Answers that were written, the first one included.', z.int()),
       agreed: about('Those that say what the returned one says; 0 if none of them says anything.', z.int()),
-      replaced: about('Whether another answer than the flagged one is returned.', z.boolean()),
+      replaced: about('Whether another answer than the first one is returned.', z.boolean()),
       failed: about(
         'Code of the error for which an answer was not written; those that were decide. `null` if none failed.',
         z.nullable(z.string()),
       ),
-      verdict: about('On the flagged answer.', verdict),
+      risk: about('Of the first answer, as in a verdict.', share),
     }),
   ),
   'text.done': about(

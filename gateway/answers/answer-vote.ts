@@ -18,16 +18,18 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
 import type { Answer } from './served-model.js';
-import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './whole-answer.js';
+import { callsTool, eventsOf, type OwnAnswer, textOf } from './whole-answer.js';
 
 interface VoteOptions {
-  /** Most answers, the flagged one included. */
+  /** Model that writes the answers. */
+  readonly of: string;
+  /** Most answers, the first one included. */
   readonly answers: number;
   /** A further answer to the same request; called with 1, 2, 3 … */
   readonly answer: (number: number) => Promise<Answer>;
   /** What an answer says. */
   readonly said: (text: string) => Said;
-  /** Called with whether another answer than the flagged one is returned, and the error of one that was not written. */
+  /** Called with whether another answer than the first one is returned, and the error of one that was not written. */
   readonly voted: (replaced: boolean, error: unknown) => void;
 }
 
@@ -41,12 +43,12 @@ interface Candidate {
 const WITHOUT_VOTE = ['length', 'content_filter'];
 
 /**
- * The answer that most answers agree with, in place of a flagged one (self-consistency, arXiv 2203.11171). As many further
+ * The answer that most answers agree with, in place of the first one (self-consistency, arXiv 2203.11171). As many further
  * answers are drawn at once as may settle it, until no further one can change the winner. If one fails, those that are there decide. An answer that calls a tool stays.
  */
 export function voted(
-  { done, verdict, text, calls, withheld, kept }: FlaggedAnswer,
-  { answers: total, answer, said, voted }: VoteOptions,
+  { done, verdict, text, calls, withheld, kept }: OwnAnswer,
+  { of: name, answers: most, answer, said, voted }: VoteOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   const stays = from(withheld).pipe(paced(gate));
@@ -75,7 +77,7 @@ export function voted(
   const further = (): Observable<never> =>
     defer(() => {
       const contents = answers.map((answer) => answer.said);
-      const needed = failure ? 0 : answersNeeded(contents, total);
+      const needed = failure ? 0 : answersNeeded(contents, most);
       if (needed === 0) return EMPTY;
       return forkJoin(Array.from({ length: needed }, (_, i) => drawn(answers.length + i))).pipe(
         concatMap((round) => {
@@ -89,20 +91,23 @@ export function voted(
     const replaced = index > 0;
     voted(replaced, failure?.error ?? null);
     const failed = failure ? toApiError(failure.error).body.code : null;
-    const vote = { answers: answers.length, agreed, replaced, failed, verdict };
-    const usages = answers.flatMap((answer) => answer.done?.usage ?? []);
-    const events = answers[index]!.events.map((event) => withGenerated(event, usages));
+    const vote = { answers: answers.length, agreed, replaced, failed, risk: verdict.risk };
+    const usage = sumOf(answers.flatMap((answer) => answer.done?.usage ?? []));
+    const events = answers[index]!.events.map(
+      (event): GuardEvent =>
+        event.type === 'generation.done' ? { ...event, usageByModel: { [name]: usage } } : event,
+    );
     return concat(of<GuardEvent>({ type: 'generation.voted', ...vote }), from(events).pipe(paced(gate)));
   });
   return concat(further(), winner);
 }
 
-/** All answers were written for the one that is returned. */
-function withGenerated(event: GuardEvent, usages: readonly Usage[]): GuardEvent {
-  if (event.type !== 'generation.done') return event;
-  const generatedTokens = usages.reduce(
-    (sum, usage) => sum + (usage.generatedTokens ?? usage.completionTokens ?? 0),
-    0,
-  );
-  return { ...event, usage: { ...event.usage, generatedTokens } };
-}
+/** Usage of all answers together. */
+const sumOf = (usages: readonly Usage[]): Usage => ({
+  promptTokens: total(usages.map(({ promptTokens }) => promptTokens)),
+  completionTokens: total(usages.map(({ completionTokens }) => completionTokens)),
+});
+
+/** `null` if one of them is not known. */
+const total = (counts: readonly (number | null)[]): number | null =>
+  counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0);

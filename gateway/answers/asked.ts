@@ -1,4 +1,5 @@
 import type { Context } from '@opentelemetry/api';
+import type { Verdict } from '../../src/stream/events.js';
 import type { OperatorPolicy } from '../policy/operator-policy.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
@@ -46,8 +47,11 @@ export interface Asked extends AnswerRequest {
   readonly refusesUnscored: boolean;
   /** Maximum tokens of an answer to a request that does not say how many it wants. */
   readonly maxTokens?: number | undefined;
-  /** Whether a flagged answer ends with its text, before scores that follow: something may take its place. */
-  readonly endsIfFlagged?: boolean;
+  /**
+   * Whether something takes the place of an answer with this verdict: it then ends with its text, before scores that
+   * follow. The same for each call.
+   */
+  readonly isReplaced?: (verdict: Verdict) => boolean;
   /** A further answer to one question, and so no ordinary one: running estimates and the guard's metrics leave it out. */
   readonly further?: boolean;
 }

@@ -17,7 +17,7 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { toApiError } from '../errors/api-error.js';
 import type { Answer } from './served-model.js';
-import { eventsOf, type FlaggedAnswer } from './whole-answer.js';
+import { eventsOf, type OwnAnswer } from './whole-answer.js';
 
 interface EscalateOptions {
   /** The model whose answer is flagged, and the one that answers in its place. */
@@ -36,17 +36,23 @@ interface EscalateOptions {
  * flagged answer stays, with its verdict.
  */
 export function escalated(
-  { done: { usage }, verdict, withheld }: FlaggedAnswer,
+  { done: { usage }, verdict, withheld }: OwnAnswer,
   { of: name, to, answer: ask, whole, escalated }: EscalateOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   let isTold = false;
-  let guard: object | null = null;
+  let guard: object | undefined;
   const escalation = (error: unknown): Observable<GuardEvent> =>
     defer(() => {
       escalated(error);
       const failed = error === null ? null : toApiError(error).body.code;
-      return of<GuardEvent>({ type: 'generation.escalated', to, failed, guard, verdict });
+      return of<GuardEvent>({
+        type: 'generation.escalated',
+        to,
+        failed,
+        risk: verdict.risk,
+        ...(guard && failed === null && { guard }),
+      });
     });
   const answer = defer(ask).pipe(
     concatMap((prepared) => {

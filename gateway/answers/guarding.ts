@@ -62,14 +62,17 @@ const NO_RISKS = new RunningRisk();
 
 const UNJUDGED: Judging = { forks: 0, rate: identity, judge: () => identity };
 
-/** Ends a flagged answer with its text. */
-const endIfFlagged: MonoTypeOperatorFunction<GuardEvent> = pipe(
-  map(
-    (event: GuardEvent): GuardEvent =>
-      event.type === 'text.done' && event.verdict?.flagged ? { ...event, type: 'generation.done' } : event,
-  ),
-  takeWhile((event) => event.type !== 'generation.done', true),
-);
+/** Ends an answer that is replaced with its text. */
+const endIf = (isReplaced: NonNullable<Asked['isReplaced']>): MonoTypeOperatorFunction<GuardEvent> =>
+  pipe(
+    map(
+      (event: GuardEvent): GuardEvent =>
+        event.type === 'text.done' && event.verdict && isReplaced(event.verdict)
+          ? { ...event, type: 'generation.done' }
+          : event,
+    ),
+    takeWhile((event) => event.type !== 'generation.done', true),
+  );
 
 export interface GuardedOptions {
   readonly asked: Asked;
@@ -104,7 +107,7 @@ export function guarded(
         asked.fields.guard.enabled === false ? identity : judgeAnswer({ ...settings, risks: NO_RISKS }),
       );
   return events.pipe(
-    asked.endsIfFlagged ? endIfFlagged : identity,
+    asked.isReplaced ? endIf(asked.isReplaced) : identity,
     told,
     finalize(() => abort.abort(OVER)),
   );

@@ -1,5 +1,6 @@
 import { concat, concatMap, defer, EMPTY, from, Observable, of } from 'rxjs';
-import type { GuardEvent } from '../../src/stream/events.js';
+import type { Budget } from '../../src/risk/budget.js';
+import type { GuardEvent, Verdict } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { paced } from '../../src/stream/paced.js';
 import { isProbability } from '../../src/uncertainty/method-names.js';
@@ -10,9 +11,10 @@ import { voted } from './answer-vote.js';
 import type { AnswerRequest, Asked } from './asked.js';
 import { escalated } from './escalate.js';
 import type { KeptAnswer, KeptAnswers } from './kept-answers.js';
+import type { PerClient } from './per-client.js';
 import { saidBy } from './said-by.js';
 import type { Answer, GuardInForce } from './served-model.js';
-import { callsTool, eventsOf, type FlaggedAnswer, textOf } from './whole-answer.js';
+import { callsTool, eventsOf, type OwnAnswer, textOf } from './whole-answer.js';
 
 /** Of further answers to requests without a temperature, or with 0 (as in arXiv 2203.11171). */
 const VOTE_TEMPERATURE = 0.7;
@@ -20,6 +22,8 @@ const VOTE_TEMPERATURE = 0.7;
 export interface Replaced {
   /** Counts answers that wait for whether they are replaced. */
   readonly kept: KeptAnswers;
+  /** Answers that were replaced so far, of each client. */
+  readonly budgets: PerClient<Budget>;
   /** Called when a flagged answer makes a model ask another one: with the error for which that one does not answer. */
   readonly escalated: (model: string, to: string, error: unknown, asked: Asked) => void;
   /** Called when answers have voted: whether another one is returned, with the error of one that was not written. */
@@ -34,8 +38,14 @@ export interface ReplacedBy extends Replaced {
   readonly escalate: (to: string, request: AnswerRequest) => Promise<Answer>;
 }
 
-/** What the client is told after a flagged answer. */
-type Rest = (flagged: FlaggedAnswer, gate: FlowGate) => Observable<GuardEvent>;
+/** What the client is told after an answer that is replaced. */
+type Rest = (own: OwnAnswer, gate: FlowGate) => Observable<GuardEvent>;
+
+interface ReplaceOptions extends Required<Pick<Asked, 'isReplaced'>> {
+  readonly held: boolean;
+  readonly kept: KeptAnswer;
+  readonly rest: Rest;
+}
 
 /**
  * The answer of a model, and if it is flagged, what takes its place: the answer of another model, or of a vote.
@@ -48,18 +58,29 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
   if ((fields.n ?? 1) !== 1) throw refusal('n', `${action} takes one choice`);
   const held = !canRetract || guard.delivery === 'held';
   const annotating = { ...guard, action: 'annotate', delivery: 'immediate' } as const;
+  let replaces: boolean | null = null;
+  const isReplaced = (verdict: Verdict): boolean => {
+    // A budget counts an answer once.
+    replaces ??= decide(verdict);
+    return replaces;
+  };
   // None of several answers is what the client gets as it comes.
   const first: Asked = {
     ...asked,
     verbatim: false,
     kept: false,
-    endsIfFlagged: true,
+    isReplaced,
     fields: { ...fields, guard: annotating },
   };
   const escalated = action === 'escalate' ? escalation(asked, model, held, by) : null;
   const own = await by.written(first);
   if (!own.guard.enabled) throw refusal('guard.action', `${action}: no answer can be flagged`);
   const rest = escalated ?? vote(first, own.guard, model, by);
+  const { budget, method } = own.guard;
+  const decide = ({ flagged, score = Number.NEGATIVE_INFINITY }: Verdict): boolean =>
+    budget === undefined
+      ? flagged === true
+      : by.budgets.of(asked.client, JSON.stringify([model, action, method])).takes(budget, score);
   const delivery = held ? 'held' : 'immediate';
   return {
     ...own,
@@ -70,15 +91,15 @@ export async function replaced(asked: Asked, model: string, by: ReplacedBy): Pro
       new Observable((subscriber) => {
         const kept = by.kept.open(asked.client, (error) => subscriber.error(error));
         subscriber.add(() => kept.close());
-        subscriber.add(unlessFlagged(own, { held, kept, rest }, gate).subscribe(subscriber));
+        subscriber.add(unlessReplaced(own, { held, kept, isReplaced, rest }, gate).subscribe(subscriber));
       }),
   };
 }
 
-/** The events of an answer, and if it is flagged, what follows. An unknown verdict is left alone. */
-export function unlessFlagged(
+/** The events of an answer, and if it is replaced, what follows. */
+export function unlessReplaced(
   own: Pick<Answer, 'start' | 'vocabulary'>,
-  { held, kept, rest }: { readonly held: boolean; readonly kept: KeptAnswer; readonly rest: Rest },
+  { held, kept, isReplaced, rest }: ReplaceOptions,
   gate: FlowGate,
 ): Observable<GuardEvent> {
   const withheld: GuardEvent[] = [];
@@ -99,7 +120,7 @@ export function unlessFlagged(
   );
   const others = defer(() => {
     const done = withheld.at(-1);
-    if (done?.type !== 'generation.done' || done.verdict?.flagged !== true)
+    if (done?.type !== 'generation.done' || !done.verdict || !isReplaced(done.verdict))
       return from(withheld).pipe(paced(gate));
     return rest({ done, verdict: done.verdict, text, calls, withheld, kept }, gate);
   });
@@ -152,6 +173,7 @@ function vote(
       seed: (Number.isSafeInteger(seed + number) ? seed : seed % 2 ** 31) + number,
     };
   const options = {
+    of: model,
     answers: 1 + guardSchema.parse(guard).candidates,
     answer: (number: number) =>
       by.written({ ...further, fields: { ...fields, guard, temperature, ...seeded(number) } }),

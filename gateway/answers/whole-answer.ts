@@ -5,8 +5,8 @@ import { topText, type Vocabulary } from '../../src/stream/wire.js';
 import type { KeptAnswer } from './kept-answers.js';
 import type { Answer } from './served-model.js';
 
-/** An answer with a flagged verdict. */
-export interface FlaggedAnswer {
+/** An answer in whose place another one may come. */
+export interface OwnAnswer {
   readonly done: DoneEvent;
   readonly verdict: Verdict;
   /** Its text, without other parts such as reasoning. */

@@ -6,19 +6,29 @@ import type {
   TokenEvent,
   UpstreamEvent,
 } from '../../src/stream/events.js';
-import { eventFields, usageByModelFields, usageFields, verdictFields } from '../../src/stream/wire.js';
+import { usageByModelFields, usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { AnswerForm } from '../answers/served-model.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { GuardWarnings } from './guard-warnings.js';
 import type { SaidGuard } from './said-guard.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { UpstreamFields } from './upstream-fields.js';
-import type { WholeOptions } from './whole-completion.js';
+import { findingFields, type WholeOptions } from './whole-completion.js';
+
+/** What is new since the chunk before. */
+interface FlinchNews {
+  readonly guard?: SaidGuard;
+  readonly tokens: readonly object[];
+  readonly events?: readonly object[];
+  readonly escalations?: readonly object[];
+  readonly votes?: readonly object[];
+  readonly verdict?: object;
+}
 
 /** Fields of a chunk. */
 export interface CompletionChunk {
   readonly choices: readonly Readonly<Record<string, unknown>>[];
-  readonly flinch?: { readonly tokens: readonly object[]; readonly events?: readonly object[] };
+  readonly flinch?: FlinchNews;
   readonly [field: string]: unknown;
 }
 
@@ -78,7 +88,10 @@ export class Completion {
     if (event.type === 'text.done') return [this.#finish(event)];
     if (event.type === 'generation.done') return this.#closing(event);
     if (event.type === 'upstream.delta') return this.#passed(event);
-    return [this.#chunk({}, { tokens: [], events: [eventFields(event, this.#options.vocabulary)] })];
+    const found = [findingFields(event, this.#options.vocabulary)];
+    if (event.type === 'generation.escalated') return [this.#chunk({}, { tokens: [], escalations: found })];
+    if (event.type === 'generation.voted') return [this.#chunk({}, { tokens: [], votes: found })];
+    return [this.#chunk({}, { tokens: [], events: found })];
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
@@ -153,7 +166,7 @@ export class Completion {
 
   #chunk(
     choice: { delta?: object; logprobs?: object | null; finishReason?: string },
-    flinch: { guard?: SaidGuard; tokens: object[]; events?: object[]; verdict?: object },
+    flinch: FlinchNews,
   ): CompletionChunk {
     const { delta = this.#form.delta(), logprobs = null, finishReason = null } = choice;
     return {

@@ -21,6 +21,16 @@ interface Position {
   readonly content_index: unknown;
 }
 
+/** Lists in the field `flinch` of a chunk. */
+const NEWS = ['tokens', 'events', 'escalations', 'votes'] as const;
+
+const noNews = (): Record<(typeof NEWS)[number], WrittenJson[]> => ({
+  tokens: [],
+  events: [],
+  escalations: [],
+  votes: [],
+});
+
 const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
 
 /**
@@ -47,8 +57,8 @@ export class ResponseEvents {
   readonly #output: WrittenJson[] = [];
   /** Events of an upstream that follow a text that is not complete. */
   #waiting: Json[] = [];
-  /** Tokens and events that came before the text, or after it ended. */
-  #late: { readonly tokens: WrittenJson[]; readonly events: WrittenJson[] } | null = null;
+  /** Lists of news that came before the text, or after it ended. */
+  #late = noNews();
 
   constructor(id: string, request: ResponseRequest, answer: Answered) {
     const { model, vocabulary, guard, form: comes } = answer;
@@ -122,9 +132,7 @@ export class ResponseEvents {
     const delta = String(choice?.delta ?? '');
     const logprobs = listOf(asObject(choice?.logprobs)?.content);
     if (!this.#position) {
-      this.#late ??= { tokens: [], events: [] };
-      for (const token of flinch.tokens) this.#late.tokens.push(written(token));
-      for (const event of flinch.events ?? []) this.#late.events.push(written(event));
+      for (const name of NEWS) for (const each of flinch[name] ?? []) this.#late[name].push(written(each));
       return [];
     }
     this.#text += delta;
@@ -185,9 +193,10 @@ export class ResponseEvents {
   }
 
   #takeLate(): Json {
-    const late = this.#late;
-    this.#late = null;
-    return late ? { flinch: late } : {};
+    const late = Object.entries(this.#late).filter(([, list]) => list.length > 0);
+    if (late.length === 0) return {};
+    this.#late = noNews();
+    return { flinch: { tokens: [], ...Object.fromEntries(late) } };
   }
 
   #end(done: DoneEvent): ResponseEvent[] {

@@ -30,7 +30,7 @@ export interface WholeOptions {
   readonly logprobs: boolean;
 }
 
-/** Lists in the field `flinch`, by the type of their events. */
+/** Lists in the field `flinch` of a whole answer, by the type of their events. */
 const LISTS: Readonly<Record<string, string>> = {
   'step.done': 'steps',
   'step.flagged': 'flagged',
@@ -39,6 +39,14 @@ const LISTS: Readonly<Record<string, string>> = {
   'generation.escalated': 'escalations',
   'generation.voted': 'votes',
 };
+
+/** An event as the field `flinch` has it, in a chunk and in a whole answer alike. */
+export function findingFields(event: GuardEvent, vocabulary: Vocabulary) {
+  if (event.type !== 'generation.escalated') return eventFields(event, vocabulary);
+  // The settings of the other model are for a client that shows both answers.
+  const { guard: _, ...escalated } = event;
+  return escalated;
+}
 
 /**
  * A completion in OpenAI's shapes as a whole, with flinch's fields beside `choices`. Events are written to
@@ -79,7 +87,7 @@ export class WholeCompletion {
     else
       this.#lists
         .get(LISTS[event.type] ?? '')
-        ?.push(JSON.stringify(eventFields(event, this.#options.vocabulary)));
+        ?.push(JSON.stringify(findingFields(event, this.#options.vocabulary)));
   }
 
   /** All of it, in parts. */

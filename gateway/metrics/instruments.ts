@@ -207,12 +207,12 @@ export const instrumentsOf = ({ counter, gauge, histogram }: Families) => ({
     }),
     escalations: counter({
       name: 'flinch_escalations_total',
-      help: "Flagged answers of a model for which another one was asked: it `answered`, or `failed`, and the flagged answer stayed. Tokens of both are in the models' own metrics.",
+      help: "Answers of a model in place of which another one was asked: it `answered`, or `failed`, and the first answer stayed. Tokens of both are in the models' own metrics.",
       labels: { model: MODEL, outcome: ESCALATIONS },
     }),
     votes: counter({
       name: 'flinch_votes_total',
-      help: 'Flagged answers of a model for which further ones were drawn: another one was returned (`replaced`), or the flagged one (`kept`). Tokens of all are in `flinch_generated_tokens_total`.',
+      help: 'Answers of a model for which further ones were drawn: another one was returned (`replaced`), or the first one (`kept`). Tokens of all are in `flinch_generated_tokens_total`.',
       labels: { model: MODEL, outcome: ['replaced', 'kept'] },
     }),
   },

@@ -14,6 +14,7 @@ import {
 } from './guard.js';
 
 const rate = 'must be a number above 0 and below 1';
+const budget = 'must be a number above 0 and at most 1';
 
 /** The fields of the library's {@link Guard}, named as requests and the command line name them. */
 const judgingFields = {
@@ -80,6 +81,14 @@ export const guardFields = {
     ),
   scoring: scoringSchema.prefault({}).describe('How the scores are computed.'),
   ...judgingFields,
+  budget: z
+    .number({ error: budget })
+    .gt(0, { error: budget })
+    .lte(1, { error: budget })
+    .optional()
+    .describe(
+      '`escalate`, `vote`: share of all answers that are replaced, the most doubtful of the last ones (default: the answers whose verdict is flagged).',
+    ),
 };
 
 export type GuardFieldName = keyof typeof guardFields;

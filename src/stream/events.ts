@@ -85,8 +85,8 @@ export interface UpstreamEvent {
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | (string & {});
 
 /**
- * Another model was asked to answer in place of the one that wrote, whose answer was flagged. If it answers, all before this
- * event is void, and tokens and steps count from 0 again.
+ * Another model was asked to answer in place of the one that wrote. If it answers, all before this event is void, and tokens
+ * and steps count from 0 again.
  */
 export interface EscalatedEvent {
   readonly type: 'generation.escalated';
@@ -94,28 +94,28 @@ export interface EscalatedEvent {
   readonly to: string;
   /** Why it does not answer, as a code for programs; `null` if it does. */
   readonly failed: string | null;
-  /** Settings in force for its answer; `null` if it does not answer. */
-  readonly guard: object | null;
-  /** Verdict on the flagged answer. */
-  readonly verdict: Verdict;
+  /** Of the first answer: see {@link Verdict}. */
+  readonly risk: number | null;
+  /** Settings in force for the other model's answer; absent if it does not answer. */
+  readonly guard?: object;
 }
 
 /**
- * Further answers were drawn, as the first one was flagged, and the one that most agree with is returned. If that is another
+ * Further answers were drawn, as the first one was doubtful, and the one that most agree with is returned. If that is another
  * one than the first, all before this event is void, and tokens and steps count from 0 again.
  */
 export interface VotedEvent {
   readonly type: 'generation.voted';
-  /** Answers that were written, the flagged one included. */
+  /** Answers that were written, the first one included. */
   readonly answers: number;
   /** Those that say what the returned one says; 0 if none of them says anything. */
   readonly agreed: number;
-  /** Whether another answer than the flagged one is returned. */
+  /** Whether another answer than the first one is returned. */
   readonly replaced: boolean;
   /** Why an answer was not written, as a code for programs; `null` if none failed. */
   readonly failed: string | null;
-  /** Verdict on the flagged answer. */
-  readonly verdict: Verdict;
+  /** Of the first answer: see {@link Verdict}. */
+  readonly risk: number | null;
 }
 
 /**
@@ -132,7 +132,7 @@ export interface DoneEvent {
   readonly usage: Usage;
   /** Verdict on the answer as a whole; absent without a guard. */
   readonly verdict?: Verdict;
-  /** Usage of both models, where another one answers. */
+  /** Usage of all answers of each model, where answers were written in place of the first one. */
   readonly usageByModel?: Readonly<Record<string, Usage>>;
 }
 
@@ -174,6 +174,8 @@ export interface Verdict {
    * clients.
    */
   readonly rank?: number;
+  /** Of the whole answer ({@link answerScore}); absent if nothing was scored. Not sent to clients. */
+  readonly score?: number;
 }
 
 export interface Usage {

@@ -61,7 +61,7 @@ class JudgedAnswer {
         this.#unscored.add(event.index);
         break;
       case 'score.delta':
-        if (event.pass === 'stream') this.#score(event);
+        if (event.pass === 'stream') this.#take(event);
         break;
       case 'step.done':
         this.#step(event.score, event.flagged);
@@ -87,8 +87,10 @@ class JudgedAnswer {
   verdict(): Verdict {
     const { method, rate, risks } = this.#options;
     const unscoredTokens = this.#unscored.size;
-    const risk = this.#risk(unscoredTokens);
-    const rank = risk === null ? null : this.#rank('all');
+    const score = this.#score(unscoredTokens);
+    // A running estimate learns from being asked: not of an answer that says nothing.
+    const risk = score === null ? null : risks.ofAnswer(method, score);
+    const rank = score === null || risk === null ? null : risks.ofAnswer(method, score, 'all');
     return {
       ...this.#conclude(risk, unscoredTokens),
       risk,
@@ -98,19 +100,16 @@ class JudgedAnswer {
       unscoredTokens,
       calibrated: risks.calibrated(method, 'answer'),
       ...(rank !== null && { rank }),
+      ...(score !== null && { score }),
     };
   }
 
-  /** A running estimate learns from being asked: not of an answer that says nothing. */
-  #risk(unscored: number): number | null {
-    if (this.#first === null || (this.#steps.length === 0 && unscored > 0)) return null;
-    return this.#rank('ordinary');
-  }
-
-  #rank(among: 'ordinary' | 'all'): number | null {
+  /** `null` for an answer without a score. */
+  #score(unscored: number): number | null {
     const { method, risks } = this.#options;
+    if (this.#first === null || (this.#steps.length === 0 && unscored > 0)) return null;
     const scores = { steps: this.#steps, tokens: [...this.#tokens.values()] };
-    return risks.ofAnswer(method, answerScoreBy(risks.statistic?.(method) ?? 'sum', scores), among);
+    return answerScoreBy(risks.statistic?.(method) ?? 'sum', scores);
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -131,7 +130,7 @@ class JudgedAnswer {
     return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
   }
 
-  #score({ index, scores }: ScoreEvent): void {
+  #take({ index, scores }: ScoreEvent): void {
     const score = scores[this.#options.method];
     if (score === undefined) return;
     this.#tokens.set(index, score);

@@ -30,8 +30,6 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
       ...usageByModelFields(event),
     };
   }
-  if (event.type === 'generation.escalated' || event.type === 'generation.voted')
-    return { type, ...fields, verdict: verdictFields(event.verdict) };
   return { type, ...fields };
 }
 
@@ -82,7 +80,7 @@ export function usageFields({
   };
 }
 
-/** Usage of both models, where another one answers. */
+/** Usage of all answers of each model, where answers were written in place of the first one. */
 export const usageByModelFields = ({ usageByModel }: Pick<DoneEvent, 'usageByModel'>) =>
   usageByModel && {
     usage_by_model: Object.fromEntries(

@@ -110,26 +110,18 @@ describe('an answer, event by event', () => {
   });
 
   it('is that of another model where that answers in place of a flagged one', () => {
-    const verdict = { ...VERDICT, flagged: true, risk: 0.99 };
-    const escalated = {
-      type: 'generation.escalated',
-      to: 'large',
-      failed: null,
-      guard: null,
-      verdict,
-    } as const;
+    const escalated = { type: 'generation.escalated', to: 'large', failed: null, risk: 0.99 } as const;
     const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];
     const answer = play(numbered([...first, escalated, token(0, 'Five'), done]));
     expect(answerText(answer)).toBe('Five');
-    expect(answer).toMatchObject({ phase: 'done', flags: [], escalation: { to: 'large', verdict } });
+    expect(answer).toMatchObject({ phase: 'done', flags: [], escalation: { to: 'large', risk: 0.99 } });
     const failed = play(numbered([...first, { ...escalated, failed: 'upstream_unreachable' }, done]));
     expect(answerText(failed)).toBe('So 4');
     expect(failed.escalation?.failed).toBe('upstream_unreachable');
   });
 
   it('begins anew where a vote returns another answer', () => {
-    const verdict = { ...VERDICT, flagged: true, risk: 0.99 };
-    const vote = { answers: 3, agreed: 2, replaced: true, failed: null, verdict };
+    const vote = { answers: 3, agreed: 2, replaced: true, failed: null, risk: 0.99 };
     const first = [...whole.slice(0, -1).map(({ response_id, offset, ...event }) => event)];
     const other = play(numbered([...first, { type: 'generation.voted', ...vote }, token(0, 'Five'), done]));
     expect(answerText(other)).toBe('Five');

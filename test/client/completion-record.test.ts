@@ -32,7 +32,23 @@ describe('CompletionRecord', () => {
   it('knows the same of chunks and of a whole answer', () => {
     const streamed = new CompletionRecord();
     const events = [stepFlagged, started, done, stepDone, mismatch];
-    const chunks = [OPENING, flinch({ tokens: [token] }), flinch({ tokens: [scored], events }), ENDING];
+    const escalation = { type: 'generation.escalated', to: 'large', failed: null, risk: 0.99 };
+    const vote = {
+      type: 'generation.voted',
+      answers: 3,
+      agreed: 2,
+      replaced: true,
+      failed: null,
+      risk: null,
+    };
+    const replaced = flinch({ tokens: [], escalations: [escalation], votes: [vote] });
+    const chunks = [
+      OPENING,
+      flinch({ tokens: [token] }),
+      flinch({ tokens: [scored], events }),
+      replaced,
+      ENDING,
+    ];
     for (const chunk of chunks) streamed.addChunk(chunk);
     const whole = new CompletionRecord();
     const known = {
@@ -42,8 +58,8 @@ describe('CompletionRecord', () => {
       flagged: [stepFlagged],
       rollbacks: [done],
       mismatches: [mismatch],
-      escalations: [],
-      votes: [],
+      escalations: [escalation],
+      votes: [vote],
       verdict,
     };
     whole.addWhole({ choices: [], flinch: known });

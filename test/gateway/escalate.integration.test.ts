@@ -111,13 +111,8 @@ describe('a flagged answer', () => {
   it('is answered by the other model', async () => {
     const { flinch, text, usage, headers, body } = await answerOf('small');
     expect(flinch.guard).toMatchObject({ action: 'escalate', delivery: 'held' });
-    expect(flinch.escalations).toEqual([
-      expect.objectContaining({
-        to: 'large',
-        failed: null,
-        verdict: expect.objectContaining({ flagged: true }),
-      }),
-    ]);
+    const risk = expect.closeTo(1, 1);
+    expect(flinch.escalations).toEqual([{ type: 'generation.escalated', to: 'large', failed: null, risk }]);
     expect(text).toBe(await ownText());
     // The verdict is on the answer that is there.
     expect(flinch.verdict.flagged).toBe(false);
@@ -137,9 +132,11 @@ describe('a flagged answer', () => {
     expect(data.at(-1)).toBe('[DONE]');
     const chunks = data.slice(0, -1).map((each) => JSON.parse(each));
     const first = chunks.findIndex(({ flinch }) => flinch?.tokens?.length > 0);
-    const told = chunks.findIndex(({ flinch }) => flinch?.events?.[0]?.type === 'generation.escalated');
+    const told = chunks.findIndex(({ flinch }) => flinch?.escalations?.length > 0);
     expect(told).toBeGreaterThan(0);
     expect(told).toBeLessThan(first);
+    // As in a whole answer.
+    expect(chunks[told].flinch.escalations).toEqual((await answerOf('small')).flinch.escalations);
     const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
     expect(text).toBe(await ownText());
     const last = chunks.find(({ choices }) => choices[0]?.finish_reason);
@@ -186,6 +183,27 @@ describe('a flagged answer', () => {
     const { flinch } = await answerOf('in-circle');
     expect(flinch.escalations).toMatchObject([{ to: 'small', failed: null }]);
     expect(flinch.verdict.flagged).toBe(true);
+  });
+});
+
+describe('a budget', () => {
+  // All answers of one of them are flagged, none of the other's.
+  it.each(['small', 'sure'])('is kept, whatever the calibration of %s says', async (model) => {
+    const guard = { ...ESCALATE, budget: 0.3 };
+    let escalated = 0;
+    for (let i = 0; i < 20; i++) {
+      const messages = [{ role: 'user', content: `What is (${i} - 12) * 3 + ${90 - i}?` }];
+      const { flinch } = await answerOf(model, { guard, messages, max_tokens: 20 });
+      expect(flinch.guard).toMatchObject({ budget: 0.3 });
+      escalated += flinch.escalations.length;
+    }
+    // 6, of which chance and the start of the traffic may take 2.
+    expect(Math.abs(escalated - 6)).toBeLessThanOrEqual(2);
+  });
+
+  it.each([0, 1.1, '0.3'])('of %j is refused', async (budget) => {
+    const refused = { status: 400, code: 'invalid_value', param: 'guard.budget' };
+    expect(await refusalOf('small', { guard: { ...ESCALATE, budget } })).toEqual(refused);
   });
 });
 

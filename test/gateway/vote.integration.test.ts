@@ -31,13 +31,15 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.close());
 
+const usageSchema = z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() });
 const whole = z.object({
   choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
-  usage: z.looseObject({ completion_tokens: z.number(), generated_tokens: z.number().optional() }),
+  usage: usageSchema,
   flinch: z.looseObject({
     guard: z.looseObject({ action: z.string(), delivery: z.string() }),
     votes: z.array(z.looseObject({ answers: z.number(), agreed: z.number(), replaced: z.boolean() })),
     verdict: z.looseObject({ flagged: z.boolean() }),
+    usage_by_model: z.record(z.string(), usageSchema).optional(),
   }),
 });
 
@@ -63,7 +65,9 @@ describe('a flagged answer', () => {
     const [vote] = flinch.votes;
     expect(vote?.answers).toBeGreaterThanOrEqual(3);
     expect(vote?.agreed).toBeGreaterThanOrEqual(1);
-    expect(usage.generated_tokens).toBeGreaterThan(2 * usage.completion_tokens);
+    const { small } = flinch.usage_by_model ?? {};
+    expect(small?.prompt_tokens).toBe((vote?.answers ?? 0) * usage.prompt_tokens);
+    expect(small?.completion_tokens).toBeGreaterThan(2 * usage.completion_tokens);
     // The same seed, the same vote.
     expect(await answerOf()).toMatchObject({ text, flinch: { votes: [vote] } });
   });
@@ -81,7 +85,7 @@ describe('a flagged answer', () => {
     const data: string[] = [];
     for await (const each of sseData(await post(gateway.url, asked({ stream: true })))) data.push(each);
     const chunks = data.slice(0, -1).map((each) => JSON.parse(each));
-    const told = chunks.findIndex(({ flinch }) => flinch?.events?.[0]?.type === 'generation.voted');
+    const told = chunks.findIndex(({ flinch }) => flinch?.votes?.length > 0);
     expect(told).toBeGreaterThan(0);
     expect(told).toBeLessThan(chunks.findIndex(({ flinch }) => flinch?.tokens?.length > 0));
     const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');

@@ -96,6 +96,7 @@ describe('judgeAnswer', () => {
       calibrated: true,
       reason: null,
       rank: 98 / 202,
+      score: 98,
     });
     expect(risks.asked).toEqual([98]);
   });

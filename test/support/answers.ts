@@ -1,11 +1,13 @@
 import { type Answering, answer } from '#gateway/answers/answering.js';
 import type { AnswerRequest, Asked } from '#gateway/answers/asked.js';
 import { KeptAnswers } from '#gateway/answers/kept-answers.js';
+import { PerClient } from '#gateway/answers/per-client.js';
 import type { Answer } from '#gateway/answers/served-model.js';
 import { configSchema } from '#gateway/config/gateway-config.js';
 import { Models, type ServedModel } from '#gateway/index.js';
 import { Policies } from '#gateway/policy/policies.js';
 import type { GenerationFields } from '#gateway/requests/generation-request.js';
+import { Budget } from '#src/risk/budget.js';
 
 /** A request of a client that can take tokens back. */
 export const answerRequest = (
@@ -36,6 +38,7 @@ export const answeringOf = (models: Iterable<ServedModel>, changes: Partial<Answ
   severalKeys: false,
   count: () => {},
   kept: new KeptAnswers(),
+  budgets: new PerClient(() => new Budget()),
   observe: [],
   faulty: (error) => {
     throw error;

@@ -12,7 +12,6 @@ import {
   score,
   settled,
   token,
-  VERDICT,
 } from '../client/fake-server.js';
 
 describe('an answer as HTML', () => {
@@ -86,13 +85,7 @@ describe('an answer as HTML', () => {
     expect(unmarked(htmlOf([...thinking, token(0, 'So')]))).toBe(
       `${folded('Thought for 8 s, not scored', '*a* &lt;b&gt; c')}<p>So</p>\n`,
     );
-    const escalated = {
-      type: 'generation.escalated',
-      to: 'large',
-      failed: null,
-      guard: null,
-      verdict: VERDICT,
-    } as const;
+    const escalated = { type: 'generation.escalated', to: 'large', failed: null, risk: 0.99 } as const;
     expect(htmlOf([...thinking, escalated])).toBe('');
   });
 });

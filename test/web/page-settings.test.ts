@@ -79,6 +79,14 @@ describe('the settings of the page', () => {
     });
   });
 
+  it('ask for a budget with an action that has one', () => {
+    const guard = { action: 'vote', budget: '30' };
+    expect(guardRequest({ ...NO_SETTINGS, guard }, free)).toEqual({ action: 'vote', budget: 0.3 });
+    expect(guardRequest({ ...NO_SETTINGS, guard: { ...guard, action: 'stop' } }, free)).toEqual({
+      action: 'stop',
+    });
+  });
+
   it('ask for no score that the model does not have', () => {
     const settings = { ...NO_SETTINGS, colours: 'random', guard: { method: 'tokur_eu' } };
     expect(guardRequest(settings, { policy: null, methods: ['nll'], escalatesTo: null })).toEqual({});

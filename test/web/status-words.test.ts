@@ -28,7 +28,7 @@ const words = (changes: Partial<Answer>, events?: readonly RecordedEvent[], conn
   inOneLine(statusOf(exchangeOf(changes, events), connected));
 /** The beginning of a stream whose answer another one replaces. */
 const eventsOf = (type: 'generation.voted' | 'generation.escalated') => {
-  const replacing = { type, response_id: '', offset: 9, to: 'large', verdict, guard: null, failed: null };
+  const replacing = { type, response_id: '', offset: 9, to: 'large', risk: 0.99, failed: null };
   const texts = [
     token(0, 'So\n'),
     token(1, '4'),
@@ -78,10 +78,10 @@ describe('the status of an answer', () => {
   });
 
   it.each([
-    [null, 'Written by large in place of a flagged answer of small, which ended “5.”.'],
+    [null, 'Written by large in place of a doubtful answer of small, which ended “5.”.'],
     ['upstream_unreachable', 'large did not answer in its place (upstream_unreachable).'],
   ])('says which model wrote the answer: %j', (failed, line) => {
-    const escalation = { to: 'large', failed, verdict };
+    const escalation = { to: 'large', failed, risk: 0.99 };
     expect(words({ ...OVER, escalation }, eventsOf('generation.escalated'))).toContain(line);
   });
 
@@ -89,13 +89,13 @@ describe('the status of an answer', () => {
     [
       true,
       2,
-      'It replaces a flagged answer, which ended “5.”. In a vote, 2 of 3 answers say this, 1 does not.',
+      'It replaces a doubtful answer, which ended “5.”. In a vote, 2 of 3 answers say this, 1 does not.',
     ],
     [false, 3, 'In a vote on it, 3 of 3 answers say this.'],
     [false, 1, 'In a vote on it, 1 of 3 answers says this, 2 do not.'],
     [false, 0, 'In a vote on it, no answer says anything that can be compared.'],
   ])('says how answers have voted: replaced %j, agreed %j', (replaced, agreed, line) => {
-    const vote = { answers: 3, agreed, replaced, failed: null, verdict };
+    const vote = { answers: 3, agreed, replaced, failed: null, risk: 0.99 };
     expect(words({ ...OVER, vote }, eventsOf('generation.voted'))).toContain(line);
   });
 });

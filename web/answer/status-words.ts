@@ -38,7 +38,7 @@ export function statusOf({ answer, events, leftOut, model }: Exchange, connected
   if (escalation && escalation.failed !== null)
     more.push(`${escalation.to} did not answer in its place (${escalation.failed}).`);
   else if (escalation)
-    more.push(`Written by ${escalation.to} in place of a flagged answer of ${name}${endWords(events)}.`);
+    more.push(`Written by ${escalation.to} in place of a doubtful answer of ${name}${endWords(events)}.`);
   if (vote) more.push(voteWords(vote, events));
   if (leftOut > 0)
     more.push(
@@ -57,7 +57,7 @@ function voteWords(
   { answers, agreed, replaced, failed }: NonNullable<Exchange['answer']['vote']>,
   events: Exchange['events'],
 ): string {
-  const on = replaced ? `It replaces a flagged answer${endWords(events)}. In a vote` : 'In a vote on it';
+  const on = replaced ? `It replaces a doubtful answer${endWords(events)}. In a vote` : 'In a vote on it';
   const others = answers - agreed;
   const rest = others === 0 ? '' : `, ${others} ${others === 1 ? 'does' : 'do'} not`;
   const agreement =

@@ -2,9 +2,9 @@ import { Observable, of, type Subscriber } from 'rxjs';
 import { expect, it } from 'vitest';
 import { voted } from '#gateway/answers/answer-vote.js';
 import { KeptAnswers } from '#gateway/answers/kept-answers.js';
-import { unlessFlagged } from '#gateway/answers/replaced.js';
+import { unlessReplaced } from '#gateway/answers/replaced.js';
 import type { Answer } from '#gateway/answers/served-model.js';
-import type { FlaggedAnswer } from '#gateway/answers/whole-answer.js';
+import type { OwnAnswer } from '#gateway/answers/whole-answer.js';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { finalAnswer } from '#src/guard/final-answer.js';
 import { type DoneEvent, FlowGate, type GuardEvent, type Verdict } from '#src/index.js';
@@ -57,6 +57,7 @@ function voting(scripts: readonly Scripted[], { answers = scripts.length, held =
   const told: [replaced: boolean, error: unknown][] = [];
   const first = scripts[0] ?? { text: '' };
   const options = {
+    of: 'small',
     answers,
     said: finalAnswer,
     answer: async (number: number) => {
@@ -68,8 +69,10 @@ function voting(scripts: readonly Scripted[], { answers = scripts.length, held =
   const start = (gate: FlowGate) =>
     new Observable<GuardEvent>((subscriber) => {
       const own = (kept ?? new KeptAnswers()).open('', (error) => subscriber.error(error));
-      const rest = (flagged: FlaggedAnswer) => voted(flagged, options, gate);
-      subscriber.add(unlessFlagged(answer(first), { held, kept: own, rest }, gate).subscribe(subscriber));
+      const rest = (flagged: OwnAnswer) => voted(flagged, options, gate);
+      const isReplaced = ({ flagged }: Verdict) => flagged === true;
+      const replacing = { held, kept: own, isReplaced, rest };
+      subscriber.add(unlessReplaced(answer(first), replacing, gate).subscribe(subscriber));
     });
   return { start, drawn, told };
 }
@@ -91,10 +94,13 @@ const LOST = new ApiError('upstream_unreachable', 'the connection was cut');
 it('returns the answer that most agree with, and draws no more than that takes', async () => {
   const scripts = ['It is 1.', 'Is it 2?', 'So 2.', '2', 'never drawn'].map((text) => ({ text }));
   const { vote, texts, done, drawn, told } = await outcome(scripts);
-  expect(vote).toMatchObject({ answers: 4, agreed: 3, replaced: true, failed: null, verdict: FLAGGED });
+  expect(vote).toMatchObject({ answers: 4, agreed: 3, replaced: true, failed: null, risk: 1 });
   expect(texts).toEqual(['Is it 2?', '99']);
   expect(drawn).toEqual([1, 2, 3]);
-  expect(done).toMatchObject({ usage: { completionTokens: 2, generatedTokens: 8 } });
+  expect(done).toMatchObject({
+    usage: { promptTokens: 1, completionTokens: 2 },
+    usageByModel: { small: { promptTokens: 4, completionTokens: 8 } },
+  });
   expect(told).toEqual([[true, null]]);
 });
 
@@ -107,7 +113,7 @@ it('keeps the flagged answer where others agree with it', async () => {
     ['1', '99'],
     [1, 2],
   ]);
-  expect(done).toMatchObject({ verdict: FLAGGED, usage: { generatedTokens: 6 } });
+  expect(done).toMatchObject({ verdict: FLAGGED, usageByModel: { small: { completionTokens: 6 } } });
   expect(told).toEqual([[false, null]]);
 });
 
@@ -163,6 +169,7 @@ it('ends all answers when the client leaves', async () => {
   const flagged = { ...doneEvent(), verdict: FLAGGED };
   const options = {
     answers: 5,
+    of: 'small',
     said: finalAnswer,
     answer: () => Promise.resolve(endless),
     voted: () => {},

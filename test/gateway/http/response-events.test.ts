@@ -86,24 +86,14 @@ describe("an upstream's events", () => {
 });
 
 describe('the word that another model answers', () => {
-  const verdict = {
-    flagged: true,
-    risk: 0.99,
-    rate: 0.02,
-    flaggedSteps: 1,
-    steps: 1,
-    unscoredTokens: 0,
-    calibrated: true,
-    reason: null,
-  };
   const escalated: GuardEvent = {
     type: 'generation.escalated',
     to: 'large',
     failed: null,
+    risk: 0.99,
     guard: {},
-    verdict,
   };
-  const flinch = { events: [{ type: 'generation.escalated', to: 'large' }] };
+  const flinch = { escalations: [{ type: 'generation.escalated', to: 'large', failed: null, risk: 0.99 }] };
 
   it("goes with the first of an upstream's events, which are not made a second time", () => {
     const response = events();

@@ -23,9 +23,17 @@ const requestSchema = z.object({
   model: z.string().optional(),
   code: z.string().optional(),
   complete: z.boolean().optional(),
+  policy: z.string().optional(),
+  completion_tokens: z.number().optional(),
+  flagged: z.boolean().nullish(),
+  flagged_steps: z.number().default(0),
+  reason: z.string().optional(),
+  escalation: z.object({ to: z.string(), failed: z.string().nullable() }).optional(),
+  vote: z.object({ answers: z.number(), agreed: z.number() }).optional(),
 });
 
 type Request = z.output<typeof requestSchema>;
+type Outcome = Omit<Request, 'msg' | 'method' | 'route' | 'status' | 'ms'>;
 
 /** Files of the page, and what pages, monitors and Prometheus ask for again and again. */
 const UNSEEN = new Set(['page', '/v1/models', '/livez', '/readyz', '/healthz', '/metrics']);
@@ -57,7 +65,26 @@ const requestWords = ({ method, route, status, ms, ...rest }: Request, chalk: Ch
   visibleLine(rest.model ?? ''),
   `${ms} ms`,
   rest.complete === false ? 'cut off' : visibleLine(rest.code ?? ''),
+  visibleLine(outcomeWords(rest)),
 ];
+
+/** How an answer came out. Nothing for what is no answer. */
+function outcomeWords({ flagged, reason, policy, escalation, vote, ...counts }: Outcome): string {
+  const { completion_tokens: tokens, flagged_steps: steps } = counts;
+  if (tokens === undefined) return '';
+  const words = [
+    `${tokens} tokens`,
+    policy !== undefined && `policy ${policy}`,
+    steps > 0 && `${steps} flagged ${steps === 1 ? 'step' : 'steps'}`,
+    reason === 'stopped' && 'stopped by the guard',
+    flagged === true && reason !== 'stopped' && 'flagged',
+    flagged === null && `not judged (${reason})`,
+    escalation && `escalated to ${escalation.to}`,
+    escalation && escalation.failed !== null && `which failed (${escalation.failed})`,
+    vote && `${vote.agreed} of ${vote.answers} votes`,
+  ];
+  return words.filter((word) => typeof word === 'string').join(', ');
+}
 
 /** @param status `null` where the client left before there was one */
 function statusWord(status: number | null, chalk: ChalkInstance): string {

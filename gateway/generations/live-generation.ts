@@ -5,6 +5,7 @@ import type { Answer } from '../answers/served-model.js';
 import { type ApiError, toApiError } from '../errors/api-error.js';
 import type { EventHistory } from './event-history.js';
 import { lostError } from './lost.js';
+import { Outcome } from './outcome.js';
 
 /**
  * Encodes the events of one generation: as frames, each with its offset. The first frame of a result has the
@@ -83,6 +84,8 @@ export class LiveGeneration {
   readonly owner: string;
   readonly requestId: string | undefined;
   readonly model: string;
+  /** For the log. */
+  readonly outcome: Outcome;
   readonly #options: LiveOptions;
   readonly #gate = new FlowGate();
   #subscription: Subscription | null = null;
@@ -103,6 +106,7 @@ export class LiveGeneration {
     this.owner = options.owner;
     this.requestId = options.requestId;
     this.model = options.answer.model;
+    this.outcome = new Outcome(options.answer.guard.policy);
     this.#options = options;
   }
 
@@ -135,7 +139,10 @@ export class LiveGeneration {
     // `start` is called in the pipeline, so that everything that is thrown is an error of this generation
     // alone.
     const frames = defer(() => answer.start(this.#gate)).pipe(
-      map((event) => encoding.event(event, this.#offset)),
+      map((event) => {
+        this.outcome.add(event);
+        return encoding.event(event, this.#offset);
+      }),
     );
     this.#subscription = frames.subscribe({
       next: (each) => this.#emit(each),

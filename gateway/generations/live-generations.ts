@@ -302,9 +302,9 @@ export class LiveGenerations {
 /** Publication of a generation whose readers all ask this process. */
 const UNPUBLISHED: Publication = { changed: () => {}, ended: () => {}, forgotten: () => {} };
 
-function report(logger: Logger, { id, model }: LiveGeneration, error: unknown): void {
+function report(logger: Logger, { id, model, outcome }: LiveGeneration, error: unknown): void {
   const { code } = toApiError(error).body;
-  const fields = { response_id: id, model, code };
+  const fields = { response_id: id, model, code, ...outcome.fields };
   if (OWN_FAULTS.has(code)) logger.error({ ...fields, err: error }, 'generation failed');
   else logger.info(fields, 'generation failed');
 }

@@ -72,6 +72,7 @@ export function createGeneration(api: GenerationApi, serving: Serving): RequestH
           tell: (verdict) => res.set(verdictHeaders(verdict)),
         }),
     });
+    res.locals.outcome = generation.outcome;
     if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
     if (resumable) res.set('x-flinch-resumable', String(generation.resumable));
     const sink = request.stream

@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
+import type { Outcome } from '../generations/outcome.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { requestIdOf } from './request-id.js';
 
@@ -19,12 +20,13 @@ export function observe(logger: Logger, metrics: Metrics): RequestHandler {
       const ms = performance.now() - start;
       const route = routeOf(req.route, res.locals.route);
       const { model, error, principal, responseId } = res.locals;
+      const outcome: Outcome | undefined = res.locals.outcome;
       // The status is 200 until an answer begins, whatever its outcome.
       const status = res.headersSent ? res.statusCode : null;
       metrics.request({ method: req.method, route, status, seconds: ms / 1000 });
       const about = { request_id: requestId, method: req.method, route, status };
       const whose = { model, principal: principal?.name, response_id: responseId };
-      const fields = { ...about, ms: Math.round(ms), ...whose };
+      const fields = { ...about, ms: Math.round(ms), ...whose, ...outcome?.fields };
       if (!error) return logger.info({ ...fields, complete: res.writableFinished }, 'request');
       const { code } = toApiError(error).body;
       if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, 'request failed');

@@ -56,6 +56,7 @@ export async function scoreText(
       });
       opened.then((own) => {
         generation = own;
+        res.locals.outcome = own.outcome;
         own.start(sink);
         if (res.destroyed) leave();
       }, reject);

@@ -161,7 +161,8 @@ export class StreamConnection {
         resumable,
         requestId,
         logger,
-        over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
+        over: ({ model, outcome }, complete) =>
+          logger.info({ response_id: id, model, complete, ...outcome.fields }, 'generation'),
         prepare: () => answer({ fields, ...by, ...how }, answering),
         encode: (own, kept) =>
           new StreamEncoding({ id, requestId, epoch: live.epoch, resumable: kept, answer: own }),

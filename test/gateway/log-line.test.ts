@@ -31,6 +31,27 @@ describe('a line of the log for people', () => {
     ]);
   });
 
+  it('says how an answer came out', () => {
+    const done = { ...asked, completion_tokens: 55, flagged: false, flagged_steps: 0 };
+    const flagged = { ...done, flagged: true, flagged_steps: 1 };
+    const all = lines((logger) => {
+      logger.info(done, 'request');
+      logger.info({ ...flagged, policy: 'house', escalation: { to: 'large', failed: null } }, 'request');
+      logger.info({ ...flagged, escalation: { to: 'large', failed: 'upstream_timeout' } }, 'request');
+      logger.info({ ...done, vote: { answers: 5, agreed: 3 } }, 'request');
+      logger.info({ ...flagged, flagged_steps: 2, reason: 'stopped' }, 'request');
+      logger.info({ ...done, flagged: null, reason: 'too_few_answers' }, 'request');
+    });
+    expect(all.map((line) => line.replace('POST /v1/chat/completions 200 reasoner 123 ms ', ''))).toEqual([
+      '55 tokens\n',
+      '55 tokens, policy house, 1 flagged step, flagged, escalated to large\n',
+      '55 tokens, 1 flagged step, flagged, escalated to large, which failed (upstream_timeout)\n',
+      '55 tokens, 3 of 5 votes\n',
+      '55 tokens, 2 flagged steps, stopped by the guard\n',
+      '55 tokens, not judged (too_few_answers)\n',
+    ]);
+  });
+
   it('says why a request was refused, cut off or left', () => {
     const refused = { ...asked, status: 404, model: undefined, complete: undefined, code: 'model_not_found' };
     const all = lines((logger) => {

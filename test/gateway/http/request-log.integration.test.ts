@@ -23,6 +23,9 @@ describe('the log', () => {
         model: 'waiting',
         principal: 'anonymous',
         complete: true,
+        completion_tokens: 2,
+        finish_reason: 'stop',
+        flagged_steps: 0,
       },
     ]);
   });
@@ -57,8 +60,8 @@ describe('the log', () => {
       .poll(() => linesOf(gateway).filter(({ response_id: id }) => id !== undefined))
       .toMatchObject([
         { msg: 'request', response_id: expect.stringContaining('chatcmpl-') },
-        { msg: 'generation', model: 'waiting', principal: 'anonymous', complete: true },
-        { msg: 'generation', response_id, complete: false },
+        { msg: 'generation', model: 'waiting', principal: 'anonymous', complete: true, completion_tokens: 2 },
+        { msg: 'generation', response_id, complete: false, completion_tokens: 1 },
       ]);
     const [opened] = linesOf(gateway).filter(({ msg }) => msg === 'socket opened');
     const [, over] = linesOf(gateway).filter(({ response_id: id }) => id !== undefined);

@@ -4,6 +4,7 @@ import { concatMap, debounceTime, ReplaySubject, Subject, throttle } from 'rxjs'
 import type { Config } from '../../gateway/config/gateway-config.js';
 import type { Metrics } from '../../gateway/metrics/metrics.js';
 import type { Workers } from '../../gateway/workers/start-workers.js';
+import { reasonOf } from '../../src/files/file-errors.js';
 import type { Changed } from './read-changed.js';
 import type { ServeConfig } from './serve-config.js';
 
@@ -87,7 +88,7 @@ async function reload(
   } catch (error) {
     if (signal.aborted) return running;
     metrics.reloaded(false);
-    logger.error({ err: error }, 'configuration refused; the one before is in force');
+    logger.error({ reason: reasonOf(error) }, 'configuration refused; the one before is in force');
     return running;
   }
 }

@@ -28,6 +28,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** What a shell reports of a process that SIGINT ended: a second signal leaves no time for more. */
 const EXIT_AT_ONCE = 130;
 
+/** `npm start` passes on a Ctrl-C that the terminal sends, too: signals so close are one. */
+const SAME_MS = 200;
+
 export function serveCommand(): Command {
   return addModelArgument(new Command('serve'))
     .addOption(
@@ -213,7 +216,12 @@ const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): s
  */
 function endSignals() {
   const waiting: ((signal: string) => void)[] = [];
+  let lastMs = Number.NEGATIVE_INFINITY;
   const heard = (signal: string, number: number): void => {
+    const nowMs = performance.now();
+    const isSame = nowMs - lastMs < SAME_MS;
+    lastMs = nowMs;
+    if (isSame) return;
     const next = waiting.shift() ?? (() => process.exit(128 + number));
     next(signal);
   };

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import { reasonOf } from '../../src/files/file-errors.js';
 import type { GuardFields } from '../../src/guard/guard-fields.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
 import { calibrationOf, calibrationVersion, judgeOf } from '../../src/risk/calibration-file.js';
@@ -69,7 +70,7 @@ export class RiskModels implements Judge {
       await this.#read();
       this.#logger.info(about, 'calibration taken over');
     } catch (error) {
-      this.#logger.error({ ...about, err: error }, 'calibration refused; the one before holds');
+      this.#logger.error({ ...about, reason: reasonOf(error) }, 'calibration refused; the one before holds');
     }
   }
 

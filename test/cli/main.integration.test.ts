@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { flinch, type Outcome, start } from '../support/cli.js';
+import { flinch, type Outcome, start, startProgram } from '../support/cli.js';
 import { fixture } from '../support/graphs.js';
 import { isAlive } from '../support/process.js';
 
@@ -120,6 +120,14 @@ describe('flinch serve', () => {
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
     expect(pids.map(isAlive)).toEqual([false, false]);
+  });
+
+  it('ends with `npm start`, which runs it', async () => {
+    const running = startProgram('npm', ['start', '--', '--port', '0', '--log-level', 'silent'], null, {});
+    const pids = await enginePids(await address(running.stdout));
+    running.child.kill('SIGTERM');
+    await running.finished;
+    await expect.poll(() => pids.map(isAlive), { timeout: 5000 }).toEqual([false, false]);
   });
 
   it('says that the port is taken, before it opens a model', async () => {

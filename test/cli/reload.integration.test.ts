@@ -73,7 +73,8 @@ describe('flinch serve, on SIGHUP', () => {
       `${MODELS}guard:\n  bounds: {min_rate: 0.5}\n  defaults: {rate: 0.1}\n`,
       'configuration refused',
     );
-    expect(stderr()).toMatch(/flinch\.yaml:6: guard\.defaults\.rate: 0\.1 is below 0\.5/);
+    expect(stderr()).toMatch(/"reason":"[^"]*flinch\.yaml:6: guard\.defaults\.rate: 0\.1 is below 0\.5/);
+    expect(stderr()).not.toContain('"stack"');
     expect(await guardOf(url())).toMatchObject({ policy: 'calm', rate: 0.2 });
     const scrape = await Scrape.of(`${url()}/metrics`);
     const reloads = ['accepted', 'refused'].map((result) =>

@@ -289,7 +289,7 @@ function answeringOf(
     escalated: (model, to, error, { responseId }) => {
       metrics.escalated(model, error === null);
       const fields = { response_id: responseId, model, to };
-      if (error !== null) unreplaced(error, fields, 'flagged answer not escalated');
+      if (error !== null) unreplaced(error, fields, 'answer not escalated');
     },
     voted: (model, isReplaced, error, { responseId }) => {
       metrics.voted(model, isReplaced);

@@ -5,15 +5,19 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import { policySchema } from '#gateway/policy/policy-schema.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import type { Engine } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, sseData } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
+import { runClientOf } from '../support/how-to-client.js';
 import { renamed } from '../support/renamed-model.js';
 import { QUESTION } from '../support/requests.js';
 import { openShared } from '../support/shared-engines.js';
 import { upstreamConfig } from '../support/upstream-server.js';
+
+const ESCALATE = { action: 'escalate' } as const;
 
 const folder = useFolder();
 let gateway: Gateway;
@@ -58,7 +62,7 @@ beforeAll(async () => {
     config: { listen: { port: 0 }, log: { level: 'silent' } },
     policies: {
       models: {
-        small: { escalate: { to: 'large' } },
+        small: { escalate: { to: 'large' }, guard: policySchema.parse({ defaults: ESCALATE }) },
         sure: { escalate: { to: 'small' } },
         'beside-dead': { escalate: { to: 'dead' } },
         'beside-late': { escalate: { to: 'late' } },
@@ -85,7 +89,6 @@ const whole = z.object({
   }),
 });
 
-const ESCALATE = { action: 'escalate' };
 const asked = (model: string, changes: object = {}) =>
   chatBody({ model, guard: ESCALATE, top_logprobs: 2, logprobs: true, ...changes });
 
@@ -184,6 +187,13 @@ describe('a flagged answer', () => {
     expect(flinch.escalations).toMatchObject([{ to: 'small', failed: null }]);
     expect(flinch.verdict.flagged).toBe(true);
   });
+});
+
+it('is seen by the client of the how-to', async () => {
+  const printed = await runClientOf('docs/how-to/escalate.md', gateway.url);
+  expect(printed).toMatch(
+    /^asked large \{ failed: null, risk: [\d.]+ \}\n[\s\S]+\{\n {2}small: \{[\s\S]+large: \{/,
+  );
 });
 
 describe('a budget', () => {

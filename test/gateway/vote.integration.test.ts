@@ -8,6 +8,8 @@ import { policySchema } from '#gateway/policy/policy-schema.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody, post, sseData } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
+import { runClientOf } from '../support/how-to-client.js';
+import { renamed } from '../support/renamed-model.js';
 import { QUESTION } from '../support/requests.js';
 import { openShared } from '../support/shared-engines.js';
 
@@ -21,7 +23,7 @@ beforeAll(async () => {
   await Promise.all([doubtful.start(), sure.start()]);
   const small = await EngineModel.open('small', doubtful);
   gateway = await startGateway({
-    models: new Models([small, await EngineModel.open('sure', sure)]),
+    models: new Models([small, renamed(small, 'reasoner'), await EngineModel.open('sure', sure)]),
     config: { listen: { port: 0 }, log: { level: 'silent' } },
     policies: {
       models: { sure: { guard: policySchema.parse({ defaults: { action: 'vote' }, locked: ['action'] }) } },
@@ -119,6 +121,11 @@ describe('a flagged answer', () => {
 });
 
 describe('a vote', () => {
+  it('is seen by the client of the how-to', async () => {
+    const printed = await runClientOf('docs/how-to/vote.md', gateway.url);
+    expect(printed).toMatch(/^\d of \d answers agree:\n[\s\S]+\{\n {2}reasoner: \{/);
+  });
+
   it('is the same in the API of responses', async () => {
     const response = await fetch(`${gateway.url}/v1/responses`, {
       method: 'POST',

@@ -12,6 +12,7 @@ export { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
 export { UpstreamWriter } from '../gateway/upstream/servers/upstream-writer.js';
 export type { UpstreamRequest } from '../gateway/upstream/upstream.js';
 export { UpstreamError } from '../gateway/upstream/upstream-error.js';
+export { ANSWER_KINDS, type AnswerKind } from '../src/answers/answer-kind.js';
 export { digestLarge, fingerprint } from '../src/checkpoint/fingerprint.js';
 export { candidates, executionProviders } from '../src/engine/device.js';
 export { EngineProcess } from '../src/engine/engine-process.js';

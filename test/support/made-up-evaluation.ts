@@ -55,6 +55,8 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
         truncated: 3,
         correct: 4 * n(scope) - 3,
         wrong: n(scope),
+        unsure: 0,
+        kinds: {},
         located: n(scope) - 5,
         rejected: { none_named: 2, no_match: 3 },
         spanning: 4,

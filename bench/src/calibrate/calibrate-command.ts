@@ -122,7 +122,7 @@ async function answersOf(
   const found = new Map<string, CheckedAnswer>();
   for await (const { id, tokens } of readScores(folder)) {
     const [response, check] = [responses.get(id), checks.get(id)];
-    if (!response || !check) continue;
+    if (!response || !check || check.correct === null) continue;
     const cutter = new TokenSteps();
     const steps = [...response.tokenTexts.flatMap((text) => cutter.push(text)), ...cutter.end()];
     const scores = response.tokenTexts.map((_, i) => ({

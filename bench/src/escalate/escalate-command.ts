@@ -120,6 +120,7 @@ async function casesOf(small: string, large: string): Promise<EscalationCase[]> 
     const [check, response] = [records.checks.get(id), records.responses.get(id)];
     return (
       check &&
+      check.correct !== null &&
       response &&
       !isTruncated(response) && { right: check.correct, tokens: response.tokenIds.length }
     );

@@ -7,11 +7,14 @@ import { chancesOf, firstChancesOf, hitsOf, type TokenRankings, tokenRankings } 
 /** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
 export type Aggregated = (typeof AGGREGATIONS)[number] | 'own';
 
+/** The check of an answer that it is sure of. */
+export type Labelled = CheckRecord & { readonly correct: boolean };
+
 /** Records of a problem's response. */
 export interface Known {
   readonly subset: string;
   readonly response: ResponseRecord;
-  readonly check: CheckRecord;
+  readonly check: Labelled;
   readonly located: LocatedRecord | null;
   readonly steps: readonly ResponseStep[];
 }

@@ -40,17 +40,20 @@ export const countTable = (problems: readonly Counted[], subsets: readonly strin
 
 function countsOf(problems: readonly Counted[]): Omit<Evaluation['counts'][number], 'scope'> {
   const checks = problems.flatMap(({ check }) => check ?? []);
+  const unsure = checks.filter((check) => check.correct === null).length;
   const correct = checks.filter((check) => check.correct).length;
   const located = problems.filter((one) => one.located?.span);
   return {
     problems: problems.length,
     truncated: problems.filter(({ truncated }) => truncated).length,
     correct,
-    wrong: checks.length - correct,
+    wrong: checks.length - correct - unsure,
+    unsure,
+    kinds: countEach(checks.map(({ kind }) => kind)),
     located: located.length,
     rejected: countEach(problems.map((one) => (one.rejected ? 'not_encoded' : one.located?.rejected))),
     spanning: located.filter(isSpanning).length,
-    accuracy: written(wilson(correct, checks.length)),
+    accuracy: written(wilson(correct, checks.length - unsure)),
   };
 }
 

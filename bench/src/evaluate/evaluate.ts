@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluation } from '../records/evaluation.js';
-import type { ResponseRecord, ScoreRecord, TimeRecord } from '../records/records.js';
+import type { CheckRecord, ResponseRecord, ScoreRecord, TimeRecord } from '../records/records.js';
 import {
   asked,
   isLeftOut,
@@ -13,7 +13,7 @@ import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './answer-measures.js';
-import { digest, type Known, LONGEST, POSITION, type ScoredCase } from './case.js';
+import { digest, type Known, type Labelled, LONGEST, POSITION, type ScoredCase } from './case.js';
 import { type Counted, countTable } from './count-measures.js';
 import { pooledTable, responseDetectors, responseTable, stepDetectors } from './detection.js';
 import { efficiencyTable } from './efficiency-measures.js';
@@ -177,6 +177,9 @@ interface KnownScore {
   readonly score: ScoreRecord;
 }
 
+/** Unsure ones are in no table. */
+const isLabelled = (check: CheckRecord): check is Labelled => check.correct !== null;
+
 /** The scores of these responses with all that is known of them. */
 async function* knownScores(
   { problems, responses, checks, located, scores }: Records,
@@ -187,7 +190,7 @@ async function* knownScores(
   for await (const score of scores) {
     const { id } = score;
     const [problem, response, check] = [byId.get(id), responses.get(id), checks.get(id)];
-    if (!problem || !response || !check || !wanted.has(id)) continue;
+    if (!problem || !response || !check || !isLabelled(check) || !wanted.has(id)) continue;
     const steps = stepsOf(problem, response);
     yield {
       problem,

@@ -1,3 +1,4 @@
+import { ANSWER_KINDS } from 'flinch/internals';
 import { z } from 'zod';
 
 /** evaluation.json: all that a report of a run shows. Written by the run's last stage, read by `flinch bench report`. */
@@ -196,6 +197,10 @@ export const evaluationSchema = z.object({
       truncated: z.int(),
       correct: z.int(),
       wrong: z.int(),
+      /** Those that the check could not compare with the key; they are in no table. */
+      unsure: z.int().default(0),
+      /** How many answers were read as what, by what the keys are. */
+      kinds: z.partialRecord(z.enum(ANSWER_KINDS), z.int()).default({}),
       /** Wrong ones with a first wrong step; why others have none. */
       located: z.int(),
       rejected: z.record(z.string(), z.int()),

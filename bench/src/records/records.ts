@@ -1,3 +1,4 @@
+import { ANSWER_KINDS } from 'flinch/internals';
 import { z } from 'zod';
 
 /**
@@ -37,7 +38,10 @@ export type ResponseRecord = z.output<typeof responseSchema>;
 export const checkSchema = z.object({
   id: z.string(),
   extracted: z.string().nullable(),
-  correct: z.boolean(),
+  /** `null`: unsure; the answer could not be compared with the key, and is in no table. */
+  correct: z.boolean().nullable(),
+  /** What the key is, if the check read the answer by it. */
+  kind: z.enum(ANSWER_KINDS).exactOptional(),
   by: z.enum(['rules', 'program', 'labels', 'judge']),
 });
 export type CheckRecord = z.output<typeof checkSchema>;

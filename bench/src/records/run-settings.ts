@@ -57,6 +57,8 @@ export const settingsSchema = z.object({
   maxTokens: z.int(),
   /** Responses that were cut off count as wrong; without it they are in no table. */
   cutOff: z.literal('wrong').exactOptional(),
+  /** Answers that the check is unsure of count as wrong; without it they are in no table. */
+  unsure: z.literal('wrong').exactOptional(),
   measures: z.array(z.string()),
   /** The models that measures ask beside the one that writes, by what they are for: folder, file and fingerprint. */
   encoders: z.record(z.string(), z.string()),

@@ -61,7 +61,7 @@ function mayBeWrong(id: string, { responses, checks, located }: Progressed, scor
   const [response, check, place] = [responses.get(id), checks.get(id), located.get(id)];
   if (response && isLeftOut(response)) return false;
   if (!check) return true;
-  return !check.correct && (scored === 'all' || !place || place.span !== null);
+  return check.correct === false && (scored === 'all' || !place || place.span !== null);
 }
 
 /**
@@ -81,7 +81,7 @@ export function select(problems: readonly BenchProblem[], known: Progressed, rul
     if (!check || (response && isLeftOut(response))) continue;
     if (scored === 'all' && response?.tokenTexts.join('') !== '') chosen.add(id);
     // An unfinished answer has no first wrong step yet.
-    if (check.correct || (response && isTruncated(response))) continue;
+    if (check.correct !== false || (response && isTruncated(response))) continue;
     const before = found.get(subset) ?? 0;
     if (perSubset !== null && before >= perSubset) continue;
     const located = known.located.get(id);

@@ -20,6 +20,13 @@ export function readingSentence({ n, wrong, best, reading }: Answers, scoreName:
   return `Of ${formatNumber(n)} answers ${formatNumber(wrong)} are wrong. Whoever reads the ${100 * share} % with the highest score (${formatNumber(read)} ${read === 1 ? 'answer' : 'answers'}, by ${scoreName}${among}) finds ${oneDigit(found.value!)}${range} of them (chance: ${oneDigit(chance)}).`;
 }
 
+/** How many answers were read as what: `number (12), date (3)`. */
+export const kindsNamed = (kinds: Readonly<Record<string, number>>): string =>
+  Object.entries(kinds)
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, count]) => `${kind} (${count})`)
+    .join(', ');
+
 /** Choosing among scores by the answers that they are then measured on; `null` where there was no choice. */
 export const choiceSentence = ({ best }: Answers): string | null =>
   best && best.of > 1

@@ -182,6 +182,7 @@ async function prepare(
       maxTokens: options.maxTokens,
       // A model of one's own is wrong where it does not end; the paper leaves these out.
       ...(own && { cutOff: 'wrong' }),
+      ...(options.unsure === 'wrong' && { unsure: 'wrong' }),
       measures: chosen.map(({ name }) => name),
       encoders: encoders.names,
       samples: samplesNeeded(chosen),

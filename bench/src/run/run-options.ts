@@ -48,6 +48,7 @@ export interface RunOptions extends RolloutOptions {
   readonly crossEncoder?: string;
   readonly embedder?: string;
   readonly check: RunSettings['check'];
+  readonly unsure: 'out' | 'wrong';
   readonly label?: 'judge' | 'rollouts';
   readonly judge?: string;
   readonly judgeModel?: string;
@@ -120,6 +121,11 @@ export function addRunOptions(command: Command): Command {
       '--check <by>',
       `how answers are checked: rules, judge; for --questions also ${HOW_CHECKED}, by default as the columns suggest`,
       'rules',
+    )
+    .addOption(
+      new Option('--unsure <as>', 'answers that the check cannot compare with the key: left out, or wrong')
+        .choices(['out', 'wrong'])
+        .default('out'),
     )
     .option(
       '--judge <url>',

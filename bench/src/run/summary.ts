@@ -3,7 +3,13 @@ import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import type { Evaluation } from '../records/evaluation.js';
 import { rolloutsNamed } from '../records/run-settings.js';
-import { choiceSentence, readingSentence, rowsByRank, shortages } from '../report/answer-words.js';
+import {
+  choiceSentence,
+  kindsNamed,
+  readingSentence,
+  rowsByRank,
+  shortages,
+} from '../report/answer-words.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
 import { EVALUATION } from './run-folder.js';
@@ -99,13 +105,16 @@ function answerSentences({ answers }: Evaluation): string[] {
 }
 
 function answersLine(counts: Evaluation['counts'][number], { suite, settings }: Evaluation): string {
-  const { problems, correct, wrong, truncated, located, rejected, accuracy } = counts;
+  const { problems, correct, wrong, unsure, kinds, truncated, located, rejected, accuracy } = counts;
   // Labelled responses come from other models, and say nothing of this one.
   const share = comesLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
   const by = rolloutsNamed(settings);
   const labels = by === null ? '' : `, labels by ${by}; ${rejected.not_reached ?? 0} not found`;
   const steps = located === 0 && rejected.unlabelled ? '' : `\n${located} first wrong steps${labels}`;
-  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}${steps}`;
+  return [
+    `${problems} problems: ${correct} right, ${wrong} wrong, ${unsure} unsure, ${truncated} cut off${share}${steps}`,
+    ...(Object.keys(kinds).length > 0 ? [`answers read as ${kindsNamed(kinds)}`] : []),
+  ].join('\n');
 }
 
 const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>

@@ -1,4 +1,5 @@
 import type { ChatMessage } from 'flinch';
+import type { AnswerKind } from 'flinch/internals';
 import { z } from 'zod';
 import type { Span } from '../steps/first-wrong-step.js';
 
@@ -69,7 +70,10 @@ export type BenchProblem = Readonly<z.output<typeof problemSchema>>;
 export interface Checked {
   /** The answer that was found; `null` where there is none, which is never right. */
   readonly extracted: string | null;
-  readonly correct: boolean;
+  /** `null`: unsure. */
+  readonly correct: boolean | null;
+  /** What the key is, if the answer was read by it. */
+  readonly kind?: AnswerKind;
   /** Source, if it is not that of the suite's other labels. */
   readonly by?: 'rules' | 'program' | 'labels';
 }

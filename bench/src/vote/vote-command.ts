@@ -34,7 +34,7 @@ export function voteCommand(): Command {
       `
 Each question has one answer, which is scored, and further ones, of which as many are drawn as may change the winner. What
 an answer says is found as the gateway finds it: its last \\boxed{}, or else its last number, or else the words of its last
-line. An answer that was cut off has no vote; a question whose first answer was cut off does not count. Controls are votes on
+line. An answer that was cut off has no vote; a question whose first answer was cut off does not count, nor one with an answer that the check is unsure of. Controls are votes on
 all questions, on as many at random, and on those with the longest answers. Intervals are 95 %, of questions drawn again. The
 rows are in the order of their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
 
@@ -74,7 +74,7 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
   const caseOf = (score: ScoreRecord): VoteCase | null => {
     const { id } = score;
     const [problem, response, check] = [byId.get(id), records.responses.get(id), records.checks.get(id)];
-    if (!problem || !response || !check || isTruncated(response)) return null;
+    if (!problem || !response || !check || check.correct === null || isTruncated(response)) return null;
     const scores = answerScores({ ...score, response: ofOneAnswer(score.response) });
     const first = {
       said: finalAnswer(textOf(response)),
@@ -88,9 +88,10 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
       const checked = suite.check(problem, text);
       if (!checked)
         throw new UsageError(`${folder}: no rule checks the further answers, only a judge or a program`);
+      if (finish !== 'length' && checked.correct === null) return null;
       return finish === 'length'
         ? { said: null, right: false, tokens }
-        : { said: finalAnswer(text), right: checked.correct, tokens };
+        : { said: finalAnswer(text), right: checked.correct === true, tokens };
     }).filter((answer) => answer !== null);
     if (further.length === 0 || further.length < settings.samples) return null;
     const length = problem.question.length;

@@ -92,6 +92,16 @@ const step = (scope: string, measure: string, aggregation: string) =>
   )!;
 
 describe('evaluate', () => {
+  it('leaves unsure answers out of all but their counts', async () => {
+    const records = recordsOf(GIVEN);
+    const checks = new Map(GIVEN.map(({ id }) => [id, records.checks.get(id)!]));
+    checks.set('b1', { ...checks.get('b1')!, correct: null, kind: 'date' });
+    const { counts, answers, responses } = await evaluate({ ...records, checks }, RULE);
+    expect(counts[0]).toMatchObject({ correct: 1, wrong: 3, unsure: 1, kinds: { date: 1 } });
+    expect(counts[0]!.accuracy.value).toBe(1 / 4);
+    expect([answers!.n, responses[0]!.n]).toEqual([4, 4]);
+  });
+
   it('counts what became of the problems, cut off responses apart', () => {
     expect(tables.counts.map(({ accuracy, ...counts }) => ({ ...counts, accuracy: accuracy.value }))).toEqual(
       [
@@ -101,6 +111,8 @@ describe('evaluate', () => {
           truncated: 1,
           correct: 1,
           wrong: 4,
+          unsure: 0,
+          kinds: {},
           located: 3,
           rejected: { no_match: 1 },
           spanning: 1,
@@ -112,6 +124,8 @@ describe('evaluate', () => {
           truncated: 0,
           correct: 1,
           wrong: 2,
+          unsure: 0,
+          kinds: {},
           located: 2,
           rejected: {},
           spanning: 1,
@@ -123,6 +137,8 @@ describe('evaluate', () => {
           truncated: 1,
           correct: 0,
           wrong: 2,
+          unsure: 0,
+          kinds: {},
           located: 1,
           rejected: { no_match: 1 },
           spanning: 0,

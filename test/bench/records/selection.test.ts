@@ -3,8 +3,8 @@ import type { CheckRecord, LocatedRecord, ResponseRecord } from '#bench/records/
 import { asked, select } from '#bench/records/selection.js';
 import { problemOf, responseOf } from '../../support/bench-records.js';
 
-/** Right, wrong and not looked at, wrong where one knows, wrong and nobody knows where, empty, cut off, not answered. */
-type State = 'right' | 'wrong' | 'located' | 'rejected' | 'empty' | 'cut' | 'open';
+/** Right, wrong and not looked at, wrong where one knows, wrong and nobody knows where, empty, cut off, not answered, unsure. */
+type State = 'right' | 'wrong' | 'located' | 'rejected' | 'empty' | 'cut' | 'open' | 'unsure';
 
 function known(states: readonly State[]) {
   const problems = states.map((_, i) => problemOf(`p${i}`, { subset: i % 2 === 0 ? 'even' : 'odd' }));
@@ -16,7 +16,13 @@ function known(states: readonly State[]) {
     if (state === 'open') continue;
     const finish = state === 'cut' ? 'length' : 'stop';
     responses.set(id, responseOf(id, state === 'empty' ? [] : ['x'], { finish }));
-    if (state !== 'cut') checks.set(id, { id, extracted: null, correct: state === 'right', by: 'rules' });
+    if (state !== 'cut')
+      checks.set(id, {
+        id,
+        extracted: null,
+        correct: state === 'unsure' ? null : state === 'right',
+        by: 'rules',
+      });
     if (state === 'located') located.set(id, { id, span: [0, 1], by: 'judge' });
     if (state === 'rejected') located.set(id, { id, span: null, by: 'judge', rejected: 'no_match' });
   }
@@ -54,6 +60,11 @@ describe('select', () => {
     });
     // The fourth was looked at before the second by accident: the second is looked at all the same.
     expect(selected(['wrong', 'open', 'wrong', 'open', 'located'], 'wrong', 2).next).toEqual(['p0', 'p2']);
+  });
+
+  it('takes an unsure response for no wrong one, and scores it where all are scored', () => {
+    expect(selected(['unsure', 'wrong'], 'wrong', 1).next).toEqual(['p1']);
+    expect(selected(['unsure', 'wrong'], 'all', null)).toMatchObject({ next: ['p1'], scored: ['p0', 'p1'] });
   });
 
   it('scores the wrong, or all but empty ones', () => {

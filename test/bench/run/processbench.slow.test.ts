@@ -16,7 +16,7 @@ describe('a run over ProcessBench', () => {
     );
     expect([code, stderr]).toEqual([0, '']);
     // Others wrote them: how many are right says nothing of the model.
-    expect(stdout).toContain('3 problems: 1 right, 2 wrong, 0 cut off\n2 first wrong steps\n');
+    expect(stdout).toContain('3 problems: 1 right, 2 wrong, 0 unsure, 0 cut off\n2 first wrong steps\n');
     expect(stdout).toContain('first wrong steps score higher than right ones');
     const [one, two, three] = JSON.parse(readFileSync(join(DATA, 'gsm8k.json'), 'utf8'));
     const given = [one, three, two]; // as the suite shuffles them

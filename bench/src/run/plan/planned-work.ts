@@ -63,7 +63,7 @@ const ENOUGH = 10;
 /** The share of answers that are wrong: as many as so far, or half of them. */
 function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): number {
   if (checks.size < ENOUGH) return 0.5;
-  return [...checks.values()].filter(({ correct }) => !correct).length / checks.size;
+  return [...checks.values()].filter(({ correct }) => correct === false).length / checks.size;
 }
 
 /** Marks this share of each subset as wrong, spread evenly. */
@@ -121,7 +121,7 @@ function supposed(
   isWrong: Outcome,
 ): Progressed & ClaimsKnown {
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
-  const isRight = (id: string): boolean => {
+  const isRight = (id: string): boolean | null => {
     const problem = byId.get(id)!;
     const { given } = problem;
     const checked = given && suite.check(problem, responseText(given));

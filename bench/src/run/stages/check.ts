@@ -56,8 +56,11 @@ async function check(
   // A right answer on the way is not where it would have ended.
   if (isTruncated(response)) return { id, extracted: null, correct: false, by: 'rules' };
   const checked = suite.check(problem, text) ?? (await suite.checkBy?.(problem, text, signal)) ?? null;
-  if (checked && (settings.check === 'rules' || checked.by === 'labels'))
-    return { by: suite.labelledBy === 'judge' ? 'rules' : suite.labelledBy, ...checked, id };
+  if (checked && (settings.check === 'rules' || checked.by === 'labels')) {
+    const by = suite.labelledBy === 'judge' ? 'rules' : suite.labelledBy;
+    const correct = settings.unsure === 'wrong' ? (checked.correct ?? false) : checked.correct;
+    return { by, ...checked, correct, id };
+  }
   if (!judge)
     throw new UsageError('--judge: is required, because only a judge can check these final answers');
   const correct = await judge.check(problem, text);

@@ -12,7 +12,19 @@ export { UpstreamServer } from '../gateway/upstream/servers/upstream-server.js';
 export { UpstreamWriter } from '../gateway/upstream/servers/upstream-writer.js';
 export type { UpstreamRequest } from '../gateway/upstream/upstream.js';
 export { UpstreamError } from '../gateway/upstream/upstream-error.js';
-export { ANSWER_KINDS, type AnswerKind } from '../src/answers/answer-kind.js';
+export {
+  ANSWER_KINDS,
+  type AnswerKey,
+  type AnswerKind,
+  kindOf,
+  type Reading,
+} from '../src/answers/answer-kind.js';
+export { lastBoxed } from '../src/answers/boxed.js';
+export { parseNumber, sameNumber } from '../src/answers/exact-number.js';
+export { finalAnswer } from '../src/answers/final-answer.js';
+export { finalText, withoutThoughts } from '../src/answers/final-text.js';
+export { plainText, words } from '../src/answers/plain-text.js';
+export { readAnswer } from '../src/answers/read-answer.js';
 export { digestLarge, fingerprint } from '../src/checkpoint/fingerprint.js';
 export { candidates, executionProviders } from '../src/engine/device.js';
 export { EngineProcess } from '../src/engine/engine-process.js';
@@ -25,7 +37,6 @@ export { lockDownloads, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines, parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visible, visibleLine } from '../src/files/visible.js';
-export { finalAnswer } from '../src/guard/final-answer.js';
 export { linearRegex } from '../src/guard/linear-regex.js';
 export { answersNeeded, elected, type Said } from '../src/guard/vote.js';
 export { hash32 } from '../src/numerics/noise.js';

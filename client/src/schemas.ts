@@ -356,7 +356,10 @@ export const GENERATION_EVENTS = {
       type: z.literal('generation.voted'),
       ...place,
       answers: about('Answers that were written, the first one included.', z.int()),
-      agreed: about('Those that say what the returned one says; 0 if none of them says anything.', z.int()),
+      agreed: about(
+        'Those that say what the returned one says; 0 if it says nothing that can be compared. If the first one is such, no further answer is written.',
+        z.int(),
+      ),
       replaced: about('Whether another answer than the first one is returned.', z.boolean()),
       failed: about(
         'Code of the error for which an answer was not written; those that were decide. `null` if none failed.',

@@ -44,7 +44,8 @@ const WITHOUT_VOTE = ['length', 'content_filter'];
 
 /**
  * The answer that most answers agree with, in place of the first one (self-consistency, arXiv 2203.11171). As many further
- * answers are drawn at once as may settle it, until no further one can change the winner. If one fails, those that are there decide. An answer that calls a tool stays.
+ * answers are drawn at once as may settle it, until no further one can change the winner. If one fails, those that are there decide. An
+ * answer that calls a tool stays, and so does one that says nothing that can be compared.
  */
 export function voted(
   { done, verdict, text, calls, withheld, kept }: OwnAnswer,
@@ -55,7 +56,10 @@ export function voted(
   if (calls) return stays;
   const saidBy = (whole: string | null, end: DoneEvent | null): Said =>
     whole === null || end === null || WITHOUT_VOTE.includes(end.finishReason) ? null : said(whole);
+  const isWhole = !WITHOUT_VOTE.includes(done.finishReason);
   const answers: Candidate[] = [{ events: withheld, said: saidBy(text, done), done }];
+  // Further answers to the same question cannot be compared either.
+  const isCompared = !isWhole || answers[0]!.said !== null;
   let failure: { readonly error: unknown } | null = null;
 
   const drawn = (number: number): Observable<Candidate | null> =>
@@ -77,7 +81,7 @@ export function voted(
   const further = (): Observable<never> =>
     defer(() => {
       const contents = answers.map((answer) => answer.said);
-      const needed = failure ? 0 : answersNeeded(contents, most);
+      const needed = failure || !isCompared ? 0 : answersNeeded(contents, most);
       if (needed === 0) return EMPTY;
       return forkJoin(Array.from({ length: needed }, (_, i) => drawn(answers.length + i))).pipe(
         concatMap((round) => {

@@ -1,4 +1,4 @@
-import { finalAnswer } from '../../src/guard/final-answer.js';
+import { finalAnswer } from '../../src/answers/final-answer.js';
 import { linearRegex } from '../../src/guard/linear-regex.js';
 import type { Said } from '../../src/guard/vote.js';
 import type { VoteConfig } from '../policy/vote-schema.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { extractFacts } from '#bench/tasks/facts.js';
-import { finalAnswer } from '#src/guard/final-answer.js';
+import { finalAnswer } from '#src/answers/final-answer.js';
 import { stepContent } from '#src/steps/step-content.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
 import { growthOf, MOST_GROWTH } from '../support/growth.js';

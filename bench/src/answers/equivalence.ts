@@ -1,5 +1,5 @@
+import { parseNumber, sameNumber } from 'flinch/internals';
 import { sameNormalForm } from './normal-form.js';
-import { parseNumber, sameNumber } from './number.js';
 import { compact, plainForm } from './plain-form.js';
 import { sameEquation, sameValue } from './same-value.js';
 import { parseStructure, type Structure, splitTop } from './structure.js';

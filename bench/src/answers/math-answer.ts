@@ -1,4 +1,4 @@
-import { lastBoxed } from './boxed.js';
+import { lastBoxed, withoutThoughts } from 'flinch/internals';
 
 /** Phrase that introduces an answer in words. */
 const ANSWER_IS = /\b(?:final\s+)?answer\s+is\b\s*:?\s*/gi;
@@ -9,11 +9,12 @@ const NUMBER = /-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|-?\.\d+/g;
  * last "answer is" ("The final answer is $x$. I hope it is correct."), or else the last number.
  */
 export function extractMathAnswer(response: string): string | null {
-  return lastBoxed(response) ?? afterAnswerIs(response) ?? response.match(NUMBER)?.at(-1) ?? null;
+  const spoken = withoutThoughts(response);
+  return lastBoxed(spoken) ?? afterAnswerIs(spoken) ?? spoken.match(NUMBER)?.at(-1) ?? null;
 }
 
 /** Answer after the last "answer is": a formula, or the rest of the sentence. */
-export function afterAnswerIs(response: string): string | null {
+function afterAnswerIs(response: string): string | null {
   const last = [...response.matchAll(ANSWER_IS)].at(-1);
   if (!last) return null;
   const rest = response.slice(last.index + last[0].length).replace(/^[*_`]+/, '');
@@ -23,14 +24,4 @@ export function afterAnswerIs(response: string): string | null {
   const sentence = rest.split(/\n|\.(?=\s|$)/, 1)[0] ?? '';
   const text = formula?.[1] ?? formula?.[2] ?? formula?.[3] ?? sentence;
   return text.replace(/[*_`.,;:!\s]+$/, '').trim() || null;
-}
-
-/** The first number of a text, or the last one; without thousands separators. */
-export function numberIn(text: string, which: 'first' | 'last'): string | null {
-  return (
-    text
-      .match(NUMBER)
-      ?.at(which === 'first' ? 0 : -1)
-      ?.replaceAll(',', '') ?? null
-  );
 }

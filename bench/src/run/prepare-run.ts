@@ -9,7 +9,7 @@ import { withSubstitutes } from '../measures/parse-measure.js';
 import { digestOf, type RunSettings, SCORING } from '../records/run-settings.js';
 import { ruleOf } from '../records/selection.js';
 import type { Completer } from '../rollouts/completer.js';
-import { RULES } from '../suites/own/answer-checks.js';
+import { isCheck } from '../suites/own/answer-checks.js';
 import { ownSuite } from '../suites/own/own.js';
 import { type Questions, questionsOf } from '../suites/own/own-problems.js';
 import { readRows } from '../suites/own/question-rows.js';
@@ -202,7 +202,7 @@ async function prepare(
 function checkLabels({ problems, settings }: Questions, { label, score }: RunOptions): void {
   if (
     label === 'rollouts' &&
-    (!(settings.check in RULES) || problems.some(({ row }) => row?.answers.length === 0))
+    (!isCheck(settings.check) || problems.some(({ row }) => row?.answers.length === 0))
   )
     throw new UsageError('--label: rollouts need answers to all questions, and a rule that checks them');
   const isLabelled = problems.some((problem) => problem.given && problem.given.firstWrong !== null);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bbhKind, bbhOptions, extractBbhAnswer } from '../answers/bbh-answer.js';
+import { bbhKind, readBbhAnswer } from '../answers/bbh-answer.js';
 import { chosenSubsets, neededFolder, readJson } from './data-files.js';
 import type { BenchProblem, Suite } from './suite.js';
 import { bbhPrompt } from './suite-prompts.js';
@@ -48,8 +48,7 @@ export const bbhSuite: Suite = {
   },
   messages: (problem) => [{ role: 'user', content: bbhPrompt(problem.question, kindOf(problem)) }],
   check(problem, response) {
-    const extracted = extractBbhAnswer(response, kindOf(problem), bbhOptions(problem.question));
-    return { extracted, correct: extracted?.toLowerCase() === problem.reference?.toLowerCase() };
+    return readBbhAnswer(response, problem.question, problem.reference ?? '');
   },
   locate: () => null,
 };

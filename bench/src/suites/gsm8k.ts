@@ -1,8 +1,12 @@
+import { readAnswer } from 'flinch/internals';
 import { z } from 'zod';
-import { extractGsm8kAnswer, gsm8kReference, sameGsm8kAnswer } from '../answers/gsm8k-answer.js';
 import { chosenSubsets, neededFolder, readRows } from './data-files.js';
 import type { Suite } from './suite.js';
 import { gsm8kPrompt } from './suite-prompts.js';
+
+/** The number after the last "####" of a solution, without dollar signs and thousands separators; `null` without one. */
+export const gsm8kReference = (solution: string): string | null =>
+  /####\s*\$?(-?[\d,]*\.?\d+)(?!.*####)/s.exec(solution)?.[1]?.replaceAll(',', '') ?? null;
 
 const rowSchema = z.object({
   question: z.string().min(1),
@@ -26,10 +30,11 @@ export const gsm8kSuite: Suite = {
     }));
   },
   messages: ({ question }) => [{ role: 'user', content: gsm8kPrompt(question) }],
-  check({ reference }, response) {
-    const extracted = extractGsm8kAnswer(response);
-    const correct = extracted !== null && reference !== null && sameGsm8kAnswer(extracted, reference);
-    return { extracted, correct };
-  },
+  check: ({ question, reference }, response) =>
+    readAnswer(
+      response,
+      { question, answers: reference === null ? [] : [reference], choices: null },
+      'number',
+    ),
   locate: () => null,
 };

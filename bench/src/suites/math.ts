@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseJsonLines } from 'flinch/internals';
+import { lastBoxed, parseJsonLines } from 'flinch/internals';
 import { z } from 'zod';
-import { lastBoxed } from '../answers/boxed.js';
 import { sameAnswer } from '../answers/equivalence.js';
 import { extractMathAnswer } from '../answers/math-answer.js';
 import { chosenSubsets, neededFolder, readJson, readRows, refuseRepeated } from './data-files.js';

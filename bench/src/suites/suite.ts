@@ -2,6 +2,7 @@ import type { ChatMessage } from 'flinch';
 import type { AnswerKind } from 'flinch/internals';
 import { z } from 'zod';
 import type { Span } from '../steps/first-wrong-step.js';
+import { CHECKS } from './own/checks.js';
 
 /** Its responses were written by others and came with labels: how many are right says nothing of the model. */
 export const comesLabelled = (suite: string): boolean => suite === 'processbench';
@@ -38,6 +39,8 @@ const rowSchema = z.object({
   /** Right answers, any of which will do, as the check reads them; none where `right` is known. */
   answers: texts,
   choices: texts.nullable(),
+  /** How this row is checked, if not as the others. */
+  check: z.enum(CHECKS).exactOptional(),
   /** A text to be read before the question. */
   context: z.string().nullable(),
   /** The conversation that ends with the question. */

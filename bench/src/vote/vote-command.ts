@@ -33,8 +33,7 @@ export function voteCommand(): Command {
       'after',
       `
 Each question has one answer, which is scored, and further ones, of which as many are drawn as may change the winner. What
-an answer says is found as the gateway finds it: its last \\boxed{}, or else its last number, or else the words of its last
-line. An answer that was cut off has no vote; a question whose first answer was cut off does not count, nor one with an answer that the check is unsure of. Controls are votes on
+an answer says is found as the gateway finds it: yes or no, a date, a number, a letter, or a few words, at its end. An answer that was cut off has no vote; a question whose first answer was cut off does not count, nor one with an answer that the check is unsure of. Controls are votes on
 all questions, on as many at random, and on those with the longest answers. Intervals are 95 %, of questions drawn again. The
 rows are in the order of their mean gain over all shares: name a score beforehand, or measure the first one on fresh questions.
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { lastBoxed } from '#bench/answers/boxed.js';
 import { sameAnswer } from '#bench/answers/equivalence.js';
 import { extractMathAnswer } from '#bench/answers/math-answer.js';
+import { lastBoxed } from '#src/answers/boxed.js';
 import {
   HAS_SHARED_DATA,
   NEEDS_DATA,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lastBoxed } from '#bench/answers/boxed.js';
 import { extractMathAnswer } from '#bench/answers/math-answer.js';
+import { lastBoxed } from '#src/answers/boxed.js';
 
 describe('lastBoxed', () => {
   it.each([

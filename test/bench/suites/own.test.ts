@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { RULES } from '#bench/suites/own/answer-checks.js';
+import { checkAnswer } from '#bench/suites/own/answer-checks.js';
 import { ownSuite } from '#bench/suites/own/own.js';
 import { type Questions, questionsOf } from '#bench/suites/own/own-problems.js';
 import { readRows } from '#bench/suites/own/question-rows.js';
@@ -27,7 +27,7 @@ describe('a file of questions', () => {
     const text =
       '\ufeffquestion,answer,group\n"Who wrote ""Faust""?\nOne word.",Goethe | Wolfgang,books\n\n2+2?,4,sums\n';
     const { problems, settings } = await read('a.csv', text);
-    expect(settings).toEqual({ name: 'a.csv', check: 'contains', prompt: null, columns: {} });
+    expect(settings).toEqual({ name: 'a.csv', check: 'kind', prompt: null, columns: {} });
     expect(problems.map(({ id, subset, question, row }) => [id, subset, question, row?.answers])).toEqual([
       ['row-1', 'books', 'Who wrote "Faust"?\nOne word.', ['Goethe', 'Wolfgang']],
       ['row-2', 'sums', '2+2?', ['4']],
@@ -83,13 +83,21 @@ describe('a file of questions', () => {
     expect(cells[0]!.row!.answers).toEqual(['^a|b$']);
   });
 
-  it.each([
-    ['numbers are compared as numbers', [QUESTION], 'number'],
-    ['choices by their letter', [{ ...QUESTION, choices: ['3', '4'] }], 'choice'],
-    ['words are looked for', [QUESTION, { ...QUESTION, answer: 'four' }], 'contains'],
-    ['fractions, too', [QUESTION, { ...QUESTION, answer: '1/2' }], 'contains'],
-  ])('of which %s', async (_, rows, check) => {
-    expect((await read('a.jsonl', lines(...rows))).settings.check).toBe(check);
+  it('is checked by what each key is, or by the check of the row', async () => {
+    const rows = lines(
+      { ...QUESTION, choices: ['3', '4'] },
+      QUESTION,
+      { ...QUESTION, answer: 'Paris' },
+      { ...QUESTION, answer: '[0-9]$', check: 'regex' },
+    );
+    const { problems, settings } = await read('a.jsonl', rows);
+    const checks = problems.map((problem) => ownSuite(settings).check(problem, 'In Paris there are 4'));
+    expect(checks.map((check) => [check?.kind, check?.correct])).toEqual([
+      ['choice', true],
+      ['number', true],
+      ['name', true],
+      [undefined, true],
+    ]);
   });
 
   it('has columns with other names, also within others', async () => {
@@ -190,7 +198,7 @@ describe('a file of questions', () => {
   });
 
   it.each([
-    ['check: "command:rm"', /check: must be exact, .* or judge; only --check takes command:PROGRAM/],
+    ['check: "command:rm"', /check: must be kind, .* or judge; only --check takes command:PROGRAM/],
     ['prompt: Answer.', /prompt: must contain \{question\}/],
     ['columns: {anwser: y}', /columns\.?.*: /],
     ['name: gsm8k', /name: is that of a suite/],
@@ -202,7 +210,7 @@ describe('a file of questions', () => {
   });
 
   it.each([
-    ['number', 'five', /"five" is not a number/],
+    ['number', 'cinq', /"cinq" is no number/],
     ['exact', '**', /"\*\*" has nothing to compare/],
     ['regex', '(', /answer: Invalid regular expression/],
     ['regex', '5(?! )', /a\.jsonl:1: answer: .*for RE2: .*\(\?!/],
@@ -212,7 +220,7 @@ describe('a file of questions', () => {
 
   it('is not checked by what is no rule', () => {
     const message =
-      /--check: must be judge, exact, number, choice, contains, regex or command:PROGRAM, not "sounds"/;
+      /--check: must be judge, kind, number, yes-no, choice, date, list, name, text, contains, exact, regex or command:PROGRAM, not "sounds"/;
     expect(() => openTask('a.csv', 'sounds')).toThrow(message);
   });
 });
@@ -243,7 +251,9 @@ describe('an answer', () => {
     ['exact', '5', ['5!'], false],
     ['exact', '-5', ['5'], false],
     ['contains', 'It is -5.', ['5'], false],
-    ['contains', 'Between 2-5.', ['5'], true],
+    ['contains', 'Between 2-5.', ['5'], null],
+    ['kind', 'It is not Paris.', ['Paris'], false],
+    ['exact', '<think>Rome?</think>Paris', ['Paris'], true],
     ['contains', '北京是首都', ['北京'], true],
     ['exact', 'C++', ['C'], false],
     ['number', 'So it is 1,000.0 in all.', ['1000'], true],
@@ -255,7 +265,7 @@ describe('an answer', () => {
     ['regex', 'on 3 May', ['^On'], false],
     ['regex', `answer is${' '.repeat(1e5)}x`, ['(?:answer(?: is)?[: ]*)*(.+?)\\s*\\.?\\s*=$'], false],
   ] as const)('by %s: %s', (rule, response, answers, correct) => {
-    expect(RULES[rule](response, answers, null).correct).toBe(correct);
+    expect(checkAnswer(response, { question: '', answers, choices: null }, rule).correct).toBe(correct);
   });
 
   it.each([
@@ -264,7 +274,8 @@ describe('an answer', () => {
     ['It is blue.', true],
     ['(A)', false],
   ])('among choices: %s', (response, correct) => {
-    expect(RULES.choice(response, ['B'], ['red', 'blue']).correct).toBe(correct);
+    const key = { question: '', answers: ['B'], choices: ['red', 'blue'] };
+    expect(checkAnswer(response, key, 'kind').correct).toBe(correct);
   });
 });
 

@@ -6,7 +6,7 @@ import { unlessReplaced } from '#gateway/answers/replaced.js';
 import type { Answer } from '#gateway/answers/served-model.js';
 import type { OwnAnswer } from '#gateway/answers/whole-answer.js';
 import { ApiError } from '#gateway/errors/api-error.js';
-import { finalAnswer } from '#src/guard/final-answer.js';
+import { finalAnswer } from '#src/answers/final-answer.js';
 import { type DoneEvent, FlowGate, type GuardEvent, type Verdict } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { scriptedAnswer } from '../../support/scripted-model.js';
@@ -134,6 +134,13 @@ it('lets no answer vote that was cut off', async () => {
   expect(texts[0]).toBe('1');
   const none = await outcome([cut, cut]);
   expect(none.vote).toMatchObject({ answers: 2, agreed: 0, replaced: false });
+});
+
+it('takes no vote on what cannot be compared, and says so', async () => {
+  const essay = { text: 'There was a king. He had a daughter. She had a horse. It was old.' };
+  const { vote, texts, drawn, told } = await outcome([essay, essay, essay]);
+  expect(vote).toMatchObject({ answers: 1, agreed: 0, replaced: false, failed: null, verdict: FLAGGED });
+  expect([texts[0], drawn, told]).toEqual([essay.text, [], [[false, null]]]);
 });
 
 it('leaves an answer alone that calls a tool, and one that is not flagged', async () => {

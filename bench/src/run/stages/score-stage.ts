@@ -1,10 +1,11 @@
-import { Agreement, finalAnswer, UsageError } from 'flinch/internals';
+import { Agreement, type AnswerKind, finalAnswer, readAnswer, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import { mapValues } from '../../map-values.js';
 import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
-import type { ResponseRecord, ScoreRecord } from '../../records/records.js';
+import type { CheckRecord, ResponseRecord, ScoreRecord } from '../../records/records.js';
 import { scoredIn } from '../../records/selection.js';
+import { keyOf } from '../../suites/own/own-problems.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../problem-prompt.js';
@@ -82,9 +83,9 @@ export function scorable(
   samples: readonly DrawnSample[],
 ): Scorable {
   const response = records.responses.get(problem.id)!;
-  const agreeing = agreement({ suite, settings }, problem, {
+  const agreeing = agreement({ suite }, problem, {
     text: textOf(response),
-    extracted: records.checks.get(problem.id)?.extracted ?? null,
+    check: records.checks.get(problem.id),
   });
   const { tokenIds, tokenTexts } = response;
   const mode = stepMode(problem);
@@ -99,23 +100,24 @@ export function scorable(
   };
 }
 
-/** Rules that find the answer in a response. */
-const FINDING = ['exact', 'number', 'choice'];
+/** Kinds of answers that are found in a response apart from its other words. */
+const FOUND: readonly (AnswerKind | undefined)[] = ['number', 'yes-no', 'choice', 'date'];
 
 /** Tells whether the final answer of another response is equivalent to this one's. */
 function agreement(
-  { suite, settings }: Pick<Run, 'suite' | 'settings'>,
+  { suite }: Pick<Run, 'suite'>,
   problem: BenchProblem,
-  { text, extracted }: { readonly text: string; readonly extracted: string | null },
+  { text, check }: { readonly text: string; readonly check: CheckRecord | undefined },
 ): (other: string) => boolean {
-  const asked = { ...problem, given: null, reference: extracted };
-  if (suite.name === 'own') {
-    const found = FINDING.includes(settings.task?.check ?? '');
-    const saidBy = (response: string): string | null | undefined =>
-      found ? suite.check(asked, response)?.extracted : finalAnswer(response);
-    const said = saidBy(text);
-    return (other) => said != null && saidBy(other) === said;
+  const extracted = check?.extracted ?? null;
+  if (suite.name === 'own' || suite.name === 'questions') {
+    const kind = check?.kind;
+    if (kind && FOUND.includes(kind) && extracted !== null)
+      return (other) => readAnswer(other, { ...keyOf(problem), answers: [extracted] }, kind).correct === true;
+    const said = finalAnswer(text);
+    return (other) => said !== null && finalAnswer(other) === said;
   }
+  const asked = { ...problem, given: null, reference: extracted };
   // ProcessBench checks no other responses than those it has; its problems are mathematics.
   const checking = suite.name === 'processbench' ? suites.math : suite;
   return (other) => extracted !== null && (checking.check(asked, other)?.correct ?? false);

@@ -1,17 +1,30 @@
-import { linearRegex } from 'flinch/internals';
-import { type BbhOption, extractBbhAnswer, statedAnswer } from '../../answers/bbh-answer.js';
-import { lastBoxed } from '../../answers/boxed.js';
-import { extractGsm8kAnswer, sameGsm8kAnswer } from '../../answers/gsm8k-answer.js';
-import { containsAnswer } from '../questions.js';
+import {
+  ANSWER_KINDS,
+  type AnswerKey,
+  type AnswerKind,
+  finalText,
+  kindOf,
+  linearRegex,
+  readAnswer,
+  withoutThoughts,
+} from 'flinch/internals';
 import type { Checked } from '../suite.js';
-import type { CHECKS } from './task.js';
+import { CHECKS, type Check } from './checks.js';
 
-type Rule = (typeof CHECKS)[number];
-type Read = (response: string, answers: readonly string[], choices: readonly string[] | null) => Checked;
+export const isCheck = (check: string): check is Check => CHECKS.some((one) => one === check);
 
-/** Lettered from A. */
-export const optionsOf = (choices: readonly string[]): BbhOption[] =>
-  choices.map((text, i) => ({ letter: String.fromCharCode(65 + i), text }));
+/** As what a check reads the answers to a key; `null` for one that compares texts. */
+export function kindRead(check: Check, key: Pick<AnswerKey, 'answers' | 'choices'>): AnswerKind | null {
+  if (check === 'exact' || check === 'regex') return null;
+  return ANSWER_KINDS.find((kind) => kind === check) ?? kindOf(key);
+}
+
+/** Whether a response is right, by a check. */
+export function checkAnswer(response: string, key: AnswerKey, check: Check): Checked {
+  const kind = kindRead(check, key);
+  if (kind) return { ...readAnswer(response, key, kind), kind };
+  return check === 'exact' ? checkExact(response, key) : checkRegex(response, key);
+}
 
 /** Case, spaces and what surrounds an answer do not count. */
 export const plain = (text: string): string =>
@@ -21,38 +34,17 @@ export const plain = (text: string): string =>
     .replace(/\s+/g, ' ')
     .replace(/^[\s"'“”‘’*_`]+|[\s"'“”‘’*_`.]+$/g, '');
 
-/** What a response says in the end: its box, or what follows its last "answer is" or "Answer:", or its last line. */
-function saidLast(response: string): string {
-  const stated = statedAnswer(response)?.trimStart().split('\n')[0];
-  return lastBoxed(response) ?? stated ?? response.trim().split('\n').at(-1) ?? '';
+/** The response, or what it says in the end, is an answer. */
+function checkExact(response: string, { answers }: AnswerKey): Checked {
+  const spoken = withoutThoughts(response).trim();
+  const said = [spoken, finalText(response).marked ?? spoken.split('\n').at(-1) ?? ''].map(plain);
+  return { extracted: said[1] || null, correct: answers.some((answer) => said.includes(plain(answer))) };
 }
 
-/** Whether a response is right, by each of the rules. */
-export const RULES: Readonly<Record<Rule, Read>> = {
-  /** The response, or what it says in the end, is an answer. */
-  exact(response, answers) {
-    const said = [response, saidLast(response)].map(plain);
-    return { extracted: said[1] || null, correct: answers.some((answer) => said.includes(plain(answer))) };
-  },
-  number(response, answers) {
-    const extracted = extractGsm8kAnswer(response);
-    const correct = extracted !== null && answers.some((answer) => sameGsm8kAnswer(extracted, answer));
-    return { extracted, correct };
-  },
-  choice(response, answers, choices) {
-    const found = extractBbhAnswer(response, 'option', optionsOf(choices ?? []));
-    const extracted = found === null ? null : found.slice(1, -1);
-    return { extracted, correct: extracted !== null && answers.includes(extracted) };
-  },
-  /** As whole words or numbers, in whatever case. */
-  contains: (response, answers) => ({
-    extracted: response.trim() || null,
-    correct: containsAnswer(response, answers),
-  }),
-  /** An answer is a regular expression, which matches somewhere. */
-  regex(response, answers) {
-    const found = answers.map((answer) => linearRegex(answer).first(response));
-    const extracted = found.find((match) => match !== null) ?? null;
-    return { extracted, correct: extracted !== null };
-  },
-};
+/** An answer is a regular expression, which matches somewhere. */
+function checkRegex(response: string, { answers }: AnswerKey): Checked {
+  const spoken = withoutThoughts(response);
+  const found = answers.map((answer) => linearRegex(answer).first(spoken));
+  const extracted = found.find((match) => match !== null) ?? null;
+  return { extracted, correct: extracted !== null };
+}

@@ -1,11 +1,19 @@
 import type { ChatMessage } from 'flinch';
-import { isRecord, linearRegex, reasonOf, UsageError, visibleLine } from 'flinch/internals';
+import {
+  type AnswerKey,
+  isRecord,
+  kindOf,
+  linearRegex,
+  reasonOf,
+  UsageError,
+  visibleLine,
+} from 'flinch/internals';
 import { z } from 'zod';
-import { parseNumber } from '../../answers/number.js';
 import { GIVEN_SEPARATOR } from '../../steps/response-steps.js';
 import { refuseRepeated } from '../data-files.js';
 import type { BenchProblem, GivenResponse } from '../suite.js';
-import { optionsOf, plain } from './answer-checks.js';
+import { isCheck, kindRead, plain } from './answer-checks.js';
+import { CHECKS } from './checks.js';
 import type { Row } from './question-rows.js';
 import { COLUMNS, type Column, type Task, type TaskSettings } from './task.js';
 
@@ -67,6 +75,7 @@ const SCHEMAS = {
   context: z.string(),
   choices: choicesSchema,
   answer: answersSchema,
+  check: z.enum(CHECKS),
   response: z.string().min(1),
   steps: inJson(z.array(z.string().min(1)).min(1)),
   right: trueOrFalse,
@@ -110,9 +119,9 @@ export function questionsOf(rows: readonly Row[], task: Task): Questions {
   const read = rows.flatMap((row) =>
     noting(row, () => ({ row, values: valuesOf(row, names, task.check !== 'regex') })),
   );
-  const check = task.check ?? suggested(read.map(({ values }) => values));
+  const { check } = task;
   const problems = read.flatMap(({ row, values }, i) =>
-    noting(row, () => problemOf(values, check, `row-${i + 1}`)),
+    noting(row, () => problemOf(values, values.check ?? check, `row-${i + 1}`)),
   );
   if (faults.length > 0) throw faulty(faults, rows.length);
   refuseRepeated(problems.map(({ id }, i) => ({ id, place: rows[i]!.place })));
@@ -189,16 +198,6 @@ function valuesOf({ values, isTable }: Row, names: ReadonlyMap<Column, string>, 
   return found;
 }
 
-/** How answers are checked if nobody says: by what they are. */
-function suggested(rows: readonly Values[]): TaskSettings['check'] {
-  if (rows.some(({ choices }) => choices)) return 'choice';
-  const answers = rows.flatMap(({ answer }) => answer ?? []);
-  return answers.length > 0 && answers.every(isNumber) ? 'number' : 'contains';
-}
-
-/** A number as it is found in responses: fractions are read as two. */
-const isNumber = (text: string): boolean => !/[/\\]/.test(text) && parseNumber(text) !== null;
-
 function problemOf(values: Values, check: TaskSettings['check'], ownId: string): BenchProblem {
   const { id = ownId, group = 'questions', messages, context = null, choices = null } = values;
   const question = values.question ?? messages?.at(-1)?.content;
@@ -214,6 +213,7 @@ function problemOf(values: Values, check: TaskSettings['check'], ownId: string):
   const row = {
     answers: answersOf(answers, choices, check),
     choices: choices?.text ?? null,
+    ...(values.check && { check: values.check }),
     context,
     messages: messages ?? null,
     right,
@@ -231,10 +231,14 @@ function answersOf(
     const odd = answers.find(is);
     if (odd !== undefined) throw new RowError(`answer: ${JSON.stringify(odd)} ${what}`);
   };
-  if (check === 'number') refused((answer) => !isNumber(answer), 'is not a number');
+  for (const kind of ['number', 'yes-no', 'date', 'list'] as const)
+    if (check === kind)
+      refused((answer) => kindOf({ answers: [answer], choices: null }) !== kind, `is no ${kind}`);
   if (check === 'exact') refused((answer) => plain(answer) === '', 'has nothing to compare');
   if (check === 'regex') for (const answer of answers) checkPattern(answer);
-  const isChoice = check === 'choice' || (check === 'judge' && choices);
+  const isChoice = isCheck(check)
+    ? kindRead(check, { answers, choices: choices?.text ?? null }) === 'choice'
+    : check === 'judge' && choices;
   return isChoice ? answers.map((answer) => letterOf(answer, choices ?? null)) : [...answers];
 }
 
@@ -282,6 +286,16 @@ function givenOf({ response, steps, first_wrong }: Values): GivenResponse | null
   return { generator: 'file', steps: [response], firstWrong: null, finalAnswerCorrect: true, whole: true };
 }
 
+const optionsOf = (choices: readonly string[]): { readonly letter: string; readonly text: string }[] =>
+  choices.map((text, i) => ({ letter: String.fromCharCode(65 + i), text }));
+
+/** What answers to a question are compared with. */
+export const keyOf = ({ question, row }: BenchProblem): AnswerKey => ({
+  question,
+  answers: row?.answers ?? [],
+  choices: row?.choices ?? null,
+});
+
 /** The question with all that belongs to it: context before it, choices after it. */
 export function wholeQuestion({ question, row }: BenchProblem): string {
   const listed =
@@ -292,6 +306,11 @@ export function wholeQuestion({ question, row }: BenchProblem): string {
   return [row?.context, question, listed].filter((part) => part).join('\n\n');
 }
 
+const asksForLetter = (problem: BenchProblem, check: TaskSettings['check']): boolean => {
+  const how = problem.row?.check ?? check;
+  return problem.row !== undefined && isCheck(how) && kindRead(how, keyOf(problem)) === 'choice';
+};
+
 /** Messages to the model, without a system message of the run. */
 export function messagesOf(
   problem: BenchProblem,
@@ -300,7 +319,7 @@ export function messagesOf(
   const asked = wholeQuestion(problem);
   const content = prompt
     ? prompt.replaceAll('{question}', () => asked)
-    : check === 'choice'
+    : asksForLetter(problem, check)
       ? `${asked}\n\nAnswer with the letter of the right choice.`
       : asked;
   return [...(problem.row?.messages?.slice(0, -1) ?? []), { role: 'user', content }];

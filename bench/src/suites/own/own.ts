@@ -2,9 +2,9 @@ import { chosenSubsets } from '../data-files.js';
 import { givenStepSpan, responseText } from '../processbench.js';
 import { pythonShuffle } from '../python-shuffle.js';
 import type { BenchProblem, Suite } from '../suite.js';
-import { RULES } from './answer-checks.js';
+import { checkAnswer, isCheck } from './answer-checks.js';
 import { checkByCommand } from './check-command.js';
-import { messagesOf } from './own-problems.js';
+import { keyOf, messagesOf } from './own-problems.js';
 import { COMMAND, type TaskSettings } from './task.js';
 
 /**
@@ -33,8 +33,9 @@ export function ownSuite(settings: TaskSettings, all: readonly BenchProblem[] = 
       const { given, row } = problem;
       if (given && row?.right != null && response === responseText(given))
         return { extracted: null, correct: row.right, by: 'labels' };
-      if (!isRule(check)) return null;
-      return { ...RULES[check](response, row!.answers, row!.choices), by: 'rules' };
+      const how = row?.check ?? check;
+      if (!isCheck(how)) return null;
+      return { ...checkAnswer(response, keyOf(problem), how), by: 'rules' };
     },
     ...(check.startsWith(COMMAND) && {
       checkBy: (problem, response, signal) =>
@@ -47,7 +48,5 @@ export function ownSuite(settings: TaskSettings, all: readonly BenchProblem[] = 
   };
 }
 
-const isRule = (check: TaskSettings['check']): check is keyof typeof RULES => check in RULES;
-
 /** For a run of another suite. */
-export const NO_TASK: TaskSettings = { name: 'own', check: 'contains', prompt: null, columns: {} };
+export const NO_TASK: TaskSettings = { name: 'own', check: 'kind', prompt: null, columns: {} };

@@ -4,6 +4,7 @@ import { reasonOf, UsageError } from 'flinch/internals';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { SUITES } from '../suite.js';
+import { CHECKS } from './checks.js';
 
 /** What a row has, and the name of its column unless another is given. */
 export const COLUMNS = [
@@ -14,6 +15,7 @@ export const COLUMNS = [
   'context',
   'choices',
   'answer',
+  'check',
   'response',
   'steps',
   'right',
@@ -21,8 +23,6 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** Rules by which an answer is right. */
-export const CHECKS = ['exact', 'number', 'choice', 'contains', 'regex'] as const;
 /** A program of the user's checks the answers. */
 export const COMMAND = 'command:';
 const checkSchema = z.union([z.enum([...CHECKS, 'judge']), z.templateLiteral([COMMAND, z.string().min(1)])]);
@@ -51,10 +51,8 @@ export const taskSettingsSchema = z.strictObject({
 export type TaskSettings = z.output<typeof taskSettingsSchema>;
 
 /** A file of questions, and how they are asked and checked. */
-export interface Task extends Omit<TaskSettings, 'check'> {
+export interface Task extends TaskSettings {
   readonly file: string;
-  /** `null`: as the columns suggest. */
-  readonly check: TaskSettings['check'] | null;
 }
 
 const taskFileSchema = z.strictObject({
@@ -85,7 +83,7 @@ export function openTask(file: string, check: string): Task {
   return {
     file: isTask ? resolve(dirname(file), said.questions) : file,
     name: said.name ?? basename(said.questions),
-    check: check === 'rules' ? (said.check ?? null) : parseCheck(check),
+    check: check === 'rules' ? (said.check ?? 'kind') : parseCheck(check),
     prompt: said.prompt ?? null,
     columns: said.columns ?? {},
   };

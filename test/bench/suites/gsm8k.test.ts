@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { extractGsm8kAnswer, gsm8kReference, sameGsm8kAnswer } from '#bench/answers/gsm8k-answer.js';
+import { gsm8kReference, gsm8kSuite } from '#bench/suites/gsm8k.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, readShared, sharedLines } from '../../support/shared-data.js';
 
-describe('extractGsm8kAnswer', () => {
+const check = (question: string, response: string, reference: string | null | undefined) =>
+  gsm8kSuite.check(
+    { id: 'x', subset: 'gsm8k', question, reference: reference ?? null, given: null },
+    response,
+  );
+
+describe('the check of GSM8K', () => {
   it.each([
     ['a box', 'So 3 and \\boxed{\\$1{,}234.50}. That is 7.', '1234.50'],
     ['the end of an equation in a box', '\\boxed{20 + 14 = 34 \\text{ hours}}', '34'],
@@ -11,16 +17,14 @@ describe('extractGsm8kAnswer', () => {
     ['what the answer is', 'The answer is $18 per day, for 7 days.', '18'],
     ['the last number', 'She pays 5 and then 6.', '6'],
     ['a negative number', 'The answer is -3', '-3'],
-    ['nothing', 'none', null],
   ])('finds %s', (_, response, expected) => {
-    expect(extractGsm8kAnswer(response)).toBe(expected);
+    expect(check('', response, expected).correct).not.toBe(false);
+    expect(check('', response, '77').correct).toBe(false);
   });
-});
 
-describe('sameGsm8kAnswer', () => {
   it('compares values', () => {
-    expect(sameGsm8kAnswer('18.00', '18')).toBe(true);
-    expect(sameGsm8kAnswer('18.01', '18')).toBe(false);
+    expect(check('', 'It is 18.00', '18')).toMatchObject({ correct: true });
+    expect(check('', 'It is 18.01', '18')).toMatchObject({ correct: false });
   });
 });
 
@@ -37,8 +41,8 @@ describe.skipIf(!HAS_SHARED_DATA)(`on GSM8K${NEEDS_DATA}`, () => {
   it('finds the answer of every reference solution', () => {
     expect(rows).toHaveLength(1319);
     const failed = rows.filter(({ answer }) => {
-      const [reference, found] = [gsm8kReference(answer), extractGsm8kAnswer(answer)];
-      return reference === null || found === null || !sameGsm8kAnswer(found, reference);
+      const reference = gsm8kReference(answer);
+      return reference === null || check('', answer, reference).correct !== true;
     });
     expect(failed).toEqual([]);
   });
@@ -51,11 +55,8 @@ describe.skipIf(!HAS_SHARED_DATA)(`on GSM8K${NEEDS_DATA}`, () => {
       .array(response)
       .parse(JSON.parse(readShared('processbench/gsm8k.json')))
       .filter(({ problem, steps, final_answer_correct }) => {
-        const found = extractGsm8kAnswer(steps.join('\n\n'));
         const reference = known.get(problem.replace(/\s/g, ''));
-        return (
-          (found !== null && reference != null && sameGsm8kAnswer(found, reference)) === final_answer_correct
-        );
+        return check(problem, steps.join('\n\n'), reference).correct === final_answer_correct;
       });
     // Two of the others are labelled wrong though their answer is right.
     expect(agreeing.length).toBeGreaterThanOrEqual(396);

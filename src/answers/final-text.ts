@@ -10,6 +10,9 @@ export interface FinalText {
   readonly sentences: readonly string[];
 }
 
+/** Characters that are read of a longer response, from where answers are. */
+const [BEGINNING, END] = [2048, 6144];
+
 const OPENED = /<(think|thinking|thought|reasoning)>|\[THINK\]/i;
 const CLOSED = /^[\s\S]*(?:<\/(?:think|thinking|thought|reasoning)>|\[\/THINK\])/i;
 const WORD = 'answer|antwort|respuesta|réponse|risposta|resposta|ответ';
@@ -29,7 +32,9 @@ export const withoutThoughts = (response: string): string => {
 };
 
 export function finalText(response: string): FinalText {
-  const spoken = withoutThoughts(response);
+  const whole = withoutThoughts(response);
+  const spoken =
+    whole.length > BEGINNING + END ? `${whole.slice(0, BEGINNING)}\n${whole.slice(-END)}` : whole;
   const plain = plainText(spoken);
   const marked = lastBoxed(spoken) ?? lastGroup(spoken, TAGGED) ?? unquoted(lastGroup(spoken, IN_JSON));
   return {

@@ -10,11 +10,12 @@ const ENDS_UNPARTED = new RegExp(`[${UNPARTED}]$`, 'u');
 const OTHER =
   /(?<!\p{L})(?:new|north|south|east|west|northern|southern|eastern|western|saint|st\.?|papua|equatorial)[ -]$/u;
 
-/** ü is also written ue. */
-const spelled = (name: string): readonly string[] => [
-  folded(name),
-  folded(name.toLowerCase().replace(/ä/g, 'ae').replace(/ö/g, 'oe').replace(/ü/g, 'ue')),
-];
+/** ü is also written ue, and Saint St. */
+const spelled = (name: string): readonly string[] => {
+  const plain = folded(name);
+  const german = folded(name.toLowerCase().replace(/ä/g, 'ae').replace(/ö/g, 'oe').replace(/ü/g, 'ue'));
+  return [plain, german, plain.replace(/^saint(?!\p{L})/u, 'st'), plain.replace(/^st(?!\p{L})/u, 'saint')];
+};
 
 function patternOf(name: string, text: string): { readonly pattern: RegExp; readonly within: string } {
   const isSymbol = /^\p{L}{1,2}$/u.test(name);

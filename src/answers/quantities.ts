@@ -37,7 +37,7 @@ const WHOLE = [
 const POWER = String.raw`(?:\s*[×x*]\s*10\s*\^\s*\{?\s*(?<power>[-+]?\d+)\s*\}?|[eE](?<e>[-+]?\d+)(?![\p{L}\d]))`;
 const NUMBER = new RegExp(
   [
-    String.raw`(?<![\p{L}\d.,_]|\d[ /])(?<digits>(?:(?:(?<mixed>\d+) )?(?<above>\d+)\s?\/\s?(?<below>\d+)(?![\d/])|(?:(?<whole>${WHOLE})(?:(?<point>[.,])(?<decimals>\d+)(?![\d]))?|\.(?<bare>\d+))(?:${POWER})?))(?:st|nd|rd|th)?(?<scale>\s*(?:thousand|million|billion|trillion|mio\.?|millionen|milliarden)(?![\p{L}])|[kK](?![\p{L}\d]))?`,
+    String.raw`(?<![\p{L}\d.,_]|\d[ /])(?<digits>(?:(?:(?<mixed>\d+) )?(?<above>\d+)\s?\/\s?(?<below>\d+)(?![\d/])|10\s*\^\s*\{?\s*(?<ten>[-+]?\d{1,3})\s*\}?|(?:(?<whole>${WHOLE})(?:(?<point>[.,])(?<decimals>\d+)(?![\d]))?|\.(?<bare>\d+))(?:${POWER})?))(?:st|nd|rd|th)?(?<scale>\s*(?:thousand|million|billion|trillion|mio\.?|millionen|milliarden)(?![\p{L}])|[kK](?![\p{L}\d]))?`,
     String.raw`(?<![\p{L}])(?:(?<count>${BELOW_100}|a|an)[- ](?<part>halves|half|third|quarter|fifth)s?|(?<words>${IN_WORDS})(?<scale2>\s+(?:thousand|million|billion|trillion))?|(?<ordinal>${either(ORDINALS.slice(1))}))(?![\p{L}])`,
   ].join('|'),
   'giu',
@@ -105,6 +105,7 @@ function readOf(groups: Readonly<Record<string, string>>, commas: boolean): Read
     if (denominator === 0n) return null;
     return fraction(BigInt(mixed ?? 0) * denominator + BigInt(above), denominator);
   }
+  if (groups.ten !== undefined) return decimal('1', '', Number(groups.ten), null);
   const power = Number(groups.power ?? groups.e ?? 0);
   if (Math.abs(power) > 400) return null;
   const digits = (whole ?? '0').replaceAll(/[,' .]/g, '');

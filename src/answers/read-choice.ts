@@ -39,7 +39,8 @@ function chosenLetter({ marked, sentences }: FinalText, options: readonly string
   if (said.length === 0 && options.length > 1 && left.length === 1) return left[0]!;
   if (said.some(({ sentence }) => CORRECTS.test(sentence))) return said.at(-1)!.letter;
   const concluded = said.filter(({ concludes }) => concludes);
-  for (const group of [concluded, said]) {
+  const alone = said.filter((one) => one.alone);
+  for (const group of [alone, concluded, said]) {
     const found = [...new Set(group.map(({ letter }) => letter))];
     if (found.length === 1) return found[0]!;
     if (found.length > 1 && group === concluded) return concluded.at(-1)!.letter;
@@ -51,8 +52,10 @@ function chosenLetter({ marked, sentences }: FinalText, options: readonly string
 interface Letter {
   readonly letter: string;
   readonly denied: boolean;
-  /** It is named as the choice: "option B", "so B", "B is correct", or alone. */
+  /** It is named as the choice: "option B", "so B", "B is correct". */
   readonly concludes: boolean;
+  /** The sentence has no other word. */
+  readonly alone: boolean;
 }
 
 const BEFORE = String.raw`(?<![\p{L}\p{N}'-])`;
@@ -93,16 +96,14 @@ function lettersIn(text: string, letters: string, options: readonly string[]): L
     )
       return [];
     const isNo = /^no(?!\p{L})/iu.test(options[letter.charCodeAt(0) - 65] ?? '');
-    const alone = before.replace(/[^\p{L}\p{N}]/gu, '') === '';
+    const alone = !/[\p{L}\p{N}]/u.test(before + after);
     return [
       {
         letter,
         denied:
           DENIES.test(before) || REJECTED.test(after) || (/^[)\]]?\s+no(?!\p{L})/u.test(after) && !isNo),
-        concludes:
-          CHOSEN.test(before) ||
-          CORRECT.test(after) ||
-          (alone && after.replace(/[^\p{L}\p{N}]/gu, '') === ''),
+        concludes: CHOSEN.test(before) || CORRECT.test(after),
+        alone,
       },
     ];
   });

@@ -62,7 +62,7 @@ function inSentence(sentence: string, name: string, question: string): boolean |
   const other = Math.max(...overlaps.filter((_, i) => i !== own));
   if (overlaps[own]! > other) return true;
   if (overlaps[own]! < other) return false;
-  return own === 0 ? true : null;
+  return own === 0 && !/(?<!\p{L})but(?!\p{L})/iu.test(sentence) ? true : null;
 }
 
 /** "Bern or Geneva". */
@@ -80,8 +80,14 @@ const isOneOfSeveral = (
 function like(text: string, name: string, question: string): boolean | null {
   const parts = words(name).split(' ');
   const said = new Set(words(text).split(' '));
-  if (parts.length > 1 && parts.every((part) => said.has(part))) return null;
   const own = name.split(/\s+/);
+  // "Einstein, Albert"; NYC.
+  if (own.length > 1 && affirms([own.at(-1), ...own.slice(0, -1)].join(' '), text)) return true;
+  if (parts.length > 1 && parts.every((part) => said.has(part))) return null;
+  const initials = own.map(([letter]) => letter).join('');
+  const isShortened =
+    /^\p{Lu}{2,}$/u.test(initials) && new RegExp(`(?<!\\p{L})${initials}\\p{Lu}?(?!\\p{L})`, 'u').test(text);
+  if (isShortened) return null;
   const lastName = own.at(-1) ?? '';
   if (own.length > 1 && ASKS_FOR_A_PERSON.test(question)) {
     for (const { start, denied } of mentionsOf(lastName, text)) {

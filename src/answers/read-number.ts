@@ -15,6 +15,9 @@ const BOUND =
 /** A year that only says of when a number is. */
 const AS_OF = /(?<!\p{L})(?:as of|in|since|by|from|of|until)\s+(?:\p{Lu}\p{L}+\s+)?$/u;
 
+/** Sentences of the longest response that has no steps. */
+const MOST_SAYING_MORE = 4;
+
 /** Reads the number that a response ends with, and compares value and unit. */
 export function readNumber({ marked, sentences }: FinalText, { question, answers }: AnswerKey): Reading {
   const keys = answers.flatMap((answer) => keyOf(answer, question));
@@ -30,10 +33,8 @@ export function readNumber({ marked, sentences }: FinalText, { question, answers
   if (last.correct === first.correct || sentences.some((sentence) => CORRECTS.test(sentence)))
     return plainly(last);
   // The first sentence answers, and others say more; or the last one does, after steps.
-  if (first.correct === true && last.correct === false)
-    return sentences.length <= 4 &&
-      first.sentence === sentences[0] &&
-      overlap(question, first.sentence) >= 0.4
+  if (first.correct === true && last.correct === false && sentences.length <= MOST_SAYING_MORE)
+    return first.sentence === sentences[0] && overlap(question, first.sentence) >= 0.4
       ? plainly(first)
       : { extracted: last.extracted, correct: null };
   return plainly(last);
@@ -64,6 +65,9 @@ function verdict(text: string, { keys, asked }: Context, isMarked: boolean): Rea
   const [first] = said;
   if (!first)
     return quantitiesIn(text, commas).length > 0 && !isMarked ? { extracted: null, correct: false } : null;
+  const isAsked = (one: Quantity): boolean => asked.some(({ value }) => sameNumber(one.value, value, 0));
+  // A sentence that only repeats the question's numbers does not answer.
+  if (!isMarked && said.every(isAsked) && said.every((one) => compared(one, keys) === false)) return null;
   const verdicts = said.map((one) => compared(one, keys));
   const isOpen =
     said.some((one) => BOUND.test(text.slice(0, one.start))) || /\d\s+or\s+/.test(text.slice(first.start));
@@ -147,8 +151,12 @@ function same(said: Quantity, { quantity: key, unit }: Key): boolean | null {
     saidUnit.dimension !== keyUnit.dimension &&
     saidUnit.dimension !== 'ratio' &&
     keyUnit.dimension !== 'ratio'
-  )
-    return close(said, key) === false ? false : key.unit ? false : null;
+  ) {
+    const isSame = close(said, key) !== false;
+    // 68 °F may be 20 °C.
+    if (saidUnit.dimension.startsWith('°')) return isSame ? false : null;
+    return isSame && !key.unit ? null : false;
+  }
   const isConverted = saidUnit && keyUnit && saidUnit.dimension === keyUnit.dimension && saidUnit !== keyUnit;
   if (isConverted)
     return close(

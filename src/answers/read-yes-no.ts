@@ -31,19 +31,17 @@ export function saidBy({ marked, sentences }: FinalText, question: string): bool
 const single = (found: readonly boolean[]): boolean | null =>
   found.length > 0 && found.every((one) => one === found[0]) ? found[0]! : null;
 
+const EMPHATIC =
+  /^(?:indeed|of course|certainly|absolutely|definitely|never|not at all|(?:of course|certainly|absolutely|definitely) not)(?!\p{L})/iu;
 const PRONOUN = /^(?:it|he|she|they|this|that)(?!\p{L})/iu;
 
 /** A sentence that repeats the question says yes, and one that negates it says no. */
 function asserted(sentences: readonly string[], question: string): boolean | null {
   if (question === '' || isNegated(question)) return null;
+  const [only = '', ...more] = sentences;
+  if (more.length === 0 && EMPHATIC.test(only)) return !isNegated(only);
   const told = sentences
     .filter((sentence) => overlap(question, sentence) >= (PRONOUN.test(sentence) ? 0.5 : 0.75))
     .map((one) => !isNegated(one));
-  if (told.length > 0) return single(told);
-  const [only, ...more] = sentences;
-  return only !== undefined &&
-    more.length === 0 &&
-    /^(?:indeed|of course|certainly|absolutely)(?!\p{L})/iu.test(only)
-    ? !isNegated(only)
-    : null;
+  return single(told);
 }

@@ -38,7 +38,7 @@ const ROOMS = {
   'src/engine': ['src/files', 'src/onnx', 'src/numerics', 'src/tokenizer', 'src/checkpoint', 'src/graphs'],
   'src/uncertainty': ['src/numerics', 'src/engine'],
   'src/steps': [],
-  'src/answers': [],
+  'src/answers': ['src/steps'],
   'src/risk': [
     ...['src/package-root', 'src/files', 'src/numerics'],
     ...['src/checkpoint', 'src/uncertainty', 'src/steps'],

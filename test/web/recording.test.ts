@@ -85,7 +85,7 @@ describe('an exported chat', () => {
       place: `${i}`,
       isTable: false,
     }));
-    const { problems } = questionsOf(labelled, { ...NO_TASK, file: 'chat.json', check: null });
+    const { problems } = questionsOf(labelled, { ...NO_TASK, file: 'chat.json', check: 'kind' });
     expect(problems.map(({ given, row }) => [given?.steps.join(), row?.right])).toEqual([
       ['So 4', false],
       ['So 5!', true],

@@ -1,12 +1,18 @@
 import { SingleBar } from 'cli-progress';
 import { showsBars, streams } from './terminal.js';
-import { formatBytes } from './terminal-format.js';
+import { formatBytes, formatDuration } from './terminal-format.js';
+
+/** Before so many are done nothing is said of the time left. */
+const ENOUGH = 10;
 
 /** A bar on standard error, where people see it and pipes do not. It knows its rate, and so what is left. */
 export class Progress {
   readonly #bar: SingleBar;
   readonly #start = performance.now();
+  /** When the first was done: sessions open with it, which takes longer than all others may. */
+  #first = 0;
   #advanced = 0;
+  #left: number;
 
   /**
    * @param total `null` when it is not known
@@ -15,24 +21,29 @@ export class Progress {
    */
   constructor(total: number | null, name?: string, done = 0) {
     const bar =
-      total === null
-        ? '{value} scored, {rate}, {duration_formatted}'
-        : '{bar} {value}/{total}, {rate}, {eta_formatted} left';
+      total === null ? '{value} scored, {rate}, {duration_formatted}' : '{bar} {value}/{total}, {rate}{left}';
     const format = name === undefined ? bar : `${name}: ${bar}`;
     this.#bar = new SingleBar({
       format,
       stream: streams.stderr,
       hideCursor: true,
       clearOnComplete: true,
-      etaBuffer: 100,
     });
-    if (showsBars()) this.#bar.start(total ?? 0, done, { rate: formatRate(0) });
+    this.#left = (total ?? 0) - done;
+    if (showsBars()) this.#bar.start(total ?? 0, done, { rate: formatRate(0), left: '' });
   }
 
   advance(): void {
     this.#advanced += 1;
-    const seconds = (performance.now() - this.#start) / 1000;
-    this.#bar.increment(1, { rate: formatRate(this.#advanced / seconds) });
+    const now = performance.now();
+    if (this.#advanced === 1) this.#first = now;
+    const rate = formatRate((1000 * this.#advanced) / (now - this.#start));
+    const each = (now - this.#first) / (this.#advanced - 1) / 1000;
+    this.#left -= 1;
+    this.#bar.increment(1, {
+      rate,
+      left: this.#advanced < ENOUGH ? '' : `, about ${formatDuration(this.#left * each)} left`,
+    });
   }
 
   stop(): void {

@@ -76,10 +76,11 @@ try {
     judge: (place) => (events) =>
       events.pipe(
         segmentSteps(place),
-        flagSteps({ method: 'adversarial', per: 'step', rate: 0.05, risks }),
+        flagSteps({ method: 'nll', per: 'step', rate: 0.05, risks }),
         equationsOnly,
       ),
   });
+  console.log('risk   step; a flagged one is drawn again: its candidates are indented, → is kept');
   const settled = from(branch).pipe(
     intervene({ policy, seed: 1 }),
     tap((event) => {

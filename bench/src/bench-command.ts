@@ -5,7 +5,7 @@ type Load = () => Promise<Command>;
 /** The commands by name. A command's modules are loaded when it is needed. */
 const COMMANDS: Readonly<Record<string, Load>> = {
   run: async () => (await import('./run/run-command.js')).runCommand(),
-  report: async () => (await import('./report/report-command.js')).reportCommand(),
+  report: async () => (await import('./review/report-command.js')).reportCommand(),
   calibrate: async () => (await import('./calibrate/calibrate-command.js')).calibrateCommand(),
   export: async () => (await import('./export/export-command.js')).exportCommand(),
   escalate: async () => (await import('./escalate/escalate-command.js')).escalateCommand(),

@@ -28,13 +28,16 @@ export async function calibrationHints(
   return (await Promise.all(all)).flat();
 }
 
-/** A line for each model that cannot have Adv. Pert. */
-export const scorerHints = ({ models }: ServeConfig): string[] =>
-  Object.entries(models).flatMap(([name, model]) =>
-    'upstreams' in model && model.scorer === undefined
-      ? [`${name} has no Adv. Pert.: it takes a scorer (--scorer, or scorer in the configuration)`]
-      : [],
+/** A line about the models that cannot have Adv. Pert.; none where all can. */
+export function scorerHints({ models }: ServeConfig): string[] {
+  const names = Object.entries(models).flatMap(([name, model]) =>
+    'upstreams' in model && model.scorer === undefined ? [name] : [],
   );
+  if (names.length === 0) return [];
+  const named = new Intl.ListFormat('en').format(names);
+  const have = names.length === 1 ? 'has' : 'have';
+  return [`${named} ${have} no Adv. Pert.: it takes a scorer (--scorer, or scorer in the configuration)`];
+}
 
 /** What the guard does by default, for each model. */
 export const guardWords = (config: ServeConfig): string[] =>

@@ -13,13 +13,21 @@ const UNKNOWN_WORDS: Readonly<Record<string, string>> = {
   protocol_error: 'the scores cannot be read',
 };
 
-const unknownWords = (reason: string | null): string => UNKNOWN_WORDS[reason ?? ''] ?? `${reason}`;
+type Judged = Pick<FlinchVerdict, 'flagged' | 'risk' | 'reason'> & { rate?: number; calibrated?: boolean };
 
-type Judged = Pick<FlinchVerdict, 'flagged' | 'risk' | 'reason'>;
+function unknownWords({ reason, rate, calibrated }: Judged): string {
+  if (reason === 'too_few_answers' && calibrated && rate !== undefined) {
+    // A score above all n ordinary ones has the rank n / (n + 1).
+    const needed = Math.ceil(1 / rate) - 1;
+    return `the calibration has too few answers: a rate of ${Number((100 * rate).toPrecision(3))} % needs ${needed}`;
+  }
+  return UNKNOWN_WORDS[reason ?? ''] ?? `${reason}`;
+}
 
 /** The verdict on a whole answer, in words. */
-export function verdictWords({ flagged, risk, reason }: Judged): string {
-  if (flagged === null) return `answer not judged: ${unknownWords(reason)}`;
+export function verdictWords(verdict: Judged): string {
+  const { flagged, risk } = verdict;
+  if (flagged === null) return `answer not judged: ${unknownWords(verdict)}`;
   const rank = risk === null ? '' : `: ${rankWords(risk, 'whole')}`;
   return `answer ${flagged ? '' : 'not '}flagged${rank}`;
 }
@@ -50,11 +58,11 @@ export function adviceWords(verdict: FlinchVerdict, flagged: readonly number[]):
     const verb = flagged.length === 1 ? 'is' : 'are';
     return check('Check this', `The answer as a whole is unusual, and so ${verb} ${steps}.`);
   }
-  const rest = whole === null ? `is not judged: ${unknownWords(reason)}` : 'looks ordinary';
+  const rest = whole === null ? `is not judged: ${unknownWords(verdict)}` : 'looks ordinary';
   if (flagged.length > 0) return check(`Worth checking: ${steps}`, `The answer as a whole ${rest}.`);
   if ('advice' in verdict && verdict.advice === 'check')
     return check('Worth checking', `A step that is not shown is unusual; the answer as a whole ${rest}.`);
-  if (whole === null) return { check: null, head: 'Not judged', why: sentence(unknownWords(reason)) };
+  if (whole === null) return { check: null, head: 'Not judged', why: sentence(unknownWords(verdict)) };
   return { check: false, head: 'Looks ordinary', why: 'It can still be wrong.' };
 }
 

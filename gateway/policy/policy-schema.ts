@@ -5,7 +5,9 @@ import { askedGuardSchema } from '../requests/guard-limits.js';
 /** Every field of the guard. */
 export const GUARD_FIELDS = z.strictObject(guardFields).keyof().options;
 
-const locked = z.array(z.enum(GUARD_FIELDS, { error: 'is not a field of the guard' }));
+const locked = z.array(z.enum(GUARD_FIELDS, { error: 'is not a field of the guard' }), {
+  error: 'must be a list of fields of the guard, or all',
+});
 
 /** The operator's policy for the guard, at one place of the configuration. */
 export const policySchema = z

@@ -8,6 +8,14 @@ describe('the verdict in words', () => {
     [{ flagged: false, risk: 0.5, reason: null }, 'answer not flagged: higher than 50 % of ordinary answers'],
     [{ flagged: true, risk: null, reason: 'stopped' }, 'answer flagged'],
     [{ flagged: null, risk: 0.4, reason: 'unscored_tokens' }, 'answer not judged: some tokens have no score'],
+    [
+      { flagged: null, risk: 0.9, reason: 'too_few_answers', rate: 0.02, calibrated: true },
+      'answer not judged: the calibration has too few answers: a rate of 2 % needs 49',
+    ],
+    [
+      { flagged: null, risk: null, reason: 'too_few_answers', rate: 0.02, calibrated: false },
+      'answer not judged: too few ordinary answers are known',
+    ],
   ])('%j', (verdict, words) => {
     expect(verdictWords(verdict)).toBe(words);
   });

@@ -1,4 +1,5 @@
 import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
+import type { ListedAnswer } from '#bench/report/answers-page.js';
 import { HOSTILE } from './hostile.js';
 
 type Estimate = { value: number | null; interval: [number, number] | null };
@@ -153,31 +154,40 @@ const madeUpAnswers = (): NonNullable<Evaluation['answers']> => ({
   wrong: 200,
   best: { measure: 'self_consistency', aggregation: 'own', of: 4 },
   reading: { share: 0.2, read: 200, found: { value: 120, interval: [110, 130] }, chance: 40 },
-  falseAlarms: [
-    { ...MADE_UP_ANSWER, id: 'arithmetic-3', wrong: null, score: 0.9, reference: '38', correct: true },
-  ],
-  misses: [MADE_UP_ANSWER],
 });
 
 const TOKEN_TEXTS =
   'First,| 12| +| 30| =| 42|.|\n|Then| 42| -| 5| =| 38|.|\n|So| the| answer| is| 38|.'.split('|');
 
 /** “Then 42 - 5 = 38.” is its first wrong step. */
-const MADE_UP_ANSWER: NonNullable<Evaluation['answers']>['misses'][number] = {
+export const MADE_UP_ANSWER: ListedAnswer = {
   id: 'arithmetic-17',
-  subset: 'arithmetic',
+  group: 'arithmetic',
   question: 'What is 12 + 30 - 5?',
   reference: '37',
   extracted: '38',
   correct: false,
-  tokenTexts: TOKEN_TEXTS,
-  wrong: [21, 38],
-  measure: 'adversarial',
-  tokens: TOKEN_TEXTS.map((_, i) =>
+  by: 'rules',
+  texts: TOKEN_TEXTS,
+  wrong: [8, 15],
+  scores: TOKEN_TEXTS.map((_, i) =>
     i === 3 ? null : i === 13 ? 0.04 : i === 5 ? 0.01 : 0.0001 * ((i * 7) % 11),
   ),
   score: 0.1,
 };
+
+/** An answer whose texts are all hostile. */
+export function hostileAnswer(): ListedAnswer {
+  const all = HOSTILE.join(' ');
+  const texts = HOSTILE.flatMap((text) => [text, ' ', '\n']);
+  return {
+    ...MADE_UP_ANSWER,
+    ...{ id: all, group: all, question: all, reference: all, extracted: all },
+    texts,
+    wrong: [0, 9],
+    scores: texts.map((_, i) => i % 7),
+  };
+}
 
 /** Hostile texts wherever a text of a model, a file or a user may stand. */
 export function hostileEvaluation(): Evaluation {
@@ -185,20 +195,9 @@ export function hostileEvaluation(): Evaluation {
   const rename = <T extends { scope: string }>(rows: readonly T[]): T[] =>
     rows.map((row) => (row.scope === 'navigate' ? { ...row, scope: HOSTILE[0]! } : row));
   const base = madeUpEvaluation();
-  const tokenTexts = HOSTILE.flatMap((text) => [text, ' ', '\n']);
-  const misses = [
-    {
-      ...MADE_UP_ANSWER,
-      ...{ id: all, subset: all, question: all, reference: all, extracted: all },
-      tokenTexts,
-      wrong: [0, 400] as [number, number],
-      measure: HOSTILE[1]!,
-      tokens: tokenTexts.map((_, i) => i % 7),
-    },
-  ];
   const best = { measure: HOSTILE[1]!, aggregation: 'max' as const, of: 2 };
   return madeUpEvaluation({
-    answers: { ...base.answers!, best, falseAlarms: misses, misses },
+    answers: { ...base.answers!, best },
     model: { ...base.model, name: HOSTILE[1]! },
     command: all,
     settings: { [HOSTILE[2]!]: [all], nested: { [HOSTILE[3]!]: null } },

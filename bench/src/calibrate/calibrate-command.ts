@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { DEFAULT_GUARD } from 'flinch';
 import {
   type AnswerScores,
   answerScoreBy,
@@ -86,6 +87,8 @@ async function calibrate(
     collected: { answers: 'right', ...counts, ...samplingOf(settings) },
     ...collector.distributions(),
   };
+  const right = answers.filter((answer) => answer.right).length;
+  const wrong = answers.length - right;
   const before = await readKeptCalibration(output);
   await writeCalibration(output, withCalibration(before, settings.model, calibration, choice?.chosen.method));
   const thresholds = thresholdsOf(calibration);
@@ -96,10 +99,19 @@ async function calibrate(
     return;
   }
   if (choice) say(`${formatChoice(choice)}\n\n`);
-  else remark(`there are fewer than ${MIN_LABELLED} right or wrong answers: nothing is chosen by them`);
+  else
+    remark(
+      `${right} right and ${wrong} wrong answers are too few to choose the method and the statistic by: ${MIN_LABELLED} of each are needed`,
+    );
   if (settings.measures.some((name) => name.startsWith('adversarial')))
     remark(
       'Adv. Pert. is not in it: flinch calibrate makes a calibration of what a guard scores on the running text',
+    );
+  // The rank of a score above n ordinary ones is n / (n + 1).
+  const needed = Math.ceil(1 / DEFAULT_GUARD.rate) - 1;
+  if (right < needed)
+    remark(
+      `${right} right answers are too few to judge whole answers at the guard's rate of ${100 * DEFAULT_GUARD.rate} %, which needs ${needed}: verdicts say too_few_answers; steps are judged`,
     );
   say(`${counts.responses} answers; of the right ones ${counts.tokens} tokens and ${counts.steps} steps.`);
   say(` Scores above these thresholds raise an alarm:\n${formatThresholds(thresholds)}\n${output}\n`);

@@ -11,8 +11,6 @@ type Answers = NonNullable<Evaluation['answers']>;
 
 /** Share of the answers that somebody has the time to read. */
 const READ = 0.2;
-/** Answers of a kind that are shown. */
-const SHOWN = 10;
 
 const rankAnswers = (cases: readonly ScoredCase[], { score }: Scorer<ScoredCase>): Ranking =>
   rank(
@@ -34,18 +32,6 @@ export function rejectionRatios(
   );
 }
 
-/** An answer that is to be shown, and its score. */
-export interface Shown {
-  readonly id: string;
-  readonly score: number;
-}
-
-/** All that is told of the answers; those that are shown by their ids. */
-export type AnswersFound = Omit<Answers, 'falseAlarms' | 'misses'> & {
-  readonly falseAlarms: readonly Shown[];
-  readonly misses: readonly Shown[];
-};
-
 /**
  * What whole answers' scores are worth, the best of them above all.
  * @param cases all answers
@@ -56,18 +42,14 @@ export function answersOf(
   measures: readonly string[],
   rows: Evaluation['responses'],
   options: BootstrapOptions,
-): AnswersFound {
+): Answers {
   const [n, wrong] = [cases.length, cases.filter(({ correct }) => !correct).length];
   const scorers = responseScorers(cases, measures);
   const found = bestOf(rows);
   const scorer = scorers.find(
     ({ measure, aggregation }) => measure === found?.measure && aggregation === found.aggregation,
   );
-  if (!found || !scorer) return { n, wrong, best: null, reading: null, falseAlarms: [], misses: [] };
-  const ordered = cases
-    .map((one) => ({ id: one.id, correct: one.correct, score: scorer.score(one) }))
-    .sort((a, b) => b.score - a.score);
-  const shown = (all: typeof ordered): Shown[] => all.slice(0, SHOWN).map(({ id, score }) => ({ id, score }));
+  if (!found || !scorer) return { n, wrong, best: null, reading: null };
   const ranking = rankAnswers(cases, scorer);
   const [read] = bootstrap(n, (weights) => [wrongAmong(keptRight(ranking, weights), READ)], options);
   return {
@@ -80,8 +62,6 @@ export function answersOf(
       found: written(read!),
       chance: (readOf(n, READ) * wrong) / n,
     },
-    falseAlarms: shown(ordered.filter(({ correct }) => correct)),
-    misses: shown(ordered.filter(({ correct }) => !correct).reverse()),
   };
 }
 

@@ -9,6 +9,8 @@ export interface Counted {
   readonly subset: string;
   readonly text: string;
   readonly truncated: boolean;
+  /** It came with the problem. */
+  readonly given: boolean;
   /** The tokenizer did not give it back. */
   readonly rejected: boolean;
   readonly check: CheckRecord | null;
@@ -50,6 +52,8 @@ function countsOf(problems: readonly Counted[]): Omit<Evaluation['counts'][numbe
     wrong: checks.length - correct - unsure,
     unsure,
     kinds: countEach(checks.map(({ kind }) => kind)),
+    given: problems.filter(({ given }) => given).length,
+    labelledBy: countEach(checks.map(({ by }) => by)),
     located: located.length,
     rejected: countEach(problems.map((one) => (one.rejected ? 'not_encoded' : one.located?.rejected))),
     spanning: located.filter(isSpanning).length,

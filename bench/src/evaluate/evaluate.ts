@@ -12,15 +12,13 @@ import {
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
-import { type AnswersFound, answersOf, rejectionRatios, type Shown } from './answer-measures.js';
+import { answersOf, rejectionRatios } from './answer-measures.js';
 import { digest, type Known, type Labelled, LONGEST, POSITION, type ScoredCase } from './case.js';
 import { type Counted, countTable } from './count-measures.js';
 import { pooledTable, responseDetectors, responseTable, stepDetectors } from './detection.js';
 import { efficiencyTable } from './efficiency-measures.js';
 import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
 import { mainMeasure, pairedAreas, pairedHits } from './paired-measures.js';
-
-type LookedAt = NonNullable<Evaluation['answers']>['misses'][number];
 
 /** All that a run found out. */
 export interface Records extends Progressed {
@@ -105,7 +103,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   return {
     counts,
     claimCounts: [],
-    answers: found && (await withTokens(found, records, rule)),
+    answers: found,
     singleStep,
     tokens,
     steps,
@@ -139,37 +137,6 @@ async function readCases(
     cases.set(score.id, digest(known, score, rule.measures, wrong.has(score.id)));
   return records.problems.flatMap(({ id }) => cases.get(id) ?? []);
 }
-
-/** The answers that are shown, token by token. Only now is known which, so that the scores are read again. */
-async function withTokens(
-  { falseAlarms, misses, ...found }: AnswersFound,
-  records: Records,
-  rule: EvaluationRule,
-): Promise<Evaluation['answers']> {
-  const wanted = new Set([...falseAlarms, ...misses].map(({ id }) => id));
-  const answers = new Map<string, Omit<LookedAt, 'score'>>();
-  for await (const { problem, known, score } of knownScores(records, rule, wanted)) {
-    const { id, subset, question, reference } = problem;
-    const { extracted, correct } = known.check;
-    const measure = colouring(found.best?.measure, score.tokens, rule.measures);
-    answers.set(id, {
-      ...{ id, subset, question, reference, extracted, correct },
-      tokenTexts: known.response.tokenTexts,
-      wrong: known.located?.span ?? null,
-      measure,
-      tokens: measure === null ? [] : score.tokens[measure]!,
-    });
-  }
-  const shown = (all: readonly Shown[]) => all.map(({ id, score }) => ({ ...answers.get(id)!, score }));
-  return { ...found, falseAlarms: shown(falseAlarms), misses: shown(misses) };
-}
-
-/** The measure that colours tokens: the one asked for, or the first that scores tokens. */
-const colouring = (
-  best: string | undefined,
-  tokens: ScoreRecord['tokens'],
-  measures: readonly string[],
-): string | null => [best, ...measures].find((name) => name !== undefined && name in tokens) ?? null;
 
 interface KnownScore {
   readonly problem: BenchProblem;
@@ -212,6 +179,7 @@ function countedProblems(records: Records, rule: EvaluationRule, examined: Reado
         subset,
         text: response.tokenTexts.join(''),
         truncated: isTruncated(response),
+        given: problem.given !== null,
         rejected: response.finish === 'rejected',
         check: (!isLeftOut(response) && checks.get(id)) || null,
         located: (isExamined && located.get(id)) || null,

@@ -8,9 +8,11 @@ import Papa from 'papaparse';
 import { refuseForeign } from '../foreign-files.js';
 import { toLine } from '../result-log.js';
 import { peekRecords, readRun, readScores } from '../run/run-folder.js';
+import { COMPUTED } from '../suites/own/formula-cells.js';
 import {
   ANSWER_COLUMNS,
   answerRows,
+  askedColumns,
   type CsvCell,
   type CsvRow,
   type Exported,
@@ -30,7 +32,8 @@ export function exportCommand(): Command {
     .addHelpText(
       'after',
       `
-Writes answers.csv, steps.csv and tokens.jsonl. docs/benchmark-files.md describes the columns.
+Writes answers.csv, steps.csv and tokens.jsonl. docs/benchmark-files.md describes the columns. flinch bench run --questions
+and flinch bench report --labels read answers.csv as it is.
 
 Example:
   $ flinch bench export runs/tasks`,
@@ -44,7 +47,7 @@ async function writeExport(folder: string, { out = folder }: { readonly out?: st
   const run: Exported = { problems, measures: settings.measures, scores, records: await peekRecords(folder) };
   mkdirSync(out, { recursive: true });
   refuseForeign(out, FILES, 'answers.csv', ANSWER_COLUMNS.join(','));
-  const answers = [...ANSWER_COLUMNS, ...(await measureColumns(run, 'response'))];
+  const answers = [...ANSWER_COLUMNS, ...askedColumns(run), ...(await measureColumns(run, 'response'))];
   const steps = [...STEP_COLUMNS, ...(await measureColumns(run, 'steps'))];
   const texts = [csvLines(answers, answerRows(run)), csvLines(steps, stepRows(run)), jsonLines(run)];
   for (const [i, name] of FILES.entries()) {
@@ -60,13 +63,6 @@ async function* csvLines(columns: readonly string[], rows: AsyncIterable<CsvRow>
   yield csvLine(columns);
   for await (const row of rows) yield csvLine(columns.map((name) => row[name] ?? null));
 }
-
-/**
- * Texts that a spreadsheet would compute, but for numbers such as `-0.5`, get an apostrophe in front (OWASP, "CSV Injection"):
- * models, and those who ask them, write the texts. A text that begins with an apostrophe gets another: without the first, each
- * is what it was.
- */
-const COMPUTED = /^(?![-+]?\d+(\.\d+)?$)('|\s*[=+\-@])/;
 
 const csvLine = (cells: readonly CsvCell[]): string =>
   `${Papa.unparse([cells.map(asRead)], { escapeFormulae: COMPUTED })}\n`;

@@ -20,10 +20,12 @@ export interface Exported {
 }
 
 export const ANSWER_COLUMNS = [
-  ...['id', 'subset', 'question', 'reference', 'response', 'extracted', 'correct'],
-  ...['finish', 'tokens', 'steps', 'first_wrong_step'],
+  ...['id', 'group', 'question', 'answer', 'response', 'extracted', 'right', 'labelled_by'],
+  ...['finish', 'token_count', 'step_count', 'first_wrong_step'],
 ] as const;
-export const STEP_COLUMNS = ['id', 'subset', 'step', 'from', 'to', 'text', 'wrong'] as const;
+/** What else a question may have: of those that {@link answerRows} may have a cell for. */
+const ASKED_COLUMNS = ['context', 'choices', 'messages'] as const;
+export const STEP_COLUMNS = ['id', 'group', 'step', 'from', 'to', 'text', 'wrong'] as const;
 
 interface Scored {
   readonly problem: BenchProblem;
@@ -41,27 +43,44 @@ export async function* answerRows(run: Exported): AsyncGenerator<CsvRow> {
       columns(run, scored, ({ response }) => response),
     );
   for (const problem of run.problems) {
-    const { id, subset, question, reference } = problem;
+    const { id, subset, question, row } = problem;
     const response = run.records.responses.get(id);
     const check = run.records.checks.get(id);
     if (!response) continue;
     const steps = stepsOf(problem, response);
     yield {
       id,
-      subset,
+      group: subset,
       question,
-      reference,
+      answer: listCell(answersOf(problem)),
       response: textOf(response),
       extracted: check?.extracted ?? null,
-      correct: check?.correct ?? null,
+      right: check ? (check.correct ?? 'unsure') : null,
+      labelled_by: check?.by ?? null,
       finish: response.finish,
-      tokens: response.tokenIds.length,
-      steps: steps.length,
+      token_count: response.tokenIds.length,
+      step_count: steps.length,
       first_wrong_step: firstWrongOf(run, id, steps),
+      context: row?.context ?? null,
+      choices: row?.choices ? listCell(row.choices) : null,
+      messages: row?.messages ? JSON.stringify(row.messages) : null,
       ...scores.get(id),
     };
   }
 }
+
+/** Those of {@link ASKED_COLUMNS} that a question has. */
+export const askedColumns = ({ problems }: Pick<Exported, 'problems'>): string[] =>
+  ASKED_COLUMNS.filter((column) => problems.some(({ row }) => row?.[column]));
+
+/** Right answers, as the check reads them. */
+const answersOf = ({ reference, row }: BenchProblem): readonly string[] =>
+  row?.answers ?? reference?.split(BETWEEN) ?? [];
+
+/** Several texts in a cell; as a list in JSON where one of them has the sign that stands between them. */
+const listCell = (texts: readonly string[]): string =>
+  texts.some((text) => text.includes('|')) ? JSON.stringify(texts) : texts.join(BETWEEN);
+const BETWEEN = ' | ';
 
 /** One row for each step of the responses that are scored, in the order in which they were. */
 export async function* stepRows(run: Exported): AsyncGenerator<CsvRow> {
@@ -74,7 +93,7 @@ export async function* stepRows(run: Exported): AsyncGenerator<CsvRow> {
     for (const [step, { tokens }] of steps.entries()) {
       yield {
         id,
-        subset,
+        group: subset,
         step,
         from: tokens.start,
         to: tokens.end,

@@ -1,5 +1,6 @@
 import { ANSWER_KINDS } from 'flinch/internals';
 import { z } from 'zod';
+import { checkSchema } from './records.js';
 
 /** evaluation.json: all that a report of a run shows. Written by the run's last stage, read by `flinch bench report`. */
 
@@ -111,26 +112,6 @@ const efficiencyRow = z.object({
   memory: z.int().nullable(),
 });
 
-const range = z.tuple([z.int(), z.int()]);
-
-/** An answer that is worth a look. */
-const lookedAt = z.object({
-  id: z.string(),
-  subset: z.string(),
-  question: z.string(),
-  reference: z.string().nullable(),
-  extracted: z.string().nullable(),
-  correct: z.boolean(),
-  tokenTexts: z.array(z.string()),
-  /** Characters of the first wrong step; `null` where none is known. */
-  wrong: range.nullable(),
-  /** The best measure, or the first that scores tokens, and its scores of them; `null` without any. */
-  measure: measure.nullable(),
-  tokens: z.array(z.number().nullable()),
-  /** The best score of the whole answer. */
-  score: z.number(),
-});
-
 /** What the scores of whole answers are worth: where all answers are scored, whatever their results. */
 const answers = z.object({
   /** Answers, and wrong ones. */
@@ -149,9 +130,6 @@ const answers = z.object({
       chance: z.number(),
     })
     .nullable(),
-  /** Right answers with the highest scores, and wrong ones with the lowest, the worst first. */
-  falseAlarms: z.array(lookedAt),
-  misses: z.array(lookedAt),
 });
 
 const claimCount = z.object({
@@ -174,10 +152,14 @@ const claimCount = z.object({
 });
 
 /** Changes when a field is removed or gets another meaning. */
-const FORMAT = 'flinch-evaluation/1';
+const FORMAT = 'flinch-evaluation/2';
 
 export const evaluationSchema = z.object({
-  format: z.literal(FORMAT).default(FORMAT),
+  format: z
+    .literal(FORMAT, {
+      error: 'is that of another version of flinch; repeat the command of the run, which evaluates it anew',
+    })
+    .default(FORMAT),
   suite: z.string(),
   model: z.object({
     name: z.string(),
@@ -201,6 +183,10 @@ export const evaluationSchema = z.object({
       unsure: z.int().default(0),
       /** How many answers were read as what, by what the keys are. */
       kinds: z.partialRecord(z.enum(ANSWER_KINDS), z.int()).default({}),
+      /** Responses that came with their problem. */
+      given: z.int().default(0),
+      /** How many labels are whose. */
+      labelledBy: z.partialRecord(checkSchema.shape.by, z.int()).default({}),
       /** Wrong ones with a first wrong step; why others have none. */
       located: z.int(),
       rejected: z.record(z.string(), z.int()),

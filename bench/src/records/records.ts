@@ -42,7 +42,8 @@ export const checkSchema = z.object({
   correct: z.boolean().nullable(),
   /** What the key is, if the check read the answer by it. */
   kind: z.enum(ANSWER_KINDS).exactOptional(),
-  by: z.enum(['rules', 'program', 'labels', 'judge']),
+  /** `labels`: it came with the response; `people`: somebody looked at the answer of this run. The last record of an id holds. */
+  by: z.enum(['rules', 'program', 'labels', 'judge', 'people']),
 });
 export type CheckRecord = z.output<typeof checkSchema>;
 

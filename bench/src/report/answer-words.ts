@@ -1,6 +1,6 @@
 import { bestRows } from '../evaluate/answer-measures.js';
 import type { Evaluation } from '../records/evaluation.js';
-import { comesLabelled } from '../suites/suite.js';
+import type { CheckRecord } from '../records/records.js';
 import { fixed, formatNumber } from './cell-text.js';
 import { ALL } from './levels.js';
 import { isControl } from './measure-label.js';
@@ -27,6 +27,26 @@ export const kindsNamed = (kinds: Readonly<Record<string, number>>): string =>
     .map(([kind, count]) => `${kind} (${count})`)
     .join(', ');
 
+const SOURCES: readonly (readonly [CheckRecord['by'], string])[] = [
+  ['rules', 'by rules'],
+  ['program', 'by a program'],
+  ['judge', 'by a judge'],
+  ['labels', 'that came with the answers'],
+  ['people', 'by people'],
+];
+
+/** Whose the labels are, those of people always; empty where there is none. */
+export function labelSentence({ counts }: Pick<Evaluation, 'counts'>): string[] {
+  const { labelledBy = {}, unsure = 0 } = counts.find(({ scope }) => scope === ALL) ?? {};
+  const total = Object.values(labelledBy).reduce((sum, count) => sum + count, 0);
+  if (total === 0) return [];
+  const parts = SOURCES.flatMap(([by, words]) => {
+    const { [by]: count = 0 } = labelledBy;
+    return count > 0 || by === 'people' ? [`${formatNumber(count)} ${words}`] : [];
+  });
+  return [`${formatNumber(total)} labels: ${parts.join(', ')}; ${formatNumber(unsure)} unsure.`];
+}
+
 /** Choosing among scores by the answers that they are then measured on; `null` where there was no choice. */
 export const choiceSentence = ({ best }: Answers): string | null =>
   best && best.of > 1
@@ -46,11 +66,14 @@ export function shortages(evaluation: Evaluation): string[] {
       : [
           `${formatNumber(all.truncated)} of ${formatNumber(all.problems)} answers were cut off: a higher --max-tokens lets them end.`,
         ];
-  return [...cutOff, ...tooFew(evaluation)];
+  return [...cutOff, ...tooFew(evaluation, all.given > 0)];
 }
 
-/** The same of too few right or wrong answers alone. */
-function tooFew({ answers, settings, suite }: Evaluation): string[] {
+/**
+ * The same of too few right or wrong answers alone.
+ * @param areGiven whether the responses came with the questions
+ */
+function tooFew({ answers, settings }: Evaluation, areGiven: boolean): string[] {
   if (!answers) {
     if (settings.score === undefined) return [];
     return [
@@ -61,8 +84,13 @@ function tooFew({ answers, settings, suite }: Evaluation): string[] {
   if (n === 0) return ['No answer is scored.'];
   const few = (kind: 'right' | 'wrong', count: number): string[] => {
     if (count >= ENOUGH) return [];
-    const remedies = comesLabelled(suite)
-      ? ['more responses']
+    // What others have written does not change with a temperature.
+    const remedies = areGiven
+      ? [
+          typeof settings.limit === 'number'
+            ? `--limit ${limitFor(settings.limit, n, count)}`
+            : 'more responses',
+        ]
       : [
           ...(typeof settings.limit === 'number' ? [`--limit ${limitFor(settings.limit, n, count)}`] : []),
           kind === 'wrong' ? 'a higher --temperature' : 'a lower --temperature',

@@ -4,6 +4,7 @@ import { relatedTables } from './paper/match.js';
 import type { Paper, PaperTable } from './paper/paper-tables.js';
 import { type Run, runTitle } from './runs.js';
 import { answersSection } from './sections/answers-section.js';
+import { type Comparison, comparedSection } from './sections/compared-section.js';
 import { countsSection } from './sections/counts-section.js';
 import { efficiencySection } from './sections/efficiency-section.js';
 import { pairedSection } from './sections/paired-section.js';
@@ -12,14 +13,26 @@ import { PAPER_SOURCE, provenanceSection } from './sections/provenance.js';
 import { resultSections } from './sections/result-tables.js';
 import { settingsSection } from './sections/settings-section.js';
 
+/** What is known beside the evaluations of the runs. */
+export interface ReportExtras {
+  readonly comparisons?: readonly Comparison[];
+  /** Whether a page beside the report lists the answers. */
+  readonly isListed?: boolean;
+}
+
 /** All that there is to say about some runs, in the order that it is read. */
-export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument {
+export function buildReport(
+  runs: readonly Run[],
+  paper: Paper,
+  { comparisons = [], isListed = false }: ReportExtras = {},
+): ReportDocument {
   const related = relatedTables(
     paper,
     runs.map(({ evaluation }) => evaluation),
   );
   const sections = [
-    answersSection(runs),
+    comparedSection(comparisons),
+    answersSection(runs, isListed),
     pooledSection(runs),
     provenanceSection(runs),
     ...resultSections(runs, paper),

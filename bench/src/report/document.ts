@@ -19,8 +19,7 @@ export type Block =
   | { readonly kind: 'text'; readonly text: Inline }
   | { readonly kind: 'list'; readonly items: readonly Inline[] }
   | { readonly kind: 'code'; readonly text: string }
-  | TableBlock
-  | CaseBlock;
+  | TableBlock;
 
 /** Text with links in it. */
 export type Inline = string | readonly (string | { readonly text: string; readonly href: string })[];
@@ -70,35 +69,6 @@ export interface EstimateCell extends WrittenEstimate {
 
 /** Where a table has a cell for what was not measured. */
 export const UNMEASURED = { value: null, interval: null, unmeasured: true } as const;
-
-/** One answer, token by token. */
-export interface CaseBlock {
-  readonly kind: 'case';
-  readonly title: string;
-  readonly question: string;
-  readonly reference: string | null;
-  readonly extracted: string | null;
-  readonly correct: boolean;
-  /** What colours the tokens. */
-  readonly measure: string;
-  readonly tokens: readonly CaseToken[];
-}
-
-export interface CaseToken {
-  readonly text: string;
-  /** Whether the token is part of the first wrong step. */
-  readonly wrong: boolean;
-  /** `null` where the measure has no score of it. */
-  readonly heat: TokenHeat | null;
-}
-
-export interface TokenHeat {
-  readonly score: number;
-  /** Share of the response's tokens that score lower, 0 to 1. */
-  readonly quantile: number;
-  /** 1 to 3 for the highest; ties share a rank. */
-  readonly rank: number | null;
-}
 
 /** A table without headings of groups of columns. */
 export function plainTable(

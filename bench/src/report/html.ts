@@ -36,8 +36,10 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 /** Characters that no XML or HTML text may hold: noncharacters, and halves of a pair. */
 const FORBIDDEN = /[\ufffe\uffff\ufdd0-\ufdef]|\p{Surrogate}/gu;
 
-/** Escapes text for an element or a quoted attribute: a model may write anything. */
+/** A text as a person may see it on a page: a model may write anything. */
+export const shownText = (text: string): string =>
+  visible(text.replaceAll('\r\n', '\n')).replace(FORBIDDEN, '\ufffd');
+
+/** Escapes text for an element or a quoted attribute. */
 const escapeHtml = (text: string): string =>
-  visible(text.replaceAll('\r\n', '\n'))
-    .replace(FORBIDDEN, '\ufffd')
-    .replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? character);
+  shownText(text).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? character);

@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import { readAsset } from './assets.js';
-import { renderCase } from './case-page.js';
 import { cellText } from './cell-text.js';
 import type { Block, Cell, Inline, ReportDocument, Section, TableBlock } from './document.js';
 import { Html, html } from './html.js';
@@ -7,18 +7,37 @@ import { Html, html } from './html.js';
 /** By which a page of flinch is known. */
 export const GENERATOR = 'flinch bench report';
 
+/** A report as one page. */
+export const renderPage = ({ title, lead, sections }: ReportDocument): string =>
+  pageOf(
+    { title, lead },
+    html`<nav aria-label="Contents"><ul>${sections.map(
+      ({ id, title: text }) => html`<li><a href="#${id}">${text}</a></li>`,
+    )}</ul></nav>
+<main>
+${sections.map((section) => renderSection(section))}
+</main>`,
+  );
+
 /**
- * The report as one page: no script, nothing to load, and well-formed as XML too, so that any parser can check it. Its
- * policy forbids what it does not need, should anything of a model's text ever get through as markup.
+ * A page that loads nothing, and is well-formed as XML too, so that any parser can check it. Its policy forbids what it does
+ * not need, should anything of a model's text ever get through as markup.
+ * @param script the only one that may run; none by default
  */
-export function renderPage({ title, lead, sections }: ReportDocument): string {
+export function pageOf(
+  { title, lead }: Pick<ReportDocument, 'title' | 'lead'>,
+  body: Html,
+  script: string | null = null,
+): string {
+  const text = script && `//<![CDATA[\n${script}//]]>`;
+  const policy = text ? `; script-src 'sha256-${createHash('sha256').update(text).digest('base64')}'` : '';
   const page = html`<html lang="en">
 <head>
 <meta charset="utf-8" />
 <meta name="generator" content="${GENERATOR}" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />
 <meta name="color-scheme" content="light dark" />
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:" />
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:${new Html(policy)}" />
 <link rel="icon" href="data:," />
 <title>${[title, ...lead].join(' · ')}</title>
 <style>${new Html(readAsset('page.css'))}</style>
@@ -28,12 +47,8 @@ export function renderPage({ title, lead, sections }: ReportDocument): string {
 <h1>${title}</h1>
 <ul class="runs">${lead.map((line) => html`<li>${line}</li>`)}</ul>
 </header>
-<nav aria-label="Contents"><ul>${sections.map(
-    ({ id, title: text }) => html`<li><a href="#${id}">${text}</a></li>`,
-  )}</ul></nav>
-<main>
-${sections.map((section) => renderSection(section))}
-</main>
+${body}
+${text && html`<script>${new Html(text)}</script>`}
 </body>
 </html>
 `;
@@ -60,8 +75,6 @@ function renderBlock(block: Block): Html {
       return html`<pre><code>${block.text}</code></pre>\n`;
     case 'table':
       return renderTable(block);
-    case 'case':
-      return renderCase(block);
   }
 }
 

@@ -142,7 +142,7 @@ async function prepare(
   options: RunOptions,
 ): Promise<Omit<PreparedRun, 'writer' | 'completer'>> {
   const { seed, limit = null, subsets = null } = options;
-  const own = options.task && questionsOf(await readRows(options.task.file), options.task);
+  const own = options.task && questionsOf(await readRows(options.task.file, '--questions'), options.task);
   if (own) {
     const labelled = own.problems.every(({ row }) => row?.right != null);
     const how = labelled ? 'their responses are labelled' : `answers are checked by: ${own.settings.check}`;

@@ -6,6 +6,7 @@ import { rolloutsNamed } from '../records/run-settings.js';
 import {
   choiceSentence,
   kindsNamed,
+  labelSentence,
   readingSentence,
   rowsByRank,
   shortages,
@@ -34,8 +35,7 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
   };
   const missing = shortages(evaluation);
   if (json) {
-    const { falseAlarms: _, misses: __, ...answers } = evaluation.answers ?? {};
-    const summary = { counts, claimCounts, answers: evaluation.answers && answers, missing, ...tables };
+    const summary = { counts, claimCounts, answers: evaluation.answers, missing, ...tables };
     return JSON.stringify({ evaluation: join(folder, EVALUATION), ...summary });
   }
   const answered = counts && answersLine(counts, evaluation);
@@ -43,6 +43,7 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
   const parts = [
     ...answerSentences(evaluation),
     answered ?? claimed ?? 'no responses',
+    ...labelSentence(evaluation),
     ...missing,
     table(
       ['wrong answers score higher', 'of their tokens', 'AUROC', 'average precision', 'PRR'],
@@ -82,7 +83,7 @@ export function summaryOf(folder: string, evaluation: Evaluation, json: boolean)
       ['added', 'seconds', 'of the time to write'],
       tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
     ),
-    `flinch bench report ${folder} writes a page of tables${evaluation.answers?.best ? ', with the answers to look at' : ''}`,
+    `flinch bench report ${folder} writes a page of tables${evaluation.counts.length > 0 ? ', and one of all answers, where labels are mended' : ''}`,
   ];
   // A table without a row has two lines.
   return parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n');

@@ -49,7 +49,7 @@ const rowSchema = z.object({
     .readonly()
     .nullable(),
   /** Label of a given response; `null` where the answer is checked. */
-  right: z.boolean().nullable(),
+  right: z.union([z.boolean(), z.literal('unsure')]).nullable(),
 });
 export type OwnRow = z.output<typeof rowSchema>;
 

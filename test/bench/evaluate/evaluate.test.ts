@@ -269,16 +269,8 @@ describe('evaluate', () => {
     ]);
   });
 
-  it('shows the worst false alarms and misses of the best score, coloured by what scores tokens', () => {
-    const { answers } = tables;
-    expect(answers).toMatchObject({ n: 5, wrong: 4, best: { measure: 'adversarial', of: 6 } });
-    expect(answers!.falseAlarms.map(({ id, score }) => [id, score])).toEqual([['a2', expect.any(Number)]]);
-    expect(answers!.misses).toHaveLength(4);
-    expect(answers!.misses[0]).toMatchObject({
-      ...{ reference: '4', extracted: '5', correct: false },
-      measure: 'adversarial',
-      tokens: expect.any(Array),
-    });
+  it('tells the best score of the answers', () => {
+    expect(tables.answers).toMatchObject({ n: 5, wrong: 4, best: { measure: 'adversarial', of: 6 } });
   });
 
   it('tells nothing of the answers where only wrong ones are scored', async () => {

@@ -4,13 +4,19 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Evaluation } from '#bench/records/evaluation.js';
+import { renderAnswers } from '#bench/report/answers-page.js';
 import { buildReport } from '#bench/report/build.js';
-import { buildAnswers } from '#bench/report/look-at.js';
+import { renderPage } from '#bench/report/page.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
-import { renderReport } from '#bench/report/report.js';
+import { readLabels } from '#bench/review/given-labels.js';
 import { findChromium, launchChromium } from '../../support/chromium.js';
 import { useFolder } from '../../support/cli.js';
-import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
+import {
+  hostileAnswer,
+  hostileEvaluation,
+  MADE_UP_ANSWER,
+  madeUpEvaluation,
+} from '../../support/made-up-evaluation.js';
 
 const executablePath = findChromium('report/page.test.ts');
 
@@ -18,10 +24,13 @@ const folder = useFolder();
 
 async function write(name: string, evaluation: Evaluation): Promise<string> {
   const run = { label: evaluation.model.name, folder: name, evaluation };
-  const files = renderReport(buildReport([run], readPaper()), buildAnswers([run]));
   const path = folder.path(`${name}.html`);
-  writeFileSync(path, files.get('report.html')!);
-  writeFileSync(folder.path(`${name}-answers.html`), files.get('answers.html')!);
+  writeFileSync(path, renderPage(buildReport([run], readPaper())));
+  const answer = name === 'hostile' ? hostileAnswer() : MADE_UP_ANSWER;
+  const right = { ...MADE_UP_ANSWER, id: 'right', question: 'Is 3 prime?', correct: true, score: 0.05 };
+  const unsure = { ...right, id: 'unsure', correct: null };
+  const list = { title: run.label, folder: name, score: 'NLL', answers: [right, answer, unsure] };
+  writeFileSync(folder.path(`${name}-answers.html`), renderAnswers(list));
   return pathToFileURL(path).href;
 }
 
@@ -78,7 +87,7 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
     await page.context().close();
   });
 
-  it.each(pageNames)('needs no script and no network: %s', async (name) => {
+  it.each(['plain', 'hostile'])('needs no script: %s', async (name) => {
     const { page, problems } = await open(name, { javaScriptEnabled: false });
     await picture(page, name);
     expect(problems).toEqual([]);
@@ -90,10 +99,36 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
       const { page, problems } = await open(name);
       await unfold(page);
       if (name === 'hostile-answers') await page.locator('.t').first().hover();
-      expect(await page.locator('script, img, iframe, object').count()).toBe(0);
+      expect(await page.locator('script:not([id=answers]), img, iframe, object').count()).toBe(
+        name === 'hostile-answers' ? 1 : 0,
+      );
       expect(problems).toEqual([]);
       await page.context().close();
     }
+  });
+
+  it('lists answers, unsure ones first, that are searched and filtered, and saves their labels', async () => {
+    const { page, problems } = await open('plain-answers');
+    const shown = async () => (await page.locator('h3 bdi').allTextContents()).join(' ');
+    expect(await shown()).toBe('unsure right arithmetic-17');
+    await page.locator('#sort').selectOption('highest');
+    expect(await shown()).toBe('arithmetic-17 right unsure');
+    await page.locator('#search').fill('PRIME');
+    expect(await shown()).toBe('right unsure');
+    await page.locator('#filter').selectOption('unsure');
+    expect(await shown()).toBe('unsure');
+    await page.getByRole('button', { name: 'wrong' }).click();
+    expect(await page.locator('.label small').textContent()).toBe('by you; was unsure, by a rule');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save 1 label' }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe('labels.jsonl');
+    await file.saveAs(folder.path('labels.jsonl'));
+    expect(await readLabels(folder.path('labels.jsonl'))).toMatchObject([
+      { id: 'unsure', correct: false, response: MADE_UP_ANSWER.texts.join(''), by: null },
+    ]);
+    expect(problems.filter((problem) => !problem.startsWith('asked for blob:'))).toEqual([]);
+    await page.context().close();
   });
 
   it.each(pageNames)('fits a phone without scrolling sideways, all of it unfolded: %s', async (name) => {
@@ -127,11 +162,13 @@ describe.skipIf(!executablePath)('the report page, in headless Chromium', () => 
           return 0.2126 * r + 0.7152 * g + 0.0722 * b;
         };
         const ground = getComputedStyle(document.body).backgroundColor;
-        return [...document.querySelectorAll('p, td, th, small, figcaption, a, h2, .t')].map((one) => {
-          const { color, backgroundColor } = getComputedStyle(one);
-          const both = [luminance(color), luminance(ground, backgroundColor)];
-          return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
-        });
+        return [...document.querySelectorAll('p, td, th, small, figcaption, a, h2, .t, .labels button')].map(
+          (one) => {
+            const { color, backgroundColor } = getComputedStyle(one);
+            const both = [luminance(color), luminance(ground, backgroundColor)];
+            return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+          },
+        );
       });
       expect(Math.min(...contrasts)).toBeGreaterThan(4.5);
       await picture(page, `${name}-${colorScheme}`);

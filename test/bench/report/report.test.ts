@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Evaluation } from '#bench/records/evaluation.js';
 import { buildReport } from '#bench/report/build.js';
 import type { Block, Cell, ReportDocument, TableBlock } from '#bench/report/document.js';
-import { buildAnswers, tokenHeats } from '#bench/report/look-at.js';
 import { renderPage } from '#bench/report/page.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { estimate, madeUpEvaluation } from '../../support/made-up-evaluation.js';
@@ -224,46 +223,6 @@ describe('the first section', () => {
   it('comes before steps, and both before the paper’s tables', () => {
     const ids = reportOf(base).sections.map(({ id }) => id);
     expect(ids.slice(0, 4)).toEqual(['answers', 'pooled', 'whose', 'results-tasks-0-2']);
-  });
-});
-
-describe('the answers to look at', () => {
-  const answersOf = (evaluation: Evaluation) => buildAnswers([runOf(evaluation)]);
-
-  it('are the worst false alarms and misses, token by token', () => {
-    const document = answersOf(base)!;
-    expect(document.sections.map(({ id, blocks }) => [id, blocks.length])).toEqual([
-      ['false-alarms', 2],
-      ['misses', 2],
-    ]);
-    const miss = document.sections[1]!.blocks[1]!;
-    expect(miss).toMatchObject({
-      title: '1. arithmetic-17, arithmetic: score 0.100',
-      ...{ measure: 'Adv. Pert.', reference: '37', extracted: '38', correct: false },
-    });
-    const tokens = miss.kind === 'case' ? miss.tokens : [];
-    expect(tokens.flatMap(({ text, wrong }) => (wrong ? [text] : [])).join('')).toBe('Then 42 - 5 = 38.');
-    const page = renderPage(document);
-    expect(misnested(page)).toBeNull();
-    expect(page).toContain('What is 12 + 30 - 5?');
-    expect(renderPage(reportOf(base))).toContain('<a href="answers.html">answers to look at</a>');
-  });
-
-  it('enclose no wrong step where the answer is all of it', () => {
-    const encloses = (singleStep: boolean): boolean =>
-      renderPage(answersOf(madeUpEvaluation({ singleStep }))!).includes('⟦first wrong step⟧');
-    expect([encloses(false), encloses(true)]).toEqual([true, false]);
-  });
-
-  it('are none without a best score', () => {
-    expect(answersOf(madeUpEvaluation({ answers: null }))).toBeNull();
-  });
-
-  it('have tokens of the rank in the response that their score has; ties share it, and the lowest has none', () => {
-    const heats = tokenHeats([0, 3, 0, 5, null, 3]);
-    expect(heats.map((heat) => heat?.rank)).toEqual([null, 2, null, 1, undefined, 2]);
-    expect(heats.map((heat) => heat?.quantile)).toEqual([0, 0.4, 0, 0.8, undefined, 0.4]);
-    expect(tokenHeats([1, 1]).every((heat) => heat?.rank === null && heat.quantile === 0)).toBe(true);
   });
 });
 

@@ -21,11 +21,31 @@ describe('what a run says at its end', () => {
       'wrong answers score higher',
       'first wrong steps score higher than right ones',
       'the first wrong step holds one of the highest',
-      'flinch bench report runs/x writes a page of tables, with the answers to look at',
+      'flinch bench report runs/x writes a page of tables, and one of all answers',
     ].map((part) => text.indexOf(part));
     expect(places).not.toContain(-1);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(text).toMatch(/\| +AUROC \| +average precision \| +PRR \|/);
+  });
+
+  it('says whose the labels are, and how many are of people', () => {
+    const [counts] = madeUpEvaluation().counts;
+    const labelled = { ...counts!, unsure: 3, labelledBy: { rules: 188, people: 12 } };
+    expect(summary({ counts: [labelled] })).toContain('200 labels: 188 by rules, 12 by people; 3 unsure.');
+    const none = { ...counts!, labelledBy: { rules: 200 } };
+    expect(summary({ counts: [none] })).toContain('200 labels: 200 by rules, 0 by people; 0 unsure.');
+  });
+
+  it('asks for no other temperature of responses that were given', () => {
+    const [counts] = madeUpEvaluation().counts;
+    const answers = { n: 40, wrong: 2, best: null, reading: null };
+    const parts = { answers, settings: { limit: null, score: 'all' }, responses: [] };
+    const told = (given: number) => summary({ ...parts, counts: [{ ...counts!, given }] });
+    expect(told(40)).toContain(
+      '2 of 40 answers are wrong; intervals need about 20: repeat with more responses.',
+    );
+    expect(told(40)).not.toContain('--temperature');
+    expect(told(0)).toContain('a higher --temperature');
   });
 
   it('has no table by step where each answer is a single one', () => {
@@ -35,7 +55,7 @@ describe('what a run says at its end', () => {
 
   it('says what to run instead of tables where no answer is right', () => {
     const [counts] = madeUpEvaluation().counts;
-    const answers = { n: 40, wrong: 40, best: null, reading: null, falseAlarms: [], misses: [] };
+    const answers = { n: 40, wrong: 40, best: null, reading: null };
     const parts: Partial<Evaluation> = {
       answers,
       settings: { limit: 40, score: 'all' },

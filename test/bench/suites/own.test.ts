@@ -16,7 +16,7 @@ async function read(name: string, text: string | Uint8Array, said: Said = {}): P
   writeFileSync(file, text);
   const { check = 'rules', columns = {} } = said;
   const task = { ...openTask(file, check), columns };
-  return questionsOf(await readRows(task.file), task);
+  return questionsOf(await readRows(task.file, '--questions'), task);
 }
 
 const lines = (...rows: readonly object[]): string => rows.map((row) => JSON.stringify(row)).join('\n');
@@ -139,7 +139,7 @@ describe('a file of questions', () => {
       'questions: capitals.csv\nname: Capitals\ncheck: exact\ncolumns: {question: Frage, answer: Antwort}\n';
     writeFileSync(folder.path('task.yaml'), `${text}prompt: "{question} One word."\n`);
     const task = openTask(folder.path('task.yaml'), 'contains');
-    const { problems, settings } = questionsOf(await readRows(task.file), task);
+    const { problems, settings } = questionsOf(await readRows(task.file, '--questions'), task);
     expect(settings).toMatchObject({ name: 'Capitals', check: 'contains' });
     expect(ownSuite(settings).messages(problems[0]!)).toEqual([
       { role: 'user', content: 'Frankreich? One word.' },
@@ -171,7 +171,11 @@ describe('a file of questions', () => {
     ],
     ['a.jsonl', lines({ ...QUESTION, choices: ['1', '2'] }), /:1: answer: "4" is none of the choices/],
     ['a.jsonl', lines({ ...QUESTION, right: true }), /:1: right: is about a response, which is missing/],
-    ['a.jsonl', lines({ ...QUESTION, response: 'x', right: 'maybe' }), /:1: right: must be true or false/],
+    [
+      'a.jsonl',
+      lines({ ...QUESTION, response: 'x', right: 'maybe' }),
+      /:1: right: must be right, wrong or unsure/,
+    ],
     ['a.jsonl', lines({ ...QUESTION, group: 'all' }), /:1: group: "all" is that of all rows/],
     [
       'a.jsonl',

@@ -1,5 +1,12 @@
 import type { Evaluation } from '../../records/evaluation.js';
-import { type AnswerRow, choiceSentence, readingSentence, rowsByRank, shortages } from '../answer-words.js';
+import {
+  type AnswerRow,
+  choiceSentence,
+  labelSentence,
+  readingSentence,
+  rowsByRank,
+  shortages,
+} from '../answer-words.js';
 import { best } from '../best.js';
 import type { Block, Row, Section, TableBlock } from '../document.js';
 import { ALL } from '../levels.js';
@@ -8,17 +15,20 @@ import { perRun, type Run } from '../runs.js';
 
 type Score = Pick<AnswerRow, 'measure' | 'aggregation'>;
 
-/** Page of the answers to look at, beside the report. */
+/** Page of all answers, beside the report. */
 export const ANSWERS_PAGE = 'answers.html';
 
-/** What a reader asks first: does a high score mean a wrong answer, and what is that good for? */
-export function answersSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation }) => answerBlocks(evaluation));
+/**
+ * What a reader asks first: does a high score mean a wrong answer, and what is that good for?
+ * @param isListed whether {@link ANSWERS_PAGE} is there
+ */
+export function answersSection(runs: readonly Run[], isListed: boolean): Section | null {
+  const blocks = perRun(runs, ({ evaluation }) => answerBlocks(evaluation, isListed));
   if (blocks.length === 0) return null;
   return { id: 'answers', title: 'Does a high score mean a wrong answer?', blocks };
 }
 
-function answerBlocks(evaluation: Evaluation): Block[] {
+function answerBlocks(evaluation: Evaluation, isListed: boolean): Block[] {
   const { answers, responses, singleStep } = evaluation;
   const missing = shortages(evaluation);
   const rows = rowsByRank(evaluation);
@@ -31,9 +41,10 @@ function answerBlocks(evaluation: Evaluation): Block[] {
   const all = responses.filter(({ scope, auroc }) => scope === ALL && auroc.value !== null);
   return [
     ...(sentencesGiven.length > 0 ? [text(sentencesGiven.join(' '))] : []),
+    ...labelSentence(evaluation).map(text),
     ...(missing.length > 0 ? [{ kind: 'list', items: missing } as const] : []),
     ...(rows.length > 0 ? [answersTable('By answer', rows, false)] : []),
-    ...(answers?.best ? [lookAt] : []),
+    ...(isListed ? [lookAt] : []),
     ...(all.length > rows.length
       ? [answersTable('By answer, every way to put tokens together', all, true)]
       : []),
@@ -79,8 +90,8 @@ function answersTable(caption: string, rows: readonly AnswerRow[], folded: boole
 const lookAt: Block = {
   kind: 'text',
   text: [
-    'The worst false alarms and the worst misses, token by token: ',
-    { text: 'answers to look at', href: ANSWERS_PAGE },
+    'Every answer, token by token, and a click where a label is wrong: ',
+    { text: 'the answers', href: ANSWERS_PAGE },
     '.',
   ],
 };

@@ -14,6 +14,7 @@ import { refuseRepeated } from '../data-files.js';
 import type { BenchProblem, GivenResponse } from '../suite.js';
 import { isCheck, kindRead, plain } from './answer-checks.js';
 import { CHECKS } from './checks.js';
+import { labelSchema } from './label-words.js';
 import type { Row } from './question-rows.js';
 import { COLUMNS, type Column, type Task, type TaskSettings } from './task.js';
 
@@ -31,14 +32,6 @@ const messagesSchema = z
   .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string().min(1) }))
   .min(1)
   .refine((messages) => messages.at(-1)?.role === 'user', 'must end with a message of the user');
-const trueOrFalse = z.preprocess(
-  (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
-  z
-    .literal([true, false, 0, 1, '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no', 'right', 'wrong'], {
-      error: 'must be true or false',
-    })
-    .transform((value) => [true, 1, '1', '1.0', 'true', 'yes', 'right'].some((yes) => yes === value)),
-);
 
 /** A list, several values in a cell with | between, or `{"text": [...], "label": [...]}`, as ARC has them. */
 const choicesSchema = z.preprocess(
@@ -67,6 +60,8 @@ const inJson = <T extends z.ZodType>(schema: T) =>
     }
   }, schema);
 
+const listSchema = inJson(z.array(z.string()).min(1));
+
 const SCHEMAS = {
   id: textSchema,
   group: textSchema,
@@ -78,7 +73,7 @@ const SCHEMAS = {
   check: z.enum(CHECKS),
   response: z.string().min(1),
   steps: inJson(z.array(z.string().min(1)).min(1)),
-  right: trueOrFalse,
+  right: labelSchema,
   first_wrong: z
     .union([
       z.number(),
@@ -130,7 +125,11 @@ export function questionsOf(rows: readonly Row[], task: Task): Questions {
 
 class RowError extends Error {}
 
-const split = (cell: string): string[] => cell.split(BETWEEN).map((part) => part.trim());
+/** Several values in a cell: as a list of texts in JSON, or with | between them. */
+function split(cell: string): string[] {
+  const { success, data } = listSchema.safeParse(cell);
+  return success ? data : cell.split(BETWEEN).map((part) => part.trim());
+}
 
 function faulty(faults: readonly string[], rows: number): UsageError {
   const shown = faults.slice(0, NAMED).map(visibleLine);
@@ -202,12 +201,13 @@ function problemOf(values: Values, check: TaskSettings['check'], ownId: string):
   const { id = ownId, group = 'questions', messages, context = null, choices = null } = values;
   const question = values.question ?? messages?.at(-1)?.content;
   if (question === undefined) throw new RowError('question: is missing');
-  if (values.question !== undefined && messages)
-    throw new RowError('question, messages: are the same thing twice');
+  if (values.question !== undefined && messages && values.question !== messages.at(-1)?.content.trim())
+    throw new RowError('question: is not the last of the messages');
   if (group === ALL) throw new RowError(`group: ${JSON.stringify(ALL)} is that of all rows in the report`);
   const given = givenOf(values);
   const answers = values.answer ?? [];
-  const right = values.right ?? (values.first_wrong === undefined ? null : values.first_wrong < 0);
+  const said = values.right === null ? ('unsure' as const) : values.right;
+  const right = said ?? (values.first_wrong === undefined ? null : values.first_wrong < 0);
   if (right !== null && !given) throw new RowError('right: is about a response, which is missing');
   if (answers.length === 0 && right === null) throw new RowError('answer: is missing');
   const row = {

@@ -32,7 +32,7 @@ export function ownSuite(settings: TaskSettings, all: readonly BenchProblem[] = 
     check(problem, response) {
       const { given, row } = problem;
       if (given && row?.right != null && response === responseText(given))
-        return { extracted: null, correct: row.right, by: 'labels' };
+        return { extracted: null, correct: row.right === 'unsure' ? null : row.right, by: 'labels' };
       const how = row?.check ?? check;
       if (!isCheck(how)) return null;
       return { ...checkAnswer(response, keyOf(problem), how), by: 'rules' };

@@ -16,10 +16,11 @@ const SEPARATOR_LINE = /^"?sep=([^\r\n])"?(?=[\r\n]|$)/i;
 /**
  * Rows of CSV or TSV, as programs write them. The separator is that of a line `sep=;`, or else the one of the line of names.
  *
+ * @param place of the text, for messages
  * @param own separator of the format
  * @throws UsageError that names the file and the line
  */
-export function readTable(text: string, file: string, own: string): TableRow[] {
+export function readTable(text: string, place: string, own: string): TableRow[] {
   const [separatorLine = '', separator = separatorOf(text, own)] = SEPARATOR_LINE.exec(text) ?? [];
   const read = (quotes: boolean): TableRow[] => [
     ...rowsOf(readCells(text.slice(separatorLine.length), separator, quotes), separator),
@@ -29,7 +30,7 @@ export function readTable(text: string, file: string, own: string): TableRow[] {
   } catch (error) {
     if (!(error instanceof TableError)) throw error;
     const problem = visibleLine(error.message);
-    throw new UsageError(`--questions: ${file}:${error.line}: ${problem}`, { cause: error });
+    throw new UsageError(`${place}:${error.line}: ${problem}`, { cause: error });
   }
 }
 

@@ -85,7 +85,12 @@ describe('an exported chat', () => {
       place: `${i}`,
       isTable: false,
     }));
-    const { problems } = questionsOf(labelled, { ...NO_TASK, file: 'chat.json', check: 'kind' });
+    const { problems } = questionsOf(labelled, {
+      ...NO_TASK,
+      file: 'chat.json',
+      check: 'kind',
+      examples: null,
+    });
     expect(problems.map(({ given, row }) => [given?.steps.join(), row?.right])).toEqual([
       ['So 4', false],
       ['So 5!', true],

@@ -1,4 +1,4 @@
-import { UsageError } from 'flinch/internals';
+import { InvalidArgumentError } from 'commander';
 import { bestRows } from '../evaluate/answer-measures.js';
 import type { Evaluation, WrittenEstimate } from '../records/evaluation.js';
 import { formatEstimate } from '../statistics/estimate.js';
@@ -12,15 +12,15 @@ export interface Floor {
   readonly value: number;
 }
 
-/** @param text `accuracy=0.8,auroc=0.7` @throws UsageError that names the part that does not fit */
+/** @param text `accuracy=0.8,auroc=0.7` @throws InvalidArgumentError that names the part that does not fit */
 export function parseFloors(text: string): Floor[] {
   return text.split(',').map((part) => {
     const [name, value = '', ...rest] = part.split('=').map((piece) => piece.trim());
     const metric = METRICS.find((known) => known === name);
     const number = value === '' ? Number.NaN : Number(value);
     if (!metric || rest.length > 0 || !(number >= 0 && number <= 1))
-      throw new UsageError(
-        `--fail-below: ${JSON.stringify(part)} must be ${METRICS.join(' or ')}, "=" and a number from 0 to 1`,
+      throw new InvalidArgumentError(
+        `${JSON.stringify(part)} must be ${METRICS.join(' or ')}, "=" and a number from 0 to 1.`,
       );
     return { metric, value: number };
   });

@@ -14,14 +14,14 @@ import { type Comparison, comparedLabel } from '../report/sections/compared-sect
 import { hasRecords } from '../run/run-folder.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comparisonsOf } from './compared-runs.js';
-import { missedFloors, parseFloors } from './floors.js';
+import { type Floor, missedFloors, parseFloors } from './floors.js';
 import { labelRun } from './label-run.js';
 import { listAnswers } from './listed-answers.js';
 
 interface ReportOptions {
   readonly out?: string;
   readonly labels?: string;
-  readonly failBelow?: string;
+  readonly failBelow?: readonly Floor[];
   readonly paper?: boolean;
 }
 
@@ -37,6 +37,7 @@ export function reportCommand(): Command {
     .option(
       '--fail-below <floors>',
       'exit with 1 if a run is below: accuracy=0.8,auroc=0.7 (auroc: that of the best score)',
+      parseFloors,
     )
     .option('--paper', "write the paper's tables with its own numbers, without a run; requires --out")
     .addHelpText(
@@ -58,14 +59,13 @@ Examples:
 
 async function report(
   folders: readonly string[],
-  { out, labels, failBelow, paper }: ReportOptions,
+  { out, labels, failBelow: floors = [], paper }: ReportOptions,
 ): Promise<void> {
   const [first] = folders;
   if (paper && first !== undefined) throw new UsageError('--paper: cannot be combined with run folders');
   if (!paper && first === undefined) throw new UsageError('at least one run folder is required');
   const target = out ?? first;
   if (target === undefined) throw new UsageError('--paper: requires --out');
-  const floors = failBelow === undefined ? [] : parseFloors(failBelow);
   if (labels !== undefined) {
     if (first === undefined || folders.length > 1)
       throw new UsageError('--labels: requires exactly one run folder, because labels are of its answers');

@@ -10,9 +10,11 @@ import { digestOf, type RunSettings, SCORING } from '../records/run-settings.js'
 import { ruleOf } from '../records/selection.js';
 import type { Completer } from '../rollouts/completer.js';
 import { isCheck } from '../suites/own/answer-checks.js';
+import { examplesOf } from '../suites/own/examples.js';
 import { ownSuite } from '../suites/own/own.js';
 import { type Questions, questionsOf } from '../suites/own/own-problems.js';
 import { readRows } from '../suites/own/question-rows.js';
+import type { Task } from '../suites/own/task.js';
 import { comesLabelled, type Suite } from '../suites/suite.js';
 import { PROMPTS_VERSION } from '../suites/suite-prompts.js';
 import { suites } from '../suites/suites.js';
@@ -142,7 +144,7 @@ async function prepare(
   options: RunOptions,
 ): Promise<Omit<PreparedRun, 'writer' | 'completer'>> {
   const { seed, limit = null, subsets = null } = options;
-  const own = options.task && questionsOf(await readRows(options.task.file, '--questions'), options.task);
+  const own = options.task && (await readTaskQuestions(options.task));
   if (own) {
     const labelled = own.problems.every(({ row }) => row?.right != null);
     const how = labelled ? 'their responses are labelled' : `answers are checked by: ${own.settings.check}`;
@@ -196,6 +198,14 @@ async function prepare(
       bootstrap: { resamples: 1000, seed: 1 },
     },
   };
+}
+
+/** @throws UsageError for a file that cannot be read */
+async function readTaskQuestions(task: Task): Promise<Questions> {
+  const { problems, settings } = questionsOf(await readRows(task.file, '--questions'), task);
+  if (task.examples === null) return { problems, settings };
+  const examples = examplesOf(await readRows(task.examples, '--examples'), problems);
+  return { problems, settings: { ...settings, examples } };
 }
 
 /** @throws UsageError for options that need what the rows do not have */

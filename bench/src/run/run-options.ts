@@ -21,6 +21,7 @@ export interface RolloutOptions {
 export interface GivenOptions extends Omit<RunOptions, 'suite' | 'task' | 'score' | 'check'> {
   readonly suite?: SuiteName;
   readonly questions?: string;
+  readonly examples?: string;
   readonly check: string;
   readonly score?: WhichScored;
   readonly plan?: boolean;
@@ -73,6 +74,10 @@ export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claim
 export function addRunOptions(command: Command): Command {
   return command
     .option('--questions <file>', "your own questions: JSON Lines, CSV, TSV, or a task's YAML, see below")
+    .option(
+      '--examples <file>',
+      'worked examples (few-shot), which the model is shown before each of --questions: a table with question and answer',
+    )
     .addOption(modelOption())
     .requiredOption('--out <folder>', 'folder for all results; an interrupted run continues there')
     .option('--plan', 'print what the run would do, with time and requests, and do nothing')
@@ -179,15 +184,16 @@ export function addRunOptions(command: Command): Command {
 
 /** @throws UsageError for options that do not go together */
 export function resolveOptions(given: GivenOptions): RunOptions {
-  const { suite, questions, check, score, plan: _, ...rest } = given;
+  const { suite, questions, examples, check, score, plan: _, ...rest } = given;
   if ((suite === undefined) === (questions === undefined))
     throw new UsageError('--suite or --questions: one of them is required');
   if (questions === undefined) {
+    if (examples !== undefined) throw new UsageError('--examples: requires --questions');
     if (check !== 'rules' && check !== 'judge')
       throw new UsageError(`--check: must be rules or judge for --suite, not ${JSON.stringify(check)}`);
     return { ...rest, suite: suite!, check, score: score ?? 'wrong' };
   }
-  const task = openTask(questions, check);
+  const task = openTask(questions, check, examples);
   return {
     ...rest,
     suite: 'own',

@@ -94,7 +94,7 @@ import json
 steps = pd.read_csv("runs/files/steps.csv")
 print(json.dumps({
   "rows": [len(answers), len(steps), len(tokens)],
-  "right": int(answers["correct"].sum()),
+  "right": int(answers["right"].sum()),
   "wrong_steps": int((steps["wrong"] == True).sum()),
   "nll": float(answers["nll.sum"].sum()),
   "of_steps": float(steps["nll.sum"].sum()),

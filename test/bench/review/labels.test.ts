@@ -144,8 +144,8 @@ describe('flinch bench report', () => {
   it.each([
     ['accuracy=0.5', 0, ''],
     ['accuracy=0.9,auroc=0.5', 1, 'accuracy is 0.778 [0.453, 0.937], below 0.9'],
-    ['auroc', 1, 'must be accuracy or auroc'],
-    ['f1=0.5', 1, 'must be accuracy or auroc'],
+    ['auroc', 2, 'must be accuracy or auroc'],
+    ['f1=0.5', 2, 'must be accuracy or auroc'],
   ])('--fail-below %s ends with %d', async (floors, code, message) => {
     const run = await answers(`floors-${floors}`);
     const found = await flinch(['bench', 'report', run, '--fail-below', floors]);

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { checkAnswer } from '#bench/suites/own/answer-checks.js';
+import { examplesOf } from '#bench/suites/own/examples.js';
 import { ownSuite } from '#bench/suites/own/own.js';
 import { type Questions, questionsOf } from '#bench/suites/own/own-problems.js';
 import { readRows } from '#bench/suites/own/question-rows.js';
@@ -301,5 +302,29 @@ describe('a question', () => {
         content: 'It rains.\n\nIs it wet?\n\n(A) Yes\n(B) No\n\nAnswer with the letter of the right choice.',
       },
     ]);
+  });
+
+  it('comes after worked examples, in the same words, as messages and as a text', async () => {
+    const { problems, settings } = await read('a.jsonl', lines({ question: 'And 3 + 3?', answer: 6 }));
+    const shown = folder.write('shots.csv', 'question,answer\nWhat is 2 + 2?,4\n');
+    const examples = examplesOf(await readRows(shown, '--examples'), problems);
+    const suite = ownSuite({ ...settings, prompt: '{question} Briefly.', examples });
+    expect(suite.messages(problems[0]!)).toEqual([
+      { role: 'user', content: 'What is 2 + 2? Briefly.' },
+      { role: 'assistant', content: '4' },
+      { role: 'user', content: 'And 3 + 3? Briefly.' },
+    ]);
+    expect(suite.completion!.prompt(problems[0]!)).toBe(
+      'Question: What is 2 + 2? Briefly.\nAnswer: 4\n\nQuestion: And 3 + 3? Briefly.\nAnswer:',
+    );
+  });
+
+  it.each([
+    ['question,answer\nWhat is 2 + 2?,\n', /--examples: .*shots\.csv:2: answer: is empty/],
+    ['question\nWhat is 2 + 2?\n', /shots\.csv:2: answer: /],
+    ['question,answer\nAnd 3 + 3?,6\n', /shots\.csv:2: question: is one of --questions, too/],
+  ])('is not shown with the examples %j', async (text, message) => {
+    const rows = await readRows(folder.write('shots.csv', text), '--examples');
+    expect(() => examplesOf(rows, [{ question: 'And 3 + 3?' }])).toThrow(message);
   });
 });

@@ -311,16 +311,25 @@ const asksForLetter = (problem: BenchProblem, check: TaskSettings['check']): boo
   return problem.row !== undefined && isCheck(how) && kindRead(how, keyOf(problem)) === 'choice';
 };
 
-/** Messages to the model, without a system message of the run. */
+/** Messages to the model, without a system message of the run: worked examples, earlier messages, and the question. */
 export function messagesOf(
   problem: BenchProblem,
-  { prompt, check }: Pick<TaskSettings, 'prompt' | 'check'>,
+  { prompt, check, examples = [] }: Pick<TaskSettings, 'prompt' | 'check' | 'examples'>,
 ): ChatMessage[] {
-  const asked = wholeQuestion(problem);
-  const content = prompt
-    ? prompt.replaceAll('{question}', () => asked)
-    : asksForLetter(problem, check)
-      ? `${asked}\n\nAnswer with the letter of the right choice.`
-      : asked;
-  return [...(problem.row?.messages?.slice(0, -1) ?? []), { role: 'user', content }];
+  const asksLetter = asksForLetter(problem, check);
+  const asking = (question: string): ChatMessage => ({
+    role: 'user',
+    content: prompt
+      ? prompt.replaceAll('{question}', () => question)
+      : asksLetter
+        ? `${question}\n\nAnswer with the letter of the right choice.`
+        : question,
+  });
+  const shown = examples.flatMap(({ question, answer }): ChatMessage[] => [
+    asking(question),
+    { role: 'assistant', content: answer },
+  ]);
+  const before = problem.row?.messages?.slice(0, -1) ?? [];
+  const system = before[0]?.role === 'system' ? before.slice(0, 1) : [];
+  return [...system, ...shown, ...before.slice(system.length), asking(wholeQuestion(problem))];
 }

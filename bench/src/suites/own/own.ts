@@ -26,7 +26,11 @@ export function ownSuite(settings: TaskSettings, all: readonly BenchProblem[] = 
     },
     messages: (problem) => messagesOf(problem, settings),
     completion: {
-      prompt: (problem) => `Question: ${messagesOf(problem, settings).at(-1)!.content}\nAnswer:`,
+      prompt: (problem) =>
+        // A text has no earlier messages.
+        messagesOf({ ...problem, ...(problem.row && { row: { ...problem.row, messages: null } }) }, settings)
+          .map(({ role, content }) => (role === 'user' ? `Question: ${content}\nAnswer:` : ` ${content}\n\n`))
+          .join(''),
       stop: ['\n'],
     },
     check(problem, response) {

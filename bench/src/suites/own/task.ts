@@ -35,6 +35,10 @@ function parseCheck(text: string): TaskSettings['check'] {
   throw new UsageError(`--check: must be judge, ${HOW_CHECKED}, not ${JSON.stringify(text)}`);
 }
 
+/** A question with the answer that a model is shown. */
+const exampleSchema = z.strictObject({ question: z.string(), answer: z.string() });
+export type Example = z.output<typeof exampleSchema>;
+
 const columnsSchema = z.partialRecord(z.enum(COLUMNS), z.string().min(1));
 
 const promptSchema = z.string().includes('{question}', { error: 'must contain {question}' });
@@ -47,12 +51,16 @@ export const taskSettingsSchema = z.strictObject({
   /** What is asked, with `{question}` in it; `null` for the question alone. */
   prompt: z.string().nullable(),
   columns: columnsSchema,
+  /** Worked examples before each question. */
+  examples: z.array(exampleSchema).exactOptional(),
 });
 export type TaskSettings = z.output<typeof taskSettingsSchema>;
 
 /** A file of questions, and how they are asked and checked. */
-export interface Task extends TaskSettings {
+export interface Task extends Omit<TaskSettings, 'examples'> {
   readonly file: string;
+  /** File of worked examples. */
+  readonly examples: string | null;
 }
 
 const taskFileSchema = z.strictObject({
@@ -69,23 +77,27 @@ const taskFileSchema = z.strictObject({
     })
     .optional(),
   prompt: promptSchema.optional(),
+  examples: z.string().min(1).optional(),
   columns: columnsSchema.optional(),
 });
 
 /**
  * @param file of questions; or a task in YAML, which names it
  * @param check of the command line, which goes before what a task's file says; `rules` says nothing
+ * @param examples file of the command line, which goes before that of the task
  * @throws UsageError that names the field
  */
-export function openTask(file: string, check: string): Task {
+export function openTask(file: string, check: string, examples?: string): Task {
   const isTask = ['.yaml', '.yml'].includes(extname(file).toLowerCase());
   const said = isTask ? readTask(file) : { questions: file };
+  const beside = said.examples === undefined ? null : resolve(dirname(file), said.examples);
   return {
     file: isTask ? resolve(dirname(file), said.questions) : file,
     name: said.name ?? basename(said.questions),
     check: check === 'rules' ? (said.check ?? 'kind') : parseCheck(check),
     prompt: said.prompt ?? null,
     columns: said.columns ?? {},
+    examples: examples ?? beside,
   };
 }
 

@@ -27,8 +27,8 @@ async function write(name: string, evaluation: Evaluation): Promise<string> {
   const path = folder.path(`${name}.html`);
   writeFileSync(path, renderPage(buildReport([run], readPaper())));
   const answer = name === 'hostile' ? hostileAnswer() : MADE_UP_ANSWER;
-  const right = { ...MADE_UP_ANSWER, id: 'right', question: 'Is 3 prime?', correct: true, score: 0.05 };
-  const unsure = { ...right, id: 'unsure', correct: null };
+  const right = { ...MADE_UP_ANSWER, id: 'right', question: 'Is 3 prime?', correct: true, score: 0.07 };
+  const unsure = { ...right, id: 'unsure', correct: null, score: 0.05 };
   const list = { title: run.label, folder: name, score: 'NLL', answers: [right, answer, unsure] };
   writeFileSync(folder.path(`${name}-answers.html`), renderAnswers(list));
   return pathToFileURL(path).href;

@@ -10,11 +10,11 @@ import { digestOf, type RunSettings, SCORING } from '../records/run-settings.js'
 import { ruleOf } from '../records/selection.js';
 import type { Completer } from '../rollouts/completer.js';
 import { isCheck } from '../suites/own/answer-checks.js';
-import { examplesOf } from '../suites/own/examples.js';
 import { ownSuite } from '../suites/own/own.js';
 import { type Questions, questionsOf } from '../suites/own/own-problems.js';
 import { readRows } from '../suites/own/question-rows.js';
 import type { Task } from '../suites/own/task.js';
+import { examplesOf } from '../suites/own/worked-examples.js';
 import { comesLabelled, type Suite } from '../suites/suite.js';
 import { PROMPTS_VERSION } from '../suites/suite-prompts.js';
 import { suites } from '../suites/suites.js';

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { checkAnswer } from '#bench/suites/own/answer-checks.js';
-import { examplesOf } from '#bench/suites/own/examples.js';
 import { ownSuite } from '#bench/suites/own/own.js';
 import { type Questions, questionsOf } from '#bench/suites/own/own-problems.js';
 import { readRows } from '#bench/suites/own/question-rows.js';
 import { openTask, type Task } from '#bench/suites/own/task.js';
+import { examplesOf } from '#bench/suites/own/worked-examples.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

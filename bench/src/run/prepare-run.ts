@@ -3,15 +3,17 @@ import { Engine, EngineError, ModelError } from 'flinch';
 import { fingerprint, formatDevices, note, reportDevices, showsBars, UsageError } from 'flinch/internals';
 import { defaultDataFolder, suiteFolder } from '../data/data-folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
+import { countEach } from '../evaluate/count-measures.js';
 import type { Measure } from '../measures/measure.js';
 import { needsClaimGraph, samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
 import { digestOf, type RunSettings, SCORING } from '../records/run-settings.js';
 import { ruleOf } from '../records/selection.js';
+import { kindsNamed } from '../report/answer-words.js';
 import type { Completer } from '../rollouts/completer.js';
-import { isCheck } from '../suites/own/answer-checks.js';
+import { isCheck, kindRead } from '../suites/own/answer-checks.js';
 import { ownSuite } from '../suites/own/own.js';
-import { type Questions, questionsOf } from '../suites/own/own-problems.js';
+import { keyOf, type Questions, questionsOf } from '../suites/own/own-problems.js';
 import { readRows } from '../suites/own/question-rows.js';
 import type { Task } from '../suites/own/task.js';
 import { examplesOf } from '../suites/own/worked-examples.js';
@@ -147,7 +149,7 @@ async function prepare(
   const own = options.task && (await readTaskQuestions(options.task));
   if (own) {
     const labelled = own.problems.every(({ row }) => row?.right != null);
-    const how = labelled ? 'their responses are labelled' : `answers are checked by: ${own.settings.check}`;
+    const how = labelled ? 'their responses are labelled' : `answers are checked by: ${checksNamed(own)}`;
     note(`${own.problems.length} questions of ${own.settings.name}; ${how}\n`);
   }
   const suite = own ? ownSuite(own.settings, own.problems) : suites[options.suite];
@@ -206,6 +208,15 @@ async function readTaskQuestions(task: Task): Promise<Questions> {
   if (task.examples === null) return { problems, settings };
   const examples = examplesOf(await readRows(task.examples, '--examples'), problems);
   return { problems, settings: { ...settings, examples } };
+}
+
+/** How many rows are checked how: `number (12), date (3)`. */
+function checksNamed({ problems, settings: { check } }: Questions): string {
+  const names = problems.map((problem) => {
+    const how = problem.row?.check ?? check;
+    return (isCheck(how) && kindRead(how, keyOf(problem))) || how;
+  });
+  return kindsNamed(countEach(names));
 }
 
 /** @throws UsageError for options that need what the rows do not have */

@@ -24,7 +24,7 @@ describe("flinch bench run with one's own questions", () => {
   it('asks a sample of them, and goes on with a larger one', async () => {
     const file = write('sums.jsonl', SUMS);
     const few = await run(file, 'sums', '--limit', '4', '--json');
-    expect(few.stderr).toContain('24 questions of sums.jsonl; answers are checked by: number');
+    expect(few.stderr).toContain('24 questions of sums.jsonl; answers are checked by: number (24)');
     expect(few.code).toBe(0);
     expect(JSON.parse(few.stdout)).toMatchObject({ counts: { problems: 4 } });
     const first = idsIn('sums', 'responses');

@@ -305,7 +305,7 @@ interface GenerationVotedEvent {
   offset: number;
   /** Answers that were written, the first one included. */
   answers: number;
-  /** Those that say what the returned one says; 0 if it says nothing that can be compared. If the flagged one is such, no further answer is written. */
+  /** Those that say what the returned one says; 0 if it says nothing that can be compared. If the first one is such, no further answer is written. */
   agreed: number;
   /** Whether another answer than the first one is returned. */
   replaced: boolean;

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { Command, Option } from 'commander';
 import { finalize } from 'rxjs';
 import type { Workers } from '../../gateway/workers/start-workers.js';
@@ -28,8 +29,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** What a shell reports of a process that SIGINT ended: a second signal leaves no time for more. */
 const EXIT_AT_ONCE = 130;
 
-/** `npm start` passes on a Ctrl-C that the terminal sends, too: signals so close are one. */
-const SAME_MS = 200;
+/** How often is looked whether the shell is there in which npm runs a script. */
+const SHELL_MS = 500;
 
 export function serveCommand(): Command {
   return addModelArgument(new Command('serve'))
@@ -216,19 +217,23 @@ const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): s
  */
 function endSignals() {
   const waiting: ((signal: string) => void)[] = [];
-  let lastMs = Number.NEGATIVE_INFINITY;
   const heard = (signal: string, number: number): void => {
-    const nowMs = performance.now();
-    const isSame = nowMs - lastMs < SAME_MS;
-    lastMs = nowMs;
-    if (isSame) return;
+    clearInterval(watch);
     const next = waiting.shift() ?? (() => process.exit(128 + number));
     next(signal);
   };
+  // A signal to `npm start` ends its shell, which passes none on.
+  const shell = process.ppid;
+  const isOrphan = (): boolean => process.env.npm_lifecycle_event !== undefined && process.ppid !== shell;
+  const watch = setInterval(
+    () => isOrphan() && heard('SIGTERM', constants.signals.SIGTERM),
+    SHELL_MS,
+  ).unref();
   for (const signal of SIGNALS) process.on(signal, heard);
   return {
     next: (): Promise<string> => new Promise((resolve) => waiting.push(resolve)),
     close: (): void => {
+      clearInterval(watch);
       for (const signal of SIGNALS) process.off(signal, heard);
     },
   };

@@ -22,7 +22,7 @@ describe.skipIf(files.length === 0)(
         .split('\n')
         .map((line) => JSON.parse(line))
         .map(({ id, expect: correct }) => [id, correct]);
-      const { problems, settings } = questionsOf(await readRows(task.file), task);
+      const { problems, settings } = questionsOf(await readRows(task.file, '--questions'), task);
       const { check: checked } = ownSuite(settings);
       expect(problems.map((one) => [one.id, checked(one, one.given!.steps.join(''))?.correct])).toEqual(
         expected,

@@ -393,7 +393,6 @@ describe.skipIf(platform() !== 'linux')('the processes of flinch serve --workers
     await expect.poll(() => running.state.text).not.toBe('');
     serving.kill('SIGINT');
     await expect.poll(() => serving.log.some(({ msg }) => msg === 'draining')).toBe(true);
-    await setTimeout(300); // signals that are closer are one
     serving.kill('SIGINT');
     expect((await serving.process.finished).code).toBe(130);
     expect(running.complete()).toBe(false);

@@ -17,7 +17,7 @@ export const GLOSSARY: readonly { readonly word: string; readonly meaning: strin
   {
     word: 'action',
     meaning:
-      'what happens to a flagged step (annotate, stop or rollback) or to a flagged answer (escalate or vote)',
+      'what happens to a flagged step (annotate, stop or rollback) or to a doubtful answer (escalate or vote)',
   },
   { word: 'rollback', meaning: 'the model writes a flagged step again' },
   { word: 'verdict', meaning: 'whether a whole answer is flagged' },

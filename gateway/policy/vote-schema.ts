@@ -20,7 +20,7 @@ export const voteSchema = z
       ),
   })
   .describe(
-    'What an answer says, where the guard has `action: vote`; by default yes or no, a date, a number, a letter, or a few words, as [a vote](guard.md#vote) reads them.',
+    'What an answer says, where the guard has `action: vote`; by default yes or no, a date, a number, a letter, or a few words, as [a vote](../guard.md#vote) reads them.',
   );
 
 /** How it is found what an answer says. */

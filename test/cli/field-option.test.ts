@@ -16,7 +16,7 @@ const names = Object.keys(guardFields);
 
 /** Fields that a command has no option for, and why. */
 const NOT_APPLICABLE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  chat: { enabled: 'is --no-score' },
+  chat: { enabled: 'is --no-score', budget: 'is of escalate and vote, which a gateway does' },
   score: {},
   calibrate: {},
 };

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cacheFolder, isWritable } from '#src/files/cache-folder.js';
 import { useFolder } from '../support/cli.js';
 
@@ -18,6 +18,8 @@ function useTemporary(name: string): string {
 
 describe('cacheFolder', () => {
   beforeEach(() => void vi.stubEnv('XDG_CACHE_HOME', join(file, 'cache')));
+  // The same process runs other tests.
+  afterEach(() => void vi.unstubAllEnvs());
 
   it('is in the cache that can be made, and makes nothing', () => {
     vi.stubEnv('XDG_CACHE_HOME', folder.path('new/cache'));

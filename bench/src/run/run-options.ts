@@ -74,16 +74,16 @@ export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claim
 export function addRunOptions(command: Command): Command {
   return command
     .option('--questions <file>', "your own questions: JSON Lines, CSV, TSV, or a task's YAML, see below")
-    .option(
-      '--examples <file>',
-      'worked examples (few-shot), which the model is shown before each of --questions: a table with question and answer',
-    )
     .addOption(modelOption())
     .requiredOption('--out <folder>', 'folder for all results; an interrupted run continues there')
     .option('--plan', 'print what the run would do, with time and requests, and do nothing')
     .option('--json', 'print the summary as JSON')
     .addOption(deviceOption())
     .optionsGroup('Problems:')
+    .option(
+      '--examples <file>',
+      'worked examples (few-shot), which the model is shown before each of --questions: a table with question and answer',
+    )
     .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
     .option('--subsets <names>', 'only these subsets, comma-separated', list)
     .option(

@@ -139,7 +139,7 @@ it('lets no answer vote that was cut off', async () => {
 it('takes no vote on what cannot be compared, and says so', async () => {
   const essay = { text: 'There was a king. He had a daughter. She had a horse. It was old.' };
   const { vote, texts, drawn, told } = await outcome([essay, essay, essay]);
-  expect(vote).toMatchObject({ answers: 1, agreed: 0, replaced: false, failed: null, verdict: FLAGGED });
+  expect(vote).toMatchObject({ answers: 1, agreed: 0, replaced: false, failed: null, risk: FLAGGED.risk });
   expect([texts[0], drawn, told]).toEqual([essay.text, [], [[false, null]]]);
 });
 

@@ -9,6 +9,9 @@ const ASKS_FOR_A_PERSON =
   /(?<!\p{L})(?:who|whose|author|inventor|painter|composer|president|discovered)(?!\p{L})/iu;
 const TITLE = /^(?:prof|dr|mr|mrs|ms|sir|lord|it|the|by|was|is|a|of|and|president)\.?$/i;
 
+/** "Not Zürich but Bern". */
+const IN_CONTRAST = /(?<!\p{L})not\s[^.;]{1,60}?,?\s+but\s+(?:rather\s+)?(?:the\s+)?$/u;
+
 /** Reads whether a response names the answer, and does not deny it. */
 export function readName(text: FinalText, { question, answers }: AnswerKey): Reading {
   const verdicts = answers.map((answer) => verdict(text, plainText(answer).trim(), question));
@@ -55,6 +58,7 @@ function inSentence(sentence: string, name: string, question: string): boolean |
     !affirms(name, question)
   )
     return null;
+  if (affirmed.some(({ start }) => IN_CONTRAST.test(whole.slice(0, start)))) return true;
   const clauses = clausesOf(sentence);
   const own = clauses.findIndex((clause) => affirms(name, clause));
   if (clauses.length < 2 || own < 0) return true;

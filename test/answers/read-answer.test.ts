@@ -109,6 +109,7 @@ it.each([
   ['less than the key', '9 November 1989', 'November 1989', null],
   ['a denied name', 'Zürich', 'It is not Zürich.', false],
   ['a name in a contrast', 'Bern', 'Zürich is the largest city, but the capital is Bern.', true],
+  ['a name instead of another', 'Bern', 'The capital is not Zürich but Bern.', true],
   ['a list with one more', 'red, blue', 'red, blue and green', false],
   ['thoughts that do not end', 'Paris', '<think>Paris', false],
 ])('reads %s', (_, answer, response, correct) => {

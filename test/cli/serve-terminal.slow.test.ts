@@ -37,7 +37,7 @@ describe.runIf(HAS_TERMINAL)('flinch serve on a terminal', () => {
     const before = shown().length;
     expect((await fetch(url)).status).toBe(200);
     await (await post(url, chatBody({ max_tokens: 2 }))).text();
-    const request = /^\d\d:\d\d:\d\d POST \/v1\/chat\/completions 200 reasoner \d+ ms$/;
+    const request = /^\d\d:\d\d:\d\d POST \/v1\/chat\/completions 200 reasoner \d+ ms 2 tokens/;
     await expect.poll(() => shown().slice(before - 1)).toEqual([expect.stringMatching(request), '']);
   });
 
@@ -50,7 +50,7 @@ describe.runIf(HAS_TERMINAL)('flinch serve on a terminal', () => {
   it('shows short lines of workers, too', async () => {
     const { url, shown } = await serve('--workers', '2');
     await (await post(url, chatBody({ max_tokens: 2 }))).text();
-    await expect.poll(shown).toContainEqual(expect.stringMatching(/ 200 reasoner \d+ ms$/));
+    await expect.poll(shown).toContainEqual(expect.stringMatching(/ 200 reasoner \d+ ms 2 tokens/));
   });
 });
 

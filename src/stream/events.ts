@@ -108,7 +108,7 @@ export interface VotedEvent {
   readonly type: 'generation.voted';
   /** Answers that were written, the first one included. */
   readonly answers: number;
-  /** Those that say what the returned one says; 0 if it says nothing that can be compared: then no further one was written. */
+  /** Those that say what the returned one says; 0 if it says nothing that can be compared. */
   readonly agreed: number;
   /** Whether another answer than the first one is returned. */
   readonly replaced: boolean;

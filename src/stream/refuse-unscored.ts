@@ -21,8 +21,9 @@ export interface RefuseOptions {
 }
 
 /**
- * Passes tokens on once they have a score of `method`, and errors at the first one that has none: because its log-probability is not reported, or because scoring is behind. The
- * same for parts of an upstream's answer whose tokens are not reported. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
+ * Passes tokens on once they have a score of `method`, and errors at the first one that has none: because its
+ * log-probability is not reported, or because scoring is behind. The same for parts of an upstream's answer whose tokens are
+ * not reported. After {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
  *
  * Errors with an {@link UnscoredError}.
  *

@@ -15,8 +15,8 @@ import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } fr
 export interface NewToken {
   readonly id: number;
   /**
-   * Natural log, temperature 1. It has to be the model's own: rounded derivatives are proportional to 1 − p. Where it is not
-   * known, a forward pass computes it.
+   * Natural log, temperature 1. It has to be the model's own, because derivatives in 8 bits are scaled by 1 − p. Without it,
+   * a forward pass computes it.
    */
   readonly logprob?: number;
   /** No pass scores it together with the token before it. */

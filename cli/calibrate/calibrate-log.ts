@@ -11,6 +11,7 @@ import { METHODS } from '../../src/uncertainty/method-names.js';
 const loggedAnswer = z.object({
   /** Hash of prompt and seed. */
   key: z.string(),
+  tokens: z.array(z.object({ text: z.string() })),
   scores: z.array(z.object({ scores: z.partialRecord(z.enum(METHODS), z.number()) })),
   steps: z.array(z.object({ from: z.int(), to: z.int() })),
 });
@@ -52,9 +53,10 @@ export class CalibrationLog {
     return this.#answers.get(keyOf(request));
   }
 
-  add(request: CompleteRequest, { scores, steps }: ScoredAnswer): void {
+  add(request: CompleteRequest, { tokens, scores, steps }: ScoredAnswer): void {
     const answer: LoggedAnswer = {
       key: keyOf(request),
+      tokens: tokens.map(({ text }) => ({ text })),
       scores: scores.map((token) => ({ scores: token.scores })),
       steps: steps.map(({ from, to }) => ({ from, to })),
     };

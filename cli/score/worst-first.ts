@@ -1,5 +1,6 @@
 import { visibleLine } from '../../src/files/visible.js';
-import { answerScore, stepScore } from '../../src/risk/risk.js';
+import { answerScore } from '../../src/risk/risk.js';
+import { type ScoredText, stepScore } from '../../src/risk/step-score.js';
 import { type StepSpan, TokenSteps } from '../../src/steps/token-steps.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { formatTable } from '../terminal-format.js';
@@ -13,21 +14,28 @@ export interface DoubtfulAnswer {
   readonly step: { readonly text: string; readonly score: number } | null;
 }
 
-/** An answer as the guard judges it: by the sums of its steps. */
+/** An answer as the guard judges it. */
 export function doubtfulAnswer(
   { id, tokens }: Pick<OutputLine, 'id' | 'tokens'>,
   method: Method,
 ): DoubtfulAnswer {
   const spans = new TokenSteps();
   const steps = [...tokens.flatMap(({ text }) => spans.push(text)), ...spans.end()].map(
-    ({ text, from, to }: StepSpan) => ({
+    ({ text, from, to, step }: StepSpan) => ({
       text,
-      score: stepScore(tokens.slice(from, to).flatMap(({ scores }) => scores[method] ?? [])),
+      score: stepScore(tokens.slice(from, to).flatMap(scoredBy(method)), step),
     }),
   );
   const [step = null] = steps.toSorted((a, b) => compare(b.score, a.score));
-  return { id, score: answerScore(steps.map(({ score }) => score)), step };
+  return { id, score: answerScore(tokens.flatMap(scoredBy(method))), step };
 }
+
+const scoredBy =
+  (method: Method) =>
+  ({ text, scores }: OutputLine['tokens'][number]): ScoredText[] => {
+    const score = scores[method];
+    return score === undefined ? [] : [{ text, score }];
+  };
 
 const DEFAULT_WIDTH = 100;
 const ID_WIDTH = 24;

@@ -1,7 +1,7 @@
 import { groupedWilson, type Interval } from '../numerics/proportion.js';
 import type { Method } from '../uncertainty/method-names.js';
-import { answerScoreBy, isAlarm, type RiskModel } from './risk.js';
-import { isWhole, ofAnswer, type ScoredAnswer, samplesOf } from './score-collector.js';
+import { answerScore, isAlarm, type RiskModel } from './risk.js';
+import { isWhole, type ScoredAnswer, samplesOf } from './score-collector.js';
 
 /** Target rates that a check looks at. */
 export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
@@ -46,7 +46,7 @@ export class FalseAlarmCheck {
       const peak = risks.ofStep(method, Math.max(...samples.steps), 'answer');
       const statistic = risks.statistic?.(method) ?? 'sum';
       this.#note(`${method} any step of an answer`, [peak]);
-      this.#note(`${method} answer`, [risks.ofAnswer(method, answerScoreBy(statistic, ofAnswer(samples)))]);
+      this.#note(`${method} answer`, [risks.ofAnswer(method, answerScore(samples.scored, statistic))]);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Method } from '../uncertainty/method-names.js';
+import { type ScoredText, weigh } from './step-score.js';
 
 /**
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
@@ -23,50 +24,23 @@ export interface RiskModel {
 }
 
 /**
- * The score of a step: the sum of those of its tokens that have one (docs/results/detector.md); −∞ for a step with none.
- */
-export function stepScore(scores: readonly number[]): number {
-  return scores.length === 0 ? Number.NEGATIVE_INFINITY : scores.reduce((a, b) => a + b, 0);
-}
-
-/** One doubtful step is common; an answer that goes wrong has several. */
-const DOUBTFUL_STEPS = 3;
-
-/**
- * The score of an answer: the mean of its three largest step scores, or of those that there are; −∞ for an answer with
- * none. Longer answers have larger ones by chance alone, as they have more steps to choose from: the rank among whole
- * answers of all lengths is right on average. Beside three scored steps another one can only raise it.
- *
- * @param steps one score each; −∞ for a step with none
- */
-export function answerScore(steps: readonly number[]): number {
-  const scores = steps.filter((score) => score !== Number.NEGATIVE_INFINITY);
-  if (scores.length === 0) return Number.NEGATIVE_INFINITY;
-  const largest = scores.toSorted((a, b) => b - a).slice(0, DOUBTFUL_STEPS);
-  return largest.reduce((sum, score) => sum + score, 0) / largest.length;
-}
-
-/**
- * How the score of an answer is made of its tokens' scores: of the sums of its steps ({@link answerScore}), or as the mean or
- * the largest of all tokens. A sum grows with the length: where answers of a word and of many lines are mixed, it passes
- * every short one.
+ * How the score of an answer is made of its tokens' scores: Σ w · score / √Σ w ({@link weigh}), which grows with the length,
+ * but less than a sum, so that answers of a sentence and of many can be compared; or the mean or the largest.
  */
 export const STATISTICS = ['sum', 'mean', 'max'] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
-/** Scores of an answer's steps, as of {@link stepScore}, and of its tokens; −∞ for what was skipped. */
-export interface AnswerScores {
-  readonly steps: readonly number[];
-  readonly tokens: readonly number[];
-}
-
-/** The score of an answer by a statistic; −∞ for an answer with none. */
-export function answerScoreBy(statistic: Statistic, { steps, tokens }: AnswerScores): number {
-  if (statistic === 'sum') return answerScore(steps);
-  const scores = tokens.filter((score) => score !== Number.NEGATIVE_INFINITY);
-  if (statistic === 'max' || scores.length === 0)
-    return scores.reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
-  return scores.reduce((sum, score) => sum + score, 0) / scores.length;
+/**
+ * The score of an answer; −∞ for one without a score.
+ * @param tokens those that have a score
+ */
+export function answerScore(tokens: readonly ScoredText[], statistic: Statistic = 'sum'): number {
+  if (tokens.length === 0) return Number.NEGATIVE_INFINITY;
+  if (statistic === 'max')
+    return tokens.reduce((most, { score }) => Math.max(most, score), Number.NEGATIVE_INFINITY);
+  if (statistic === 'mean') return tokens.reduce((sum, { score }) => sum + score, 0) / tokens.length;
+  const { sum, weight } = weigh(tokens);
+  return sum / Math.sqrt(weight);
 }
 
 /** Whether a risk raises an alarm at a target false-alarm rate; what cannot be rated yet raises none. */

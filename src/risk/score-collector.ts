@@ -2,10 +2,12 @@ import { distributionOf, levelsFor } from '../numerics/distribution.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
-import { type AnswerScores, answerScoreBy, type Statistic, stepScore } from './risk.js';
+import { answerScore, type Statistic } from './risk.js';
+import { type ScoredText, stepScore } from './step-score.js';
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
+  readonly tokens: readonly { readonly text: string }[];
   /** Scores of every token, in order. */
   readonly scores: readonly { readonly scores: Scores }[];
   /** Tokens `from` to `to − 1`, one after the other. */
@@ -16,25 +18,25 @@ export interface ScoredAnswer {
 export interface Samples {
   readonly tokens: readonly TokenSample[];
   readonly steps: readonly number[];
+  /** Tokens that have a score. */
+  readonly scored: readonly ScoredText[];
 }
 
 /** @param steps the leading ones that count; the tokens after them do not either */
-export function samplesOf({ scores, steps: all }: ScoredAnswer, method: Method, steps = all.length): Samples {
+export function samplesOf(
+  { tokens: texts, scores, steps: all }: ScoredAnswer,
+  method: Method,
+  steps = all.length,
+): Samples {
   const counted = all.slice(0, steps);
   const tokens = scores.slice(0, counted.at(-1)?.to ?? 0).map((token) => token.scores[method]);
+  const scored = tokens.map((score, index) => (score === undefined ? [] : [{ ...texts[index]!, score }]));
   return {
     tokens: tokens.map((score, index) => ({ index, score: score ?? Number.NEGATIVE_INFINITY })),
-    steps: counted.map(({ from, to }) =>
-      stepScore(tokens.slice(from, to).filter((score) => score !== undefined)),
-    ),
+    steps: counted.map(({ from, to }, step) => stepScore(scored.slice(from, to).flat(), step)),
+    scored: scored.flat(),
   };
 }
-
-/** The scores that an answer's score is made of. */
-export const ofAnswer = ({ tokens, steps }: Samples): AnswerScores => ({
-  steps,
-  tokens: tokens.map(({ score }) => score),
-});
 
 /** Whether all of an answer counts; of one without a step there is nothing that could. */
 export const isWhole = ({ steps: all }: ScoredAnswer, steps: number): boolean =>
@@ -74,11 +76,11 @@ export class ScoreCollector {
       collected.tokens.push(...samples.tokens);
       collected.steps.push(...samples.steps);
       if (isWhole(answer, steps)) {
-        collected.answers.push(answerScoreBy(statistic, ofAnswer(samples)));
+        collected.answers.push(answerScore(samples.scored, statistic));
         collected.peaks.push(Math.max(...samples.steps));
       }
       if (answer.steps.length > 0)
-        collected.all.push(answerScoreBy(statistic, ofAnswer(samplesOf(answer, method))));
+        collected.all.push(answerScore(samplesOf(answer, method).scored, statistic));
     }
   }
 

@@ -1,5 +1,6 @@
 import type { OperatorFunction } from 'rxjs';
-import { isAlarm, type RiskModel, stepScore } from '../risk/risk.js';
+import { isAlarm, type RiskModel } from '../risk/risk.js';
+import { type ScoredText, stepScore } from '../risk/step-score.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
 import { staged } from './stage.js';
@@ -7,8 +8,7 @@ import { staged } from './stage.js';
 export interface FlagOptions {
   readonly method: Method;
   /**
-   * `step`: a step is flagged by the risk of its own score, the sum of its tokens'. `answer`: by the
-   * rank of its score among the highest steps of ordinary answers, so that the rate is one of answers with any flag.
+   * `step`: a step is flagged by the risk of its own score ({@link stepScore}). `answer`: by the rank of its score among the highest steps of ordinary answers, so that the rate is one of answers with any flag.
    */
   readonly per: 'step' | 'answer';
   /** Target false-alarm rate per step or answer, in [0, 1]. */
@@ -52,6 +52,7 @@ interface TokenRating {
 
 class Verdicts {
   readonly #options: FlagOptions;
+  readonly #texts = new Map<number, string>();
   readonly #tokens = new Map<number, TokenRating>();
   readonly #emit: (step: StepEvent) => void;
   readonly #waiting: StepClosedEvent[] = [];
@@ -67,6 +68,7 @@ class Verdicts {
   }
 
   observe(event: GuardEvent): void {
+    if (event.type === 'token.delta') this.#texts.set(event.index, event.text);
     if (event.type === 'score.delta' && event.pass === 'stream')
       this.#tokens.set(event.index, this.#rate(event));
   }
@@ -74,15 +76,18 @@ class Verdicts {
   /** Passes on the steps that are settled. */
   decide(): void {
     for (let step = this.#waiting[0]; step; step = this.#waiting[0]) {
-      const ratings: TokenRating[] = [];
+      const ratings: (TokenRating & Pick<ScoredText, 'text'>)[] = [];
       for (let index = step.from; index < step.to; index++) {
         const rating = this.#tokens.get(index);
         if (!rating) return;
-        ratings.push(rating);
+        ratings.push({ ...rating, text: this.#texts.get(index) ?? '' });
       }
-      for (let index = step.from; index < step.to; index++) this.#tokens.delete(index);
+      for (let index = step.from; index < step.to; index++) {
+        this.#tokens.delete(index);
+        this.#texts.delete(index);
+      }
       this.#waiting.shift();
-      const rating = this.#judge(ratings);
+      const rating = this.#judge(step, ratings);
       const flagged = isAlarm(rating.risk, this.#options.rate) && rating.score !== null;
       const unscored = ratings.filter((token) => token.unscored !== null).length;
       this.#emit({ ...step, type: 'step.done', ...rating, flagged, ...(unscored > 0 && { unscored }) });
@@ -103,14 +108,17 @@ class Verdicts {
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
-  #judge(tokens: readonly TokenRating[]): Rating {
+  #judge(
+    { step }: StepClosedEvent,
+    tokens: readonly (TokenRating & Pick<ScoredText, 'text'>)[],
+  ): Rating {
     const { method, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
     const none = { method, score: null, risk: null, calibrated };
     if (tokens.some(({ unscored }) => unscored === 'missing')) return none;
-    const scores = tokens.map(({ score }) => score).filter((score) => score !== null);
-    if (scores.length === 0) return none;
-    const score = stepScore(scores);
+    const scored = tokens.flatMap(({ text, score }) => (score === null ? [] : [{ text, score }]));
+    if (scored.length === 0) return none;
+    const score = stepScore(scored, step);
     // A running estimate learns from being asked: once per step.
     return { method, score, risk: risks.ofStep(method, score, per), calibrated };
   }

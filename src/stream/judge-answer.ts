@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
-import { answerScoreBy, isAlarm } from '../risk/risk.js';
+import { answerScore, isAlarm } from '../risk/risk.js';
 import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
@@ -36,14 +36,10 @@ export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<Gua
 
 class JudgedAnswer {
   readonly #options: JudgeOptions;
-  /** Tokens that the model wrote and that have no score. */
-  readonly #unscored = new Set<number>();
-  /** The first that the model wrote. */
-  #first: number | null = null;
-  /** Scores of the steps that have one. */
-  readonly #steps: number[] = [];
-  /** Scores of the tokens that have one, by index. */
-  readonly #tokens = new Map<number, number>();
+  /** Texts of the tokens that the model wrote, by index. */
+  readonly #texts = new Map<number, string>();
+  /** Scores of those that have one. */
+  readonly #scores = new Map<number, number>();
   #settled = 0;
   #flagged = 0;
   #stopped = false;
@@ -57,24 +53,23 @@ class JudgedAnswer {
   observe(event: GuardEvent): void {
     switch (event.type) {
       case 'token.delta':
-        this.#first ??= event.index;
-        this.#unscored.add(event.index);
+        this.#texts.set(event.index, event.text);
+        this.#scores.delete(event.index);
         break;
       case 'score.delta':
         if (event.pass === 'stream') this.#take(event);
         break;
       case 'step.done':
-        this.#step(event.score, event.flagged);
+        this.#step(event.flagged);
         break;
       case 'step.flagged':
         if (event.action !== 'stop') break;
         this.#stopped = true;
-        this.#step(event.score, true);
+        this.#step(true);
         break;
       case 'token.retracted':
-        for (const kept of [this.#unscored, this.#tokens])
+        for (const kept of [this.#texts, this.#scores])
           for (const index of kept.keys()) if (index >= event.from) kept.delete(index);
-        if (this.#first !== null && this.#first >= event.from) this.#first = null;
         break;
       case 'upstream.delta':
         this.#unscoredParts ||= event.unscored.length > 0;
@@ -86,8 +81,8 @@ class JudgedAnswer {
 
   verdict(): Verdict {
     const { method, rate, risks } = this.#options;
-    const unscoredTokens = this.#unscored.size;
-    const score = this.#score(unscoredTokens);
+    const unscoredTokens = this.#texts.size - this.#scores.size;
+    const score = this.#score();
     // A running estimate learns from being asked: not of an answer that says nothing.
     const risk = score === null ? null : risks.ofAnswer(method, score);
     const rank = score === null || risk === null ? null : risks.ofAnswer(method, score, 'all');
@@ -105,11 +100,14 @@ class JudgedAnswer {
   }
 
   /** `null` for an answer without a score. */
-  #score(unscored: number): number | null {
+  #score(): number | null {
     const { method, risks } = this.#options;
-    if (this.#first === null || (this.#steps.length === 0 && unscored > 0)) return null;
-    const scores = { steps: this.#steps, tokens: [...this.#tokens.values()] };
-    return answerScoreBy(risks.statistic?.(method) ?? 'sum', scores);
+    if (this.#scores.size === 0) return null;
+    const scored = [...this.#texts].flatMap(([index, text]) => {
+      const score = this.#scores.get(index);
+      return score === undefined ? [] : [{ text, score }];
+    });
+    return answerScore(scored, risks.statistic?.(method));
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -117,7 +115,7 @@ class JudgedAnswer {
     if (isAlarm(risk, this.#options.rate)) return { flagged: true, reason: null };
     if (unscored > 0) return { flagged: null, reason: 'unscored_tokens' };
     if (this.#unscoredParts) return { flagged: null, reason: 'unscored_parts' };
-    if (this.#first === null) return { flagged: null, reason: 'empty' };
+    if (this.#texts.size === 0) return { flagged: null, reason: 'empty' };
     if (this.#mismatch) return { flagged: null, reason: 'scorer_mismatch' };
     if (risk === null || !this.#canAlarm()) return { flagged: null, reason: 'too_few_answers' };
     return { flagged: false, reason: null };
@@ -132,14 +130,12 @@ class JudgedAnswer {
 
   #take({ index, scores }: ScoreEvent): void {
     const score = scores[this.#options.method];
-    if (score === undefined) return;
-    this.#tokens.set(index, score);
-    this.#unscored.delete(index);
+    if (score === undefined || !this.#texts.has(index)) return;
+    this.#scores.set(index, score);
   }
 
-  #step(score: number | null, flagged: boolean): void {
+  #step(flagged: boolean): void {
     this.#settled += 1;
     if (flagged) this.#flagged += 1;
-    if (score !== null) this.#steps.push(score);
   }
 }

@@ -19,7 +19,8 @@ export function aCalibration(
     const scores = Array.from({ length: 10 }, (_, i) => ({
       scores: Object.fromEntries(methods.map((method) => [method, (largest * (first + i)) / tokens])),
     }));
-    collector.add({ scores, steps: [{ from: 0, to: 10 }] });
+    const texts = scores.map(() => ({ text: 'a' }));
+    collector.add({ tokens: texts, scores, steps: [{ from: 0, to: 10 }] });
   }
   return {
     stepRule: STEP_RULE_VERSION,

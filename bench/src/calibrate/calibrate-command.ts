@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { DEFAULT_GUARD } from 'flinch';
+import { answerScore, DEFAULT_GUARD } from 'flinch';
 import {
-  type AnswerScores,
-  answerScoreBy,
   type Calibration,
   chooseMethod,
   formatTable,
@@ -12,12 +10,12 @@ import {
   MIN_LABELLED,
   MIN_STEPS,
   MIN_TOKENS,
-  ofAnswer,
   PROBABILITY_METHODS,
   readKeptCalibration,
   remark,
   ScoreCollector,
   type ScoredAnswer,
+  type Samples,
   STEP_RULE_VERSION,
   samplesOf,
   say,
@@ -145,7 +143,8 @@ async function answersOf(
         }),
       ),
     }));
-    found.set(id, { right: check.correct, answer: { scores, steps } });
+    const texts = response.tokenTexts.map((text) => ({ text }));
+    found.set(id, { right: check.correct, answer: { tokens: texts, scores, steps } });
   }
   return problems.flatMap(({ id }) => found.get(id) ?? []);
 }
@@ -161,15 +160,15 @@ function choose(
     .filter(({ answer }) => answer.steps.length > 0)
     .map(({ right, answer }) => ({
       right,
-      scores: new Map(methods.map((method) => [method, inEachWay(ofAnswer(samplesOf(answer, method)))])),
+      scores: new Map(methods.map((method) => [method, inEachWay(samplesOf(answer, method))])),
     }));
   return chooseMethod(rated, methods);
 }
 
-const inEachWay = (scores: AnswerScores) => ({
-  sum: answerScoreBy('sum', scores),
-  mean: answerScoreBy('mean', scores),
-  max: answerScoreBy('max', scores),
+const inEachWay = ({ scored }: Samples) => ({
+  sum: answerScore(scored, 'sum'),
+  mean: answerScore(scored, 'mean'),
+  max: answerScore(scored, 'max'),
 });
 
 function formatChoice({ right, wrong, rows, unseen, chosen }: MethodChoice): string {

@@ -122,16 +122,17 @@ async function casesOf(small: string, large: string): Promise<EscalationCase[]> 
       check &&
       check.correct !== null &&
       response &&
-      !isTruncated(response) && { right: check.correct, tokens: response.tokenIds.length }
+      !isTruncated(response) && { right: check.correct, texts: response.tokenTexts }
     );
   };
   for await (const score of readScores(small)) {
     const { id } = score;
     const [own, other] = [answerOf(ofSmall, id), answerOf(ofLarge, id)];
     if (!own || !other) continue;
-    const scores = new Map(answerScores(score));
-    scores.set(ANSWER_LENGTH, own.tokens).set(QUESTION_LENGTH, questions.get(id) ?? 0);
-    cases.push({ id, scores, small: own, large: other });
+    const scores = new Map(answerScores(score, own.texts));
+    scores.set(ANSWER_LENGTH, own.texts.length).set(QUESTION_LENGTH, questions.get(id) ?? 0);
+    const [mine, larger] = [own, other].map(({ right, texts }) => ({ right, tokens: texts.length }));
+    cases.push({ id, scores, small: mine!, large: larger! });
   }
   return cases.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }

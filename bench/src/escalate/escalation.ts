@@ -29,16 +29,21 @@ export interface EscalationCase {
 export const ANSWER_LENGTH = 'length of the answer';
 export const QUESTION_LENGTH = 'length of the question';
 
-/** Scores of a whole answer by each measure: the sum and the mean of its tokens, and that of the guard's verdict. */
-export function answerScores({ steps, tokens, response }: ScoreRecord): ReadonlyMap<string, number> {
+/**
+ * Scores of a whole answer by each measure: the sum and the mean of its tokens, and that of the guard's verdict.
+ * @param texts of its tokens
+ */
+export function answerScores(
+  { tokens, response }: Pick<ScoreRecord, 'tokens' | 'response'>,
+  texts: readonly string[],
+): ReadonlyMap<string, number> {
   const own = Object.entries(response).map(([measure, score]) => [measure, score] as const);
+  const verdict = (scores: readonly (number | null)[]): number =>
+    answerScore(scores.flatMap((score, i) => (score === null ? [] : [{ text: texts[i]!, score }])));
   const summed = Object.entries(tokens).flatMap(([measure, scores]) => [
     [`${measure}, sum`, aggregate('sum', scores)] as const,
     [`${measure}, mean`, aggregate('mean', scores)] as const,
-    [
-      `${measure}, verdict`,
-      answerScore(steps.map(([from, to]) => aggregate('sum', scores.slice(from, to)))),
-    ] as const,
+    [`${measure}, verdict`, verdict(scores)] as const,
   ]);
   return new Map([...own, ...summed]);
 }

@@ -1,58 +1,65 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
-import { z } from 'zod';
 import { note, say } from '#cli/terminal.js';
-import { readJsonFile } from '#src/files/json-text.js';
-import { answerSetSchema, collectAnswers } from './answer-set.js';
+import { UsageError } from '#src/files/file-errors.js';
+import { collectAnswers, EXTENSION, packAnswers, readAnswers } from './answer-set.js';
 import { withTables } from './page-tables.js';
-import { choiceText, evidenceOf, evidenceTables } from './tables.js';
+import { evidenceOf } from './tables.js';
 
 /** `npm run lab -- evidence`: which score of a step finds the first wrong one. */
 export function evidenceCommand(): Command {
   return new Command('evidence')
-    .description('Show what measures find in runs of flinch bench run, and choose the score of a step.')
+    .description('Show what scores of steps find in runs of flinch bench run, and choose one.')
     .addCommand(collectCommand())
     .addCommand(tablesCommand());
 }
 
 const collectCommand = (): Command =>
   new Command('collect')
-    .description('Write what the tables need of runs to a file. A run may be unfinished.')
+    .description('Write what the tables need of runs to files. A run may be unfinished.')
     .argument(
       '<folders...>',
-      'folders of flinch bench run that scored right responses, too, or shards of them; their names are those of the sets',
+      'folders of flinch bench run that scored right responses, too; their names are those of the sets',
     )
-    .requiredOption('--output <file>', 'file to write')
+    .requiredOption('--output <folder>', 'folder to write to')
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- evidence collect runs/gsm8k runs/math --output /tmp/evidence.json',
+      '\nExample:\n  $ npm run lab -- evidence collect runs/gsm8k runs/math --output /tmp/evidence',
     )
     .action(async (folders: string[], { output }: { output: string }) => {
-      const sets: string[] = [];
+      mkdirSync(output, { recursive: true });
       for (const folder of folders) {
-        const { answers, ...about } = await collectAnswers(folder);
-        note(`${about.name}: ${answers.length} answers\n`);
-        const lines = answers.map((answer) => JSON.stringify(answer)).join(',\n');
-        sets.push(`${JSON.stringify(about).slice(0, -1)},"answers":[\n${lines}\n]}`);
+        const set = await collectAnswers(folder);
+        note(`${set.name}: ${set.answers.length} answers\n`);
+        writeFileSync(join(output, `${set.name}${EXTENSION}`), packAnswers(set));
       }
-      await writeFile(output, `[\n${sets.join(',\n')}\n]\n`);
     });
 
 const tablesCommand = (): Command =>
   new Command('tables')
-    .description('Print the tables of a file of collect, or write them into a page.')
-    .argument('<file>', 'file of collect')
-    .option('--test <sets...>', 'sets to test the choice on; it is made on the others', [])
+    .description('Print the tables of files of collect, or write them into a page.')
+    .argument('<files...>', 'files of collect')
+    .option(
+      '--test <table=sets...>',
+      'a table of sets, comma-separated, that the score is only tested on; it is chosen on the others',
+      [],
+    )
     .option('--into <page>', 'Markdown page; a table replaces the one after its comment')
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- evidence tables lab/data/pretrained.json --test qwen-0.5b-math-read',
+      '\nExample:\n  $ npm run lab -- evidence tables lab/data/*.jsonl.gz --test harder=olympiadbench,omnimath',
     )
-    .action(async (file: string, { test, into }: { test: readonly string[]; into?: string }) => {
-      const sets = readJsonFile(file, z.array(answerSetSchema));
-      const evidence = evidenceOf(sets, test);
-      const tables = evidenceTables(sets, evidence);
-      if (into !== undefined) await writeFile(into, withTables(await readFile(into, 'utf8'), tables));
-      else for (const [name, make] of tables) say(`${name}\n\n${make()}\n\n`);
-      say(`${choiceText(evidence.choice)}\n`);
+    .action((files: string[], { test, into }: { test: readonly string[]; into?: string }) => {
+      const groups = new Map(test.map(groupOf));
+      const { chosen, tables } = evidenceOf(files.map(readAnswers), groups);
+      if (into !== undefined) writeFileSync(into, withTables(readFileSync(into, 'utf8'), tables));
+      else for (const [name, table] of tables) say(`${name}\n\n${table}\n\n`);
+      say(`By the rule, the choice is ${chosen}.\n`);
     });
+
+function groupOf(option: string): [name: string, sets: string[]] {
+  const [name, sets] = option.split('=');
+  if (!name || !sets) throw new UsageError(`--test: ${option} is not TABLE=SET,SET`);
+  return [name, sets.split(',')];
+}

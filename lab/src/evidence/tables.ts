@@ -1,102 +1,117 @@
-import { isDeepStrictEqual } from 'node:util';
 import { table } from '#bench/markdown-table.js';
 import { bootstrapDifference, percentileInterval, type Resampled } from '#bench/statistics/bootstrap.js';
 import { formatEstimate } from '#bench/statistics/estimate.js';
 import { UsageError } from '#src/files/file-errors.js';
-import { type AnswerSet, casesOf, labelledSteps } from './answer-set.js';
-import { type Choice, choose, type Evaluated, evaluate, meanOver, RATE } from './evaluate-evidence.js';
-import { hitTable } from './hit-table.js';
+import type { AnswerSet } from './answer-set.js';
+import { choose, GUARD, nameOf, PLAIN, type Way } from './choose-score.js';
+import { type Detection, evaluate, meanOf, RATE } from './evaluate-evidence.js';
+import { type LinearProbe, trainProbe } from './linear-probe.js';
+import { CHANGES, type Step, stepScores, stepsOf } from './step-scores.js';
 
 export interface Evidence {
-  readonly choice: Choice;
-  /** In the order of the sets. */
-  readonly evaluated: readonly Evaluated[];
-  /** Names of the sets that had no part in the choice. */
-  readonly test: readonly string[];
+  /** By the rule. */
+  readonly chosen: string;
+  readonly tables: ReadonlyMap<string, string>;
 }
 
 /**
- * Chooses a detector, on the sets of the first one's model. Sets of other models show what becomes of the choice there.
- * @param test names of the sets that it is only tested on
- * @throws UsageError where sets cannot be compared, or there is nothing to choose on
+ * Chooses a score of steps, and makes tables of it: `choice`, and one of each group of sets to test on.
+ * @param groups names of sets that the score is only tested on, by the name of their table
+ * @throws UsageError for an unknown set, or where there is nothing to choose on
  */
-export function evidenceOf(sets: readonly AnswerSet[], test: readonly string[]): Evidence {
-  const unknown = test.find((name) => !sets.some((set) => set.name === name));
-  const known = sets.map(({ name }) => name).join('; ');
-  if (unknown !== undefined) throw new UsageError(`there is no set ${unknown}: ${known}`);
-  const [first] = sets.filter(({ name }) => !test.includes(name));
-  if (!first) throw new UsageError('all sets are to test on: there is none to choose on');
-  for (const { name, measures, answers } of sets) {
-    if (answers.length === 0) throw new UsageError(`${name}: no answer has scores of all measures`);
-    if (!isDeepStrictEqual(measures, first.measures))
-      throw new UsageError(`${name}: has the measures ${measures}, ${first.name} ${first.measures}`);
-  }
-  const labelled = labelledSteps(first);
-  const evaluated = sets.map((set) =>
-    evaluate(labelledSteps(set), test.includes(set.name) ? labelled : undefined),
+export function evidenceOf(
+  sets: readonly AnswerSet[],
+  groups: ReadonlyMap<string, readonly string[]>,
+): Evidence {
+  const find = (name: string): AnswerSet => {
+    const set = sets.find((one) => one.name === name);
+    if (!set) throw new UsageError(`there is no set ${name}: ${sets.map((one) => one.name).join('; ')}`);
+    return set;
+  };
+  const tested = new Map([...groups].map(([name, group]) => [name, group.map(find)]));
+  const chosenOn = sets.filter((set) => ![...tested.values()].flat().includes(set));
+  if (chosenOn.length === 0) throw new UsageError('all sets are to test on: there is none to choose on');
+  const measures = Object.keys(chosenOn[0]!.answers[0]?.scores ?? {});
+  const { ways, chosen } = choose(chosenOn, measures);
+  // All ways to score by entropy, the sums of the others, and the best of these.
+  const shown = [
+    GUARD,
+    ...ways.filter(
+      ({ measure, changes }) =>
+        measure === PLAIN.measure || changes.length === 0 || measure === chosen.measure,
+    ),
+  ];
+  const regression = regressionOn(chosenOn, measures);
+  const tables = [['choice', chosenOn] as const, ...tested].map(
+    ([name, group]) => [name, tableOf(group, shown, regression)] as const,
   );
-  const chosenOn = evaluated.filter(({ name }, i) => sets[i]!.model === first.model && !test.includes(name));
-  return { evaluated, test, choice: choose(chosenOn) };
+  return { chosen: nameOf(chosen), tables: new Map(tables) };
 }
 
-/** A table that is made when it is needed. */
-export type Tables = ReadonlyMap<string, () => string>;
+type Regression = (set: AnswerSet) => number[];
 
-/** Tables by their names: of all sets, and of each set its steps and what measures hit. */
-export function evidenceTables(sets: readonly AnswerSet[], evidence: Evidence): Tables {
-  const { choice, evaluated } = evidence;
-  return new Map([
-    ['all sets', () => precisionTable(evidence)],
-    ...sets.flatMap((set, i): [string, () => string][] => [
-      [`${set.name}, steps`, () => stepsTable(evaluated[i]!, choice)],
-      [`${set.name}, hits`, () => hitTable(casesOf(set), set.measures)],
-    ]),
-  ]);
-}
-
-export const choiceText = ({ best, second, difference, chosen }: Choice): string =>
-  `${best}, less ${second}: average precision ${formatEstimate(difference)}.\nBy the rule, the choice is ${chosen}.`;
-
-const nameIn = ({ chosen }: Choice, name: string): string => (name === chosen ? `**${name}**` : name);
-
-const shown = (sample: Resampled, digits = 3): string => formatEstimate(percentileInterval(sample), digits);
-
-/** Average precision in the mean of the sets to test on, which orders the rows, and on each set but the first. */
-function precisionTable({ evaluated, test, choice }: Evidence): string {
-  const tested = evaluated.filter(({ name }) => test.includes(name));
-  const others = evaluated.filter(({ name }) => !test.includes(name));
-  const mean = (name: string): Resampled => meanOver(tested.length > 0 ? tested : others, name);
-  const ours = mean(choice.chosen);
-  const rows = evaluated[0]!.detections
-    .map(({ name }) => ({ name, mean: mean(name) }))
-    .sort((a, b) => b.mean.value - a.mean.value)
-    .map(({ name, mean }) => [
-      nameIn(choice, name),
-      shown(mean),
-      name === choice.chosen ? '' : formatEstimate(bootstrapDifference(mean, ours).difference),
-      ...others
-        .slice(1)
-        .map((set) => shown(set.detections.find((one) => one.name === name)!.averagePrecision, 2)),
+function tableOf(sets: readonly AnswerSet[], ways: readonly Way[], regression: Regression): string {
+  const evaluated = sets.map((set) => {
+    const steps = stepsOf(set);
+    const of = (score: (step: Step) => number): number[] => steps.map(score);
+    const scores = new Map([
+      ...ways.map((way) => [nameOf(way), stepScores(set, way.measure, way.changes)] as const),
+      ['regression', regression(set)] as const,
+      ['length', of(({ from, to }) => to - from)] as const,
+      ['place', of(({ place }) => place)] as const,
     ]);
-  const of = tested.length > 0 ? `${tested.length} test sets` : `all ${others.length} sets`;
-  return table(['score', `mean of ${of}`, 'lead', ...others.slice(1).map(({ name }) => name)], rows);
+    return evaluate(steps, scores);
+  });
+  const mean = (name: string, of: keyof Detection): Resampled =>
+    meanOf(evaluated.map((detections) => detections.get(name)![of]));
+  const plain = mean(nameOf(PLAIN), 'averagePrecision');
+  const leadOf = (name: string): string =>
+    formatEstimate(bootstrapDifference(mean(name, 'averagePrecision'), plain).difference);
+  const rows = [...evaluated[0]!.keys()]
+    .toSorted((a, b) => mean(b, 'averagePrecision').value - mean(a, 'averagePrecision').value)
+    .map((name) => [
+      name === nameOf(GUARD) ? `**${name}**` : name,
+      shownAs(mean(name, 'averagePrecision')),
+      name === nameOf(PLAIN) ? '' : leadOf(name),
+      shownAs(mean(name, 'auroc')),
+      `${shownAs(mean(name, 'recall'), 2)} (${mean(name, 'falseAlarms').value.toFixed(3)})`,
+      ...(sets.length === 1
+        ? []
+        : evaluated.map((detections) => detections.get(name)!.averagePrecision.value.toFixed(3))),
+    ]);
+  const each = sets.length === 1 ? [] : sets.map(({ name }) => name);
+  const head = ['score', 'average precision', 'more than entropy', 'AUROC', `found at ${100 * RATE} %`];
+  return table([...head, ...each], rows);
 }
 
-/** In the order of average precision, with the lead over the chosen one. */
-function stepsTable({ detections }: Evaluated, choice: Choice): string {
-  const ours = detections.find(({ name }) => name === choice.chosen)!;
-  const rows = detections
-    .toSorted((a, b) => b.averagePrecision.value - a.averagePrecision.value)
-    .map((detection) => {
-      const { name, averagePrecision, auroc, recall, falseAlarms } = detection;
-      const { difference } = bootstrapDifference(averagePrecision, ours.averagePrecision);
-      return [
-        nameIn(choice, name),
-        shown(averagePrecision),
-        detection === ours ? '' : formatEstimate(difference),
-        shown(auroc),
-        `${shown(recall, 2)} (${falseAlarms.value.toFixed(3)})`,
-      ];
-    });
-  return table(['score', 'average precision', 'lead', 'AUROC', `found at ${100 * RATE} %`], rows);
+const shownAs = (sample: Resampled, digits = 3): string =>
+  formatEstimate(percentileInterval(sample), digits);
+
+/** Logistic regression, which needs labels: of the logarithms of sums, those of numbers and signs, length and place. */
+function regressionOn(sets: readonly AnswerSet[], measures: readonly string[]): Regression {
+  const features = (set: AnswerSet): number[][] => {
+    const content = CHANGES.content.filter(({ size }) => size === 2);
+    const columns = measures.flatMap((measure) =>
+      [[], content].map((changes) => stepScores(set, measure, changes).map((sum) => Math.log(Math.max(0, sum) + 0.1))),
+    );
+    return stepsOf(set).map(({ from, to, place }, i) => [
+      ...columns.map((column) => column[i]!),
+      Math.log(to - from + 1),
+      Math.log(place + 1),
+      Number(place === 0),
+    ]);
+  };
+  let before = 0;
+  const examples = sets.flatMap((set) => {
+    const all = features(set);
+    const some = stepsOf(set).map(({ wrong, answer }, i) => ({
+      features: all[i]!,
+      positive: wrong,
+      group: before + answer,
+    }));
+    before += set.answers.length;
+    return some;
+  });
+  const probe: LinearProbe = trainProbe(examples);
+  return (set) => features(set).map(probe);
 }

@@ -80,11 +80,12 @@ it('scores of an answer are sums, means, and what the guard judges by', () => {
     [4, 5],
   ];
   const tokens = { nll: [1, 2, 4, 5, null] };
-  const scores = answerScores({ id: 'a', steps, tokens, stepScores: {}, response: { other: 7 } });
+  const record = { id: 'a', steps, tokens, stepScores: {}, response: { other: 7 } };
+  const scores = answerScores(record, ['a', 'b', 'c', 'd', 'e']);
   expect(Object.fromEntries(scores)).toEqual({
     other: 7,
     'nll, sum': 12,
     'nll, mean': 3,
-    'nll, verdict': (3 + 4 + 5) / 3,
+    'nll, verdict': (3 / 2 ** 0.25 + 4 * Math.SQRT2 + 5 * Math.sqrt(3)) / 3,
   });
 });

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { contentOf, stepScore, weigh } from '#src/risk/step-score.js';
+
+const scored = (...texts: string[]) => texts.map((text) => ({ text, score: 1 }));
+const namesIn = (...texts: string[]) => texts.filter((text, i) => contentOf(text, texts[i - 1] ?? ''));
+
+describe('contentOf', () => {
+  it('knows numbers and mathematical signs', () => {
+    for (const text of ['7', ' 12', '½', '٣', '三1', '+', ' =', '×', '%', '-', '/'])
+      expect(contentOf(text, 'is')).toBe('number');
+    for (const text of ['', ' seven', '.', '(', '$', '\\', ':', ',']) expect(contentOf(text, 'is')).toBeNull();
+  });
+
+  it('takes a capital letter inside of a sentence for a name', () => {
+    expect(namesIn('The', ' capital', ' of', ' Peru', ' is', ' L', 'ima', '.')).toEqual([' Peru', ' L']);
+    expect(namesIn('So', '.', ' Then', '\n', 'Ann', ' and', ' Ömer', ':', ' They')).toEqual([' Ömer']);
+    expect(namesIn('-', ' First', ' **', 'Total', '**', ' “', 'Yes')).toEqual(['-', ' First', ' **', '**']);
+  });
+});
+
+describe('scores', () => {
+  it('count what states something twice', () => {
+    expect(weigh(scored('So', ' 3', ' +', ' it'))).toEqual({ sum: 6, weight: 6 });
+    expect(stepScore(scored('So', ' 3', ' +', ' it'), 0)).toBe(6);
+  });
+
+  it('grow with the number of the step', () => {
+    expect(stepScore(scored('a'), 0)).toBe(1);
+    expect(stepScore(scored('a'), 15)).toBe(2);
+  });
+
+  it('are −∞ where no token has a score', () => {
+    expect(stepScore([], 5)).toBe(Number.NEGATIVE_INFINITY);
+  });
+});

@@ -68,10 +68,9 @@ Output line, including the settings that affect the scores:
     "text", "logprob", "scores": {"adversarial", "nll", …},
     "skipped": ["adversarial"], "rival": {"id", "text", "before", "after"}}]}
 
-At a terminal it is a table of all answers instead, the most doubtful first: by the mean of their three
-highest steps, as the guard judges answers, and by the method that the calibration of the model names.
-Lines that cannot be scored are reported on standard error, and the exit code is 1. The other lines
-are scored.
+At a terminal it is a table of all answers instead, the most doubtful first, as the guard judges
+answers, by the method that the calibration of the model names. Lines that cannot be scored are
+reported on standard error, and the exit code is 1. The other lines are scored.
 
 Examples:
   $ flinch score answers.jsonl --top 20

@@ -1,9 +1,9 @@
 /**
- * Ordinary scores of Adv. Pert. of the embedded model: of the steps before the first wrong one, which a program finds.
+ * Ordinary scores of the embedded model: of the steps before the first wrong one, which a program finds.
  *
- *     node models/training/calibrate.js MODEL [PROBLEMS]
+ *     node models/training/calibrate.js MODEL [PROBLEMS] [METHODS]
  *
- * It replaces them in the model's calibration.json, and keeps those of other methods.
+ * It replaces those of the methods in the model's calibration.json, and keeps the others.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,21 +14,23 @@ import { IN_WORDS } from '#bench/tasks/solution.js';
 import { verify } from '#bench/tasks/verify.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { Engine } from '#src/engine/engine.js';
-import { readCalibration } from '#src/risk/calibration-file.js';
+import { readKeptCalibration } from '#src/risk/calibration-file.js';
 import { calibrationSettings } from '#src/risk/calibration-settings.js';
 import { ScoreCollector } from '#src/risk/score-collector.js';
 import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import { collectScores } from '#src/stream/collect-scores.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
-import { DEFAULT_SCORING } from '#src/uncertainty/settings.js';
+import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
+import { DEFAULT_RANDOM, DEFAULT_SCORING } from '#src/uncertainty/settings.js';
 
 /** Apart from the seeds that README.md trains and evaluates on. */
 const SEED = 700_000;
 const SAMPLING = { temperature: 0.2, topK: 0, topP: 1 };
 
-const [folder = '', count = '2000'] = process.argv.slice(2);
+const [folder = '', count = '2000', names = DEFAULT_METHODS.join()] = process.argv.slice(2);
+const methods = /** @type {import('#src/uncertainty/method-names.js').Method[]} */ (names.split(','));
 const problems = generateProblems({ seed: SEED, count: Number(count), tasks: TASKS });
-const scoring = { ...DEFAULT_SCORING, methods: /** @type {const} */ (['adversarial']) };
+const scoring = { ...DEFAULT_SCORING, methods, random: { ...DEFAULT_RANDOM, samples: 8 } };
 const engine = await Engine.open(folder);
 const requests = problems.map(({ question }, seed) => {
   const content = seed % 4 === 0 ? question + IN_WORDS : question;
@@ -50,10 +52,11 @@ const calibration = {
   ...collector.distributions(),
 };
 const file = join(folder, 'calibration.json');
-const before = await readCalibration(file);
-const others = (before?.calibrations ?? []).flatMap(({ methods: { adversarial: _, ...methods }, ...rest }) =>
-  Object.keys(methods).length > 0 ? [{ ...rest, methods }] : [],
-);
+const before = await readKeptCalibration(file);
+const others = (before?.calibrations ?? []).flatMap(({ methods: known, ...rest }) => {
+  const kept = Object.entries(known).filter(([name]) => !methods.some((method) => method === name));
+  return kept.length > 0 ? [{ ...rest, methods: Object.fromEntries(kept) }] : [];
+});
 const model = await fingerprint(engine.checkpoint);
 writeFileSync(
   file,

@@ -8,7 +8,8 @@ import { staged } from './stage.js';
 export interface FlagOptions {
   readonly method: Method;
   /**
-   * `step`: a step is flagged by the risk of its own score ({@link stepScore}). `answer`: by the rank of its score among the highest steps of ordinary answers, so that the rate is one of answers with any flag.
+   * `step`: a step is flagged by the risk of its own score ({@link stepScore}). `answer`: by the rank of its score
+   * among the highest steps of ordinary answers, so that the rate is one of answers with any flag.
    */
   readonly per: 'step' | 'answer';
   /** Target false-alarm rate per step or answer, in [0, 1]. */

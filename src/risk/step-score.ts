@@ -19,16 +19,21 @@ export function contentOf(text: string, before: string): 'number' | 'name' | nul
   return CAPITAL.test(text) && !BEGINNING.test(before) ? 'name' : null;
 }
 
-/** Tokens that state something count twice. */
-const CONTENT_WEIGHT = 2;
+/** How often a name counts, and a number; numbers of a step that calculates count more. */
+const WEIGHTS = { name: 2, number: 2 } as const;
+const CALCULATING = { name: 2, number: 4 } as const;
 /** A model wavers at the beginning about how to begin. */
 const PLACE_POWER = 1 / 4;
 
 /** Σ w · score and Σ w, with w = 2 for tokens that state something ({@link contentOf}), else 1. */
-export function weigh(tokens: readonly ScoredText[]): { readonly sum: number; readonly weight: number } {
+export function weigh(
+  tokens: readonly ScoredText[],
+  weights: Readonly<Record<'name' | 'number', number>> = WEIGHTS,
+): { readonly sum: number; readonly weight: number } {
   let [sum, weight] = [0, 0];
   for (const [i, { text, score }] of tokens.entries()) {
-    const own = contentOf(text, tokens[i - 1]?.text ?? '') ? CONTENT_WEIGHT : 1;
+    const content = contentOf(text, tokens[i - 1]?.text ?? '');
+    const own = content ? weights[content] : 1;
     sum += own * score;
     weight += own;
   }
@@ -36,11 +41,13 @@ export function weigh(tokens: readonly ScoredText[]): { readonly sum: number; re
 }
 
 /**
- * The score of a step: (step + 1)^¼ · Σ w · score ({@link weigh}) of its tokens (docs/results/detector.md); −∞ without any.
+ * The score of a step: (step + 1)^¼ · Σ w · score of its tokens, as {@link weigh}, but with w = 4 for numbers and signs of a
+ * step with an equals sign (docs/results/detector.md); −∞ for a step without a score.
  * @param tokens those that have a score
  * @param step its number in the answer, from 0
  */
 export function stepScore(tokens: readonly ScoredText[], step: number): number {
   if (tokens.length === 0) return Number.NEGATIVE_INFINITY;
-  return (step + 1) ** PLACE_POWER * weigh(tokens).sum;
+  const calculates = tokens.some(({ text }) => text.includes('='));
+  return (step + 1) ** PLACE_POWER * weigh(tokens, calculates ? CALCULATING : WEIGHTS).sum;
 }

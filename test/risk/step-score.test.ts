@@ -24,6 +24,10 @@ describe('scores', () => {
     expect(stepScore(scored('So', ' 3', ' +', ' it'), 0)).toBe(6);
   });
 
+  it('count numbers and signs of a step that calculates four times', () => {
+    expect(stepScore(scored('So', ' 3', ' +', ' 4', ' =', ' 7', ' for', ' Ann'), 0)).toBe(2 + 5 * 4 + 2);
+  });
+
   it('grow with the number of the step', () => {
     expect(stepScore(scored('a'), 0)).toBe(1);
     expect(stepScore(scored('a'), 15)).toBe(2);

@@ -15,8 +15,8 @@ const answerSchema = z.strictObject({
   wrong: z.boolean(),
   /** The token after each step. */
   ends: z.array(z.int()).min(1),
-  /** Of each token whether it is a number or a sign (1), or a name (2), as `contentOf` says it. */
-  content: z.string().regex(/^[012]+$/),
+  /** Of each token whether it is a number or a sign (1, or = if it has an equals sign), or a name (2): see `contentOf`. */
+  content: z.string().regex(/^[012=]+$/),
   /** By measure: a score of each token, to two digits. */
   scores: z.record(z.string(), z.array(z.number())),
 });
@@ -75,6 +75,7 @@ export async function collectAnswers(folder: string): Promise<AnswerSet> {
 const contentIn = (texts: readonly string[]): string =>
   texts
     .map((text, i) => {
+      if (text.includes('=')) return '=';
       const content = contentOf(text, texts[i - 1] ?? '');
       return content === null ? 0 : content === 'number' ? 1 : 2;
     })

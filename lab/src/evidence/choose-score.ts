@@ -1,7 +1,7 @@
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import type { AnswerSet } from './answer-set.js';
-import { CHANGES, type Change, stepScores, stepsOf } from './step-scores.js';
+import { CHANGES, type Change, GUARD_CHANGES, stepScores, stepsOf } from './step-scores.js';
 
 /** A way to score steps: a measure and changes of its sum. */
 export interface Way {
@@ -15,14 +15,8 @@ export const nameOf = ({ measure, changes }: Way): string =>
 /** What a step is scored by if nothing is better. */
 export const PLAIN: Way = { measure: 'entropy', changes: [] };
 
-const named = (kind: keyof typeof CHANGES, name: string): Change =>
-  CHANGES[kind].find((change) => change.name === name)!;
-
-/** That of the guard, `stepScore`: of the choice of the rule what does no harm elsewhere. */
-export const GUARD: Way = {
-  measure: 'entropy',
-  changes: [named('content', 'numbers and names × 2'), named('place', '× step^0.25')],
-};
+/** That of the guard, `stepScore`. */
+export const GUARD: Way = { measure: 'entropy', changes: GUARD_CHANGES };
 
 /** Differences of average precision below this decide nothing: the simpler way is taken. */
 const NEAR = 0.005;

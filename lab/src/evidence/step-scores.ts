@@ -69,7 +69,7 @@ export const CHANGES = {
   content: [2, 3, 4].flatMap((times): Change[] => [
     {
       ...{ name: `numbers × ${times}`, size: times },
-      weight: ({ content }, token) => (content[token] === '1' ? times : 1),
+      weight: ({ content }, token) => ('1='.includes(content[token]!) ? times : 1),
     },
     {
       ...{ name: `numbers and names × ${times}`, size: times },
@@ -83,6 +83,19 @@ export const CHANGES = {
     }),
   ),
 } as const;
+
+/** What `stepScore` of the guard makes of a sum. */
+export const GUARD_CHANGES: readonly Change[] = [
+  {
+    name: 'the guard',
+    size: 0,
+    factor: ({ place }) => (1 + place) ** (1 / 4),
+    weight: ({ content }, token, { from, to }) => {
+      const calculates = content.slice(from, to).includes('=');
+      return { 0: 1, 2: 2 }[content[token]!] ?? (calculates ? 4 : 2);
+    },
+  },
+];
 
 /** A score of each step. */
 export function stepScores(set: AnswerSet, measure: string, changes: readonly Change[] = []): number[] {

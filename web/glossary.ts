@@ -2,7 +2,11 @@
 export const GLOSSARY: readonly { readonly word: string; readonly meaning: string }[] = [
   { word: 'method', meaning: 'how a score is computed, such as Adv. Pert., NLL, entropy or margin' },
   { word: 'score', meaning: 'the number that a method gives: the higher, the less certain was the model' },
-  { word: 'step', meaning: 'a line or a sentence of an answer' },
+  {
+    word: 'step',
+    meaning:
+      'a line or a sentence of an answer. Its score adds up those of its tokens; numbers and names count more, and so do later steps',
+  },
   { word: 'ordinary', meaning: 'a text in the calibration, with which new scores are compared' },
   {
     word: 'risk',

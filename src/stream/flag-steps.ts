@@ -109,10 +109,7 @@ class Verdicts {
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
-  #judge(
-    { step }: StepClosedEvent,
-    tokens: readonly (TokenRating & Pick<ScoredText, 'text'>)[],
-  ): Rating {
+  #judge({ step }: StepClosedEvent, tokens: readonly (TokenRating & Pick<ScoredText, 'text'>)[]): Rating {
     const { method, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
     const none = { method, score: null, risk: null, calibrated };

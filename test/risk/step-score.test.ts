@@ -8,7 +8,8 @@ describe('contentOf', () => {
   it('knows numbers and mathematical signs', () => {
     for (const text of ['7', ' 12', '½', '٣', '三1', '+', ' =', '×', '%', '-', '/'])
       expect(contentOf(text, 'is')).toBe('number');
-    for (const text of ['', ' seven', '.', '(', '$', '\\', ':', ',']) expect(contentOf(text, 'is')).toBeNull();
+    for (const text of ['', ' seven', '.', '(', '$', '\\', ':', ','])
+      expect(contentOf(text, 'is')).toBeNull();
   });
 
   it('takes a capital letter inside of a sentence for a name', () => {

@@ -74,10 +74,7 @@ async function casesOf(folder: string): Promise<VoteCase[]> {
     const { id } = score;
     const [problem, response, check] = [byId.get(id), records.responses.get(id), records.checks.get(id)];
     if (!problem || !response || !check || check.correct === null || isTruncated(response)) return null;
-    const scores = answerScores(
-      { ...score, response: ofOneAnswer(score.response) },
-      response.tokenTexts,
-    );
+    const scores = answerScores({ ...score, response: ofOneAnswer(score.response) }, response.tokenTexts);
     const first = {
       said: finalAnswer(textOf(response)),
       right: check.correct,

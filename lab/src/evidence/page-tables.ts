@@ -7,6 +7,7 @@ const PLACE = /<!-- table: (.+) -->\n\n((?:\|.*\n)*)/g;
 export const withTables = (page: string, tables: ReadonlyMap<string, string>): string =>
   page.replace(PLACE, (_, name: string, before: string) => {
     const made = tables.get(name);
-    if (made === undefined) throw new UsageError(`there is no table ${name}; there are: ${[...tables.keys()].join('; ')}`);
+    if (made === undefined)
+      throw new UsageError(`there is no table ${name}; there are: ${[...tables.keys()].join('; ')}`);
     return `<!-- table: ${name} -->\n\n${made}\n${before === '' ? '\n' : ''}`;
   });

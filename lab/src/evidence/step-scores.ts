@@ -103,10 +103,7 @@ export function stepScores(set: AnswerSet, measure: string, changes: readonly Ch
   const scores = steps.map((step) => {
     const answer = set.answers[step.answer]!;
     const weighted = answer.scores[measure]!.slice(step.from, step.to).map((score, i) =>
-      changes.reduce(
-        (product, { weight }) => product * (weight?.(answer, step.from + i, step) ?? 1),
-        score,
-      ),
+      changes.reduce((product, { weight }) => product * (weight?.(answer, step.from + i, step) ?? 1), score),
     );
     const sum = weighted.reduce((a, b) => a + b, 0);
     return changes.reduce((product, { factor }) => product * (factor?.(step) ?? 1), sum);

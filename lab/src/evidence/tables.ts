@@ -84,15 +84,16 @@ function tableOf(sets: readonly AnswerSet[], ways: readonly Way[], regression: R
   return table([...head, ...each], rows);
 }
 
-const shownAs = (sample: Resampled, digits = 3): string =>
-  formatEstimate(percentileInterval(sample), digits);
+const shownAs = (sample: Resampled, digits = 3): string => formatEstimate(percentileInterval(sample), digits);
 
 /** Logistic regression, which needs labels: of the logarithms of sums, those of numbers and signs, length and place. */
 function regressionOn(sets: readonly AnswerSet[], measures: readonly string[]): Regression {
   const features = (set: AnswerSet): number[][] => {
     const content = CHANGES.content.filter(({ size }) => size === 2);
     const columns = measures.flatMap((measure) =>
-      [[], content].map((changes) => stepScores(set, measure, changes).map((sum) => Math.log(Math.max(0, sum) + 0.1))),
+      [[], content].map((changes) =>
+        stepScores(set, measure, changes).map((sum) => Math.log(Math.max(0, sum) + 0.1)),
+      ),
     );
     return stepsOf(set).map(({ from, to, place }, i) => [
       ...columns.map((column) => column[i]!),

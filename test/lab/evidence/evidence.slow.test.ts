@@ -40,7 +40,10 @@ describe('npm run lab -- evidence', () => {
     await writeFile(page, '<!-- table: sooner -->\n\n');
     expect((await lab([...tables, '--into', page])).stderr).toContain('there is no table sooner');
     expect((await lab([...tables, 'second'])).stderr).toContain('second');
-    await writeFile(path('broken.jsonl.gz'), gzipSync('{"id":"a","wrong":false,"ends":[2],"content":"00","scores":{"nll":[1]}}\n'));
+    await writeFile(
+      path('broken.jsonl.gz'),
+      gzipSync('{"id":"a","wrong":false,"ends":[2],"content":"00","scores":{"nll":[1]}}\n'),
+    );
     expect((await lab(['evidence', 'tables', path('broken.jsonl.gz')])).stderr).toContain(
       'a: has not one score for each token',
     );

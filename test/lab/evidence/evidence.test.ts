@@ -16,10 +16,7 @@ const change = (kind: keyof typeof CHANGES, name: string) => CHANGES[kind].find(
 describe('scores of steps', () => {
   const set: AnswerSet = {
     name: 'two',
-    answers: [
-      answer('a', [2, 5], [1, 2, 3, 4, 5], { wrong: true, content: '01001' }),
-      answer('b', [1], [7]),
-    ],
+    answers: [answer('a', [2, 5], [1, 2, 3, 4, 5], { wrong: true, content: '01001' }), answer('b', [1], [7])],
   };
   const scores = (...changes: Parameters<typeof stepScores>[2][]) =>
     stepScores(set, 'entropy', changes.flat() as never);

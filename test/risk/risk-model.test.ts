@@ -98,19 +98,21 @@ describe('riskModel', () => {
   it('ranks answers among all that were collected, right or wrong', async () => {
     const [calibration] = file.calibrations;
     const { nll } = calibration!.methods;
+    // Ten tokens whose sum is half of the largest.
+    const middle = 5 / Math.sqrt(10);
     const rank = async (answers: 'all' | 'right', all?: MethodCalibration['all']) => {
       const collected = { ...calibration!.collected, answers };
       const only = { ...calibration!, collected, methods: { nll: { ...nll!, all } } };
       const { risks } = await riskModel(checkpoint, { ...file, calibrations: [only] }, DEFAULT_SCORING, [
         'nll',
       ]);
-      return risks.ofAnswer('nll', 5, 'all');
+      return risks.ofAnswer('nll', middle, 'all');
     };
     expect(await rank('all')).toBeCloseTo(0.5, 2);
     // Nothing is known of those that were not right.
     expect(await rank('right')).toBeNull();
     const { quantiles, ...rest } = nll!.answers!.sum!;
-    const higher = { ...rest, quantiles: quantiles.map((score) => score + 2.5) };
+    const higher = { ...rest, quantiles: quantiles.map((score) => score + middle / 2) };
     expect(await rank('right', { sum: higher })).toBeCloseTo(0.25, 1);
   });
 

@@ -79,17 +79,18 @@ describe('flagSteps', () => {
     v: tokenEvent(2),
     a: nll(0, 3),
     b: nll(1, 6),
-    c: nll(2, 5),
+    c: nll(2, 2),
     f: scoreEvent(1, { pass: 'final', scores: { nll: 3 } }),
     x: scoreEvent(1, { scores: { entropy: 1 } }),
     y: closedEvent(0, 0, 2),
-    z: closedEvent(1, 2, 3),
+    // Steps count more by the place that they have: the 16th twice.
+    z: closedEvent(15, 2, 3),
     d: doneEvent(),
   };
   const outputs = {
     ...inputs,
     Y: done(inputs.y, 9, 0.9, true),
-    Z: done(inputs.z, 5, 0.5),
+    Z: done(inputs.z, 4, 0.4),
   };
   const missing = new Error('flagSteps: the text ends while scores of step 0 are missing');
 
@@ -131,8 +132,10 @@ describe('flagSteps', () => {
 
   const tokens = [tokenEvent(0), tokenEvent(1), tokenEvent(2)];
 
-  it('takes the sum of the scores, and asks for its risk once', async () => {
-    const events = [...tokens, nll(0, 1), nll(1, 0), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
+  it('takes the sum of the scores, that of a number twice, and asks for its risk once', async () => {
+    const number = tokenEvent(3, { text: ' 7' });
+    const scores = [nll(0, 1), nll(1, 0), nll(2, 1), nll(3, 2)];
+    const events = [...tokens, number, ...scores, closedEvent(0, 0, 4), doneEvent()];
     const risks = new ManualRisks();
     expect(await verdicts(events, { risks })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
     expect(risks.asked).toEqual([['nll', 6, 'step']]);
@@ -148,7 +151,7 @@ describe('flagSteps', () => {
   });
 
   it('flags a step from 1 − rate on', async () => {
-    const events = [...tokens, nll(0, 8), nll(1, 6), nll(2, 1), closedEvent(0, 0, 1), closedEvent(1, 1, 3)];
+    const events = [...tokens, nll(0, 8), nll(1, 3.5), closedEvent(0, 0, 1), closedEvent(15, 1, 2)];
     expect(await verdicts(events)).toEqual([
       { score: 8, risk: 0.8, flagged: true },
       { score: 7, risk: 0.7, flagged: false },

@@ -37,25 +37,25 @@ class HundredAnswers implements RiskModel {
 }
 
 /** A token and its score. */
-const token = (index: number): GuardEvent[] => [
-  tokenEvent(index),
-  scoreEvent(index, { scores: { nll: index } }),
+const token = (index: number, nll = index, text = ''): GuardEvent[] => [
+  tokenEvent(index, { text }),
+  scoreEvent(index, { scores: { nll } }),
 ];
 const missing = (index: number): GuardEvent[] => [tokenEvent(index), scoreEvent(index, { missing: ['nll'] })];
 
 /** Of one token. */
-const step = (number: number, score: number | null, flagged = false): StepEvent => ({
+const step = (number: number, flagged = false): StepEvent => ({
   ...closedEvent(number, number, number + 1),
   type: 'step.done',
   method: 'nll',
-  score,
+  score: 1,
   risk: null,
   calibrated: true,
   flagged,
 });
 
-const stopped = (number: number, score: number): FlaggedEvent => {
-  const { flagged: _, ...rest } = step(number, score);
+const stopped = (number: number): FlaggedEvent => {
+  const { flagged: _, ...rest } = step(number);
   return { ...rest, type: 'step.flagged', action: 'stop' };
 };
 
@@ -78,13 +78,15 @@ describe('judgeAnswer', () => {
   ] as const)('ranks the %s of the tokens that stand, if the calibration does', async (statistic, score) => {
     const risks = Object.assign(new HundredAnswers(), { statistic: () => statistic });
     const retracted: GuardEvent = { type: 'token.retracted', from: 7, tokens: 2 };
-    const events = [...token(2), ...token(6), step(0, 8), ...token(7), ...token(9), retracted, ...token(4)];
-    await verdictOn([...events, step(1, 4)], { risks });
+    const events = [...token(2), ...token(6), step(0), ...token(7), ...token(9), retracted, ...token(4)];
+    await verdictOn([...events, step(1)], { risks });
     expect(risks.asked[0]).toBe(score);
   });
 
-  it('ranks the mean of the three largest step scores among ordinary answers', async () => {
-    const events = [10, 96, 98, 100].flatMap((score, i) => [...token(i), step(i, score, i === 3)]);
+  it('ranks the sum of the scores, by the root of the weights, among ordinary answers', async () => {
+    // The number counts twice: (50 + 46 + 2 · 50) / √4.
+    const tokens = [...token(0, 50, 'a'), ...token(1, 46, ' b'), ...token(2, 50, ' 7')];
+    const events = [...tokens, step(0), step(1), step(2), step(3, true)];
     const risks = new HundredAnswers();
     expect(await verdictOn(events, { risks })).toEqual({
       flagged: true,
@@ -102,17 +104,17 @@ describe('judgeAnswer', () => {
   });
 
   it('does not flag an answer because one of its steps is', async () => {
-    const events = [...token(0), step(0, 100, true), ...token(1), step(1, 2)];
+    const events = [90, 4, 4, 4].flatMap((score, i) => [...token(i, score), step(i, i === 0)]);
     expect(await verdictOn(events)).toMatchObject({
       flagged: false,
       flaggedSteps: 1,
-      risk: 51 / 101,
+      risk: (90 + 4 + 4 + 4) / 2 / 101,
       reason: null,
     });
   });
 
   it('passes on all events, and other fields of the last', async () => {
-    const events = [...token(0), step(0, 3)];
+    const events = [...token(0), step(0)];
     const seen: GuardEvent[] = [];
     await new Promise<void>((resolve) => {
       from([...events, doneEvent('length', 7)])
@@ -124,7 +126,7 @@ describe('judgeAnswer', () => {
   });
 
   it('never unflags what is not scored', async () => {
-    const low = [...token(0), step(0, 3), ...missing(1), step(1, null)];
+    const low = [...token(0, 3), step(0), ...missing(1), step(1)];
     expect(await verdictOn(low)).toMatchObject({
       flagged: null,
       risk: 3 / 101,
@@ -132,7 +134,7 @@ describe('judgeAnswer', () => {
       unscoredTokens: 1,
       reason: 'unscored_tokens',
     });
-    const unheard = [...token(0), step(0, 3), tokenEvent(1)];
+    const unheard = [...token(0), step(0), tokenEvent(1)];
     expect(await verdictOn(unheard)).toMatchObject({ flagged: null, unscoredTokens: 1 });
     const otherMethod = [tokenEvent(0), scoreEvent(0, { scores: { entropy: 1 } })];
     expect(await verdictOn(otherMethod)).toMatchObject({ flagged: null, risk: null, unscoredTokens: 1 });
@@ -141,13 +143,13 @@ describe('judgeAnswer', () => {
   });
 
   it('flags by what is scored, whatever is not', async () => {
-    const high = [...token(0), step(0, 99), ...missing(1), step(1, null)];
+    const high = [...token(0, 99), step(0), ...missing(1), step(1)];
     expect(await verdictOn(high)).toMatchObject({ flagged: true, unscoredTokens: 1, reason: null });
   });
 
   it('asks no risk model about an answer without a score', async () => {
     const risks = new HundredAnswers(false);
-    expect(await verdictOn([...missing(0), step(0, null)], { risks })).toMatchObject({
+    expect(await verdictOn([...missing(0), step(0)], { risks })).toMatchObject({
       flagged: null,
       risk: null,
       calibrated: false,
@@ -159,17 +161,17 @@ describe('judgeAnswer', () => {
 
   it('forgets what was retracted', async () => {
     const events: GuardEvent[] = [
-      ...token(0),
-      step(0, 3),
+      ...token(0, 3),
+      step(0),
       ...missing(1),
-      { ...stopped(1, 100), action: 'rollback' },
+      { ...stopped(1), action: 'rollback' },
       { type: 'token.retracted', from: 1, tokens: 1 },
-      ...token(1),
-      step(1, 5),
+      ...token(1, 5),
+      step(1),
     ];
     expect(await verdictOn(events)).toMatchObject({
       flagged: false,
-      risk: 4 / 101,
+      risk: (3 + 5) / Math.sqrt(2) / 101,
       steps: 2,
       flaggedSteps: 0,
       unscoredTokens: 0,
@@ -177,10 +179,10 @@ describe('judgeAnswer', () => {
   });
 
   it('flags an answer that the guard stopped, with the step it stopped at', async () => {
-    const events = [...token(0), step(0, 3), ...token(1), stopped(1, 7)];
+    const events = [...token(0, 3), step(0), ...token(1, 7), stopped(1)];
     expect(await verdictOn(events)).toMatchObject({
       flagged: true,
-      risk: 5 / 101,
+      risk: (3 + 7) / Math.sqrt(2) / 101,
       steps: 2,
       flaggedSteps: 1,
       reason: 'stopped',
@@ -189,27 +191,27 @@ describe('judgeAnswer', () => {
 
   it('does not unflag an answer with parts that have no scores', async () => {
     const call = { type: 'upstream.delta', at: 1, chunk: {}, unscored: ['tool_calls'] } as const;
-    expect(await verdictOn([...token(0), step(0, 3), call])).toMatchObject({
+    expect(await verdictOn([...token(0, 3), step(0), call])).toMatchObject({
       flagged: null,
       risk: 3 / 101,
       reason: 'unscored_parts',
     });
     expect(await verdictOn([call])).toMatchObject({ flagged: null, reason: 'unscored_parts' });
-    expect(await verdictOn([...token(0), step(0, 99), call])).toMatchObject({ flagged: true, reason: null });
+    expect(await verdictOn([...token(0, 99), step(0), call])).toMatchObject({ flagged: true, reason: null });
     const field = { ...call, unscored: [] };
-    expect(await verdictOn([...token(0), step(0, 3), field])).toMatchObject({ flagged: false, reason: null });
+    expect(await verdictOn([...token(0, 3), step(0), field])).toMatchObject({ flagged: false, reason: null });
   });
 
   it('does not unflag by the scores of another model', async () => {
     const mismatch = { type: 'scorer.mismatch', tokens: 64, difference: 1, tolerance: 0.01 } as const;
-    expect(await verdictOn([...token(0), step(0, 3), mismatch])).toMatchObject({
+    expect(await verdictOn([...token(0, 3), step(0), mismatch])).toMatchObject({
       flagged: null,
       reason: 'scorer_mismatch',
     });
   });
 
   it('says where too few answers are known', async () => {
-    const answered = [...token(0), step(0, 3)];
+    const answered = [...token(0, 3), step(0)];
     expect(await verdictOn(answered, { rate: 0.009 })).toMatchObject({
       flagged: null,
       risk: 3 / 101,
@@ -230,7 +232,7 @@ describe('judgeAnswer', () => {
       tokenEvent(1),
       scoreEvent(1, { scores: {}, skipped: ['nll'], reason: 'lag' }),
     ];
-    expect(await verdictOn([...scores, step(0, 0)])).toMatchObject({
+    expect(await verdictOn([...scores, step(0)])).toMatchObject({
       flagged: null,
       reason: 'unscored_tokens',
       unscoredTokens: 1,

@@ -73,19 +73,12 @@ describe('escalations', () => {
 });
 
 it('scores of an answer are sums, means, and what the guard judges by', () => {
-  const steps: [number, number][] = [
-    [0, 2],
-    [2, 3],
-    [3, 4],
-    [4, 5],
-  ];
-  const tokens = { nll: [1, 2, 4, 5, null] };
-  const record = { id: 'a', steps, tokens, stepScores: {}, response: { other: 7 } };
-  const scores = answerScores(record, ['a', 'b', 'c', 'd', 'e']);
+  const record = { tokens: { nll: [1, 2, null, 4, 5] }, response: { other: 7 } };
+  const scores = answerScores(record, ['a', 'b', 'c', 'd', ' 7']);
   expect(Object.fromEntries(scores)).toEqual({
     other: 7,
     'nll, sum': 12,
     'nll, mean': 3,
-    'nll, verdict': (3 / 2 ** 0.25 + 4 * Math.SQRT2 + 5 * Math.sqrt(3)) / 3,
+    'nll, verdict': (1 + 2 + 4 + 2 * 5) / Math.sqrt(5),
   });
 });

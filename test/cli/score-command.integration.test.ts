@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { formatAnswers } from '#cli/score/worst-first.js';
-import { openCheckpoint } from '#src/index.js';
+import { answerScore, openCheckpoint, stepScore } from '#src/index.js';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
 import {
@@ -137,14 +137,16 @@ describe('flinch score', () => {
     expect(first).toMatch(/^\d[\d.e-]+ +\d[\d.e-]+ +wrong +66 \* 9 = 694\.$/);
     expect(second).toMatch(/ right +/);
     expect(rest).toEqual(['']);
-    // The step has the sum of its tokens, of which the lines have each.
+    // The scores are made of those of the tokens, of which the lines have each.
     const output = folder.path('scored.jsonl');
     const both = await flinch(['score', input, '--top', '3', '--methods', 'nll', '--output', output]);
     expect(both.stdout).toMatch(/\nnone +none +empty\n$/);
     const [, , wrong] = lines(folder.read('scored.jsonl'));
-    const second0 = wrong!.tokens.findIndex(({ text }) => text.includes('\n')) + 1;
-    const sum = wrong!.tokens.slice(second0).reduce((total, { scores }) => total + scores.nll!, 0);
-    expect(Number(first!.split(/ +/)[1])).toBeCloseTo(sum, 1);
+    const scored = wrong!.tokens.map(({ text, scores }) => ({ text, score: scores.nll! }));
+    const second0 = scored.findIndex(({ text }) => text.includes('\n')) + 1;
+    const [ofAnswer, ofStep] = first!.split(/ +/).map(Number);
+    expect(ofAnswer).toBeCloseTo(answerScore(scored), 1);
+    expect(ofStep).toBeCloseTo(stepScore(scored.slice(second0), 1), 1);
     const refused = await flinch(['score', input, '--top', '2', '--json']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/--top.*--json/) });
   });

@@ -2,7 +2,8 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { type AbsoluteScoring, DEFAULT_SCORING, openCheckpoint } from '#src/index.js';
-import { type MethodCalibration, withCalibration } from '#src/risk/calibration.js';
+import type { Distribution } from '#src/numerics/distribution.js';
+import { withCalibration } from '#src/risk/calibration.js';
 import { CALIBRATION_FILE, writeCalibration } from '#src/risk/calibration-file.js';
 import { aCalibration } from './calibration.js';
 import { REASONER } from './golden.js';
@@ -17,14 +18,13 @@ export const calibratedReasoner = (
 /** How much larger the embedded model's scores by `nll` are than those by `adversarial`, of steps. */
 const NLL_SCALE = 16_000;
 
-/** Scores of steps of ten tokens, on the scale of a token. */
-const perToken = ({ sum }: MethodCalibration['steps']): MethodCalibration['steps'] => ({
-  sum: { ...sum, quantiles: sum.quantiles.map((score) => score / 10) },
+const divided = (sum: Distribution, by: number): { sum: Distribution } => ({
+  sum: { ...sum, quantiles: sum.quantiles.map((score) => score / by) },
 });
 
 /**
  * A model with another calibration: ordinary scores go evenly from 0 to `largest` (of `nll`, which has another scale, to
- * 1600 times that), those of steps as well, so that a small one makes every step doubtful.
+ * 1600 times that), those of steps and answers as well, so that a small one makes every step doubtful.
  * `nll` judges, as for the embedded model.
  * @returns the folder
  */
@@ -47,8 +47,9 @@ export async function calibratedModel(
       method,
       {
         ...scores,
-        steps: perToken(steps),
-        ...(answers?.sum && { answers: perToken({ sum: answers.sum }) }),
+        // Of ten tokens each.
+        steps: divided(steps.sum, 10),
+        ...(answers?.sum && { answers: divided(answers.sum, Math.sqrt(10)) }),
       },
     ],
   );

@@ -164,8 +164,9 @@ describe('judgeAnswer', () => {
       ...token(0, 3),
       step(0),
       ...missing(1),
+      ...token(2, 100),
       { ...stopped(1), action: 'rollback' },
-      { type: 'token.retracted', from: 1, tokens: 1 },
+      { type: 'token.retracted', from: 1, tokens: 2 },
       ...token(1, 5),
       step(1),
     ];

@@ -1,6 +1,6 @@
 import { visibleLine } from '../../src/files/visible.js';
 import { answerScore } from '../../src/risk/risk.js';
-import { type ScoredText, stepScore } from '../../src/risk/step-score.js';
+import { type ScoredText, stepScore, weigh } from '../../src/risk/step-score.js';
 import { type StepSpan, TokenSteps } from '../../src/steps/token-steps.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { formatTable } from '../terminal-format.js';
@@ -27,7 +27,7 @@ export function doubtfulAnswer(
     }),
   );
   const [step = null] = steps.toSorted((a, b) => compare(b.score, a.score));
-  return { id, score: answerScore(tokens.flatMap(scoredBy(method))), step };
+  return { id, score: answerScore(weigh(tokens.flatMap(scoredBy(method)))), step };
 }
 
 const scoredBy =

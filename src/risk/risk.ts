@@ -1,5 +1,5 @@
 import type { Method } from '../uncertainty/method-names.js';
-import { type ScoredText, weigh } from './step-score.js';
+import type { WeighedScore } from './step-score.js';
 
 /**
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
@@ -24,7 +24,7 @@ export interface RiskModel {
 }
 
 /**
- * How the score of an answer is made of its tokens' scores: Σ w · score / √Σ w ({@link weigh}), which grows with the length,
+ * How the score of an answer is made of its tokens' scores: Σ w · score / √Σ w of the {@link weigh}ed scores, which grows with the length,
  * but less than a sum, so that answers of a sentence and of many can be compared; or the mean or the largest.
  */
 export const STATISTICS = ['sum', 'mean', 'max'] as const;
@@ -34,13 +34,17 @@ export type Statistic = (typeof STATISTICS)[number];
  * The score of an answer; −∞ for one without a score.
  * @param tokens those that have a score
  */
-export function answerScore(tokens: readonly ScoredText[], statistic: Statistic = 'sum'): number {
+export function answerScore(tokens: readonly WeighedScore[], statistic: Statistic = 'sum'): number {
   if (tokens.length === 0) return Number.NEGATIVE_INFINITY;
   if (statistic === 'max')
     return tokens.reduce((most, { score }) => Math.max(most, score), Number.NEGATIVE_INFINITY);
   if (statistic === 'mean') return tokens.reduce((sum, { score }) => sum + score, 0) / tokens.length;
-  const { sum, weight } = weigh(tokens);
-  return sum / Math.sqrt(weight);
+  let [sum, weights] = [0, 0];
+  for (const { score, weight } of tokens) {
+    sum += weight * score;
+    weights += weight;
+  }
+  return sum / Math.sqrt(weights);
 }
 
 /** Whether a risk raises an alarm at a target false-alarm rate; what cannot be rated yet raises none. */

@@ -3,7 +3,7 @@ import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
 import { answerScore, type Statistic } from './risk.js';
-import { type ScoredText, stepScore } from './step-score.js';
+import { stepScore, type WeighedScore, weigh } from './step-score.js';
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
@@ -19,7 +19,7 @@ export interface Samples {
   readonly tokens: readonly TokenSample[];
   readonly steps: readonly number[];
   /** Tokens that have a score. */
-  readonly scored: readonly ScoredText[];
+  readonly scored: readonly WeighedScore[];
 }
 
 /** @param steps the leading ones that count; the tokens after them do not either */
@@ -34,7 +34,7 @@ export function samplesOf(
   return {
     tokens: tokens.map((score, index) => ({ index, score: score ?? Number.NEGATIVE_INFINITY })),
     steps: counted.map(({ from, to }, step) => stepScore(scored.slice(from, to).flat(), step)),
-    scored: scored.flat(),
+    scored: weigh(scored.flat()),
   };
 }
 

@@ -20,28 +20,29 @@ export function contentOf(text: string, before: string): 'number' | 'name' | nul
 }
 
 /** How often a name counts, and a number; numbers of a step that calculates count more. */
-const WEIGHTS = { name: 2, number: 2 } as const;
-const CALCULATING = { name: 2, number: 4 } as const;
+const WEIGHTS: Readonly<Record<'name' | 'number', number>> = { name: 2, number: 2 };
+const CALCULATING = { ...WEIGHTS, number: 4 };
 /** A model wavers at the beginning about how to begin. */
 const PLACE_POWER = 1 / 4;
 
-/** Σ w · score and Σ w, with w = 2 for tokens that state something ({@link contentOf}), else 1. */
-export function weigh(
-  tokens: readonly ScoredText[],
-  weights: Readonly<Record<'name' | 'number', number>> = WEIGHTS,
-): { readonly sum: number; readonly weight: number } {
-  let [sum, weight] = [0, 0];
-  for (const [i, { text, score }] of tokens.entries()) {
-    const content = contentOf(text, tokens[i - 1]?.text ?? '');
-    const own = content ? weights[content] : 1;
-    sum += own * score;
-    weight += own;
-  }
-  return { sum, weight };
+/** A score, and how often it counts. */
+export interface WeighedScore {
+  readonly score: number;
+  readonly weight: number;
 }
 
+/** How often the score of a token counts: twice if it states something ({@link contentOf}). */
+export const weightOf = (text: string, before: string, weights = WEIGHTS): number => {
+  const content = contentOf(text, before);
+  return content ? weights[content] : 1;
+};
+
+/** The scores of consecutive tokens with their weights. */
+export const weigh = (tokens: readonly ScoredText[], weights = WEIGHTS): WeighedScore[] =>
+  tokens.map(({ text, score }, i) => ({ score, weight: weightOf(text, tokens[i - 1]?.text ?? '', weights) }));
+
 /**
- * The score of a step: (step + 1)^¼ · Σ w · score of its tokens, as {@link weigh}, but with w = 4 for numbers and signs of a
+ * The score of a step: (step + 1)^¼ · Σ w · score of its tokens, {@link weigh}ed, but with w = 4 for numbers and signs of a
  * step with an equals sign (docs/results/detector.md); −∞ for a step without a score.
  * @param tokens those that have a score
  * @param step its number in the answer, from 0
@@ -49,5 +50,6 @@ export function weigh(
 export function stepScore(tokens: readonly ScoredText[], step: number): number {
   if (tokens.length === 0) return Number.NEGATIVE_INFINITY;
   const calculates = tokens.some(({ text }) => text.includes('='));
-  return (step + 1) ** PLACE_POWER * weigh(tokens, calculates ? CALCULATING : WEIGHTS).sum;
+  const weighed = weigh(tokens, calculates ? CALCULATING : WEIGHTS);
+  return (step + 1) ** PLACE_POWER * weighed.reduce((sum, { score, weight }) => sum + weight * score, 0);
 }

@@ -1,6 +1,7 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
 import { answerScore, isAlarm } from '../risk/risk.js';
-import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
+import { weightOf } from '../risk/step-score.js';
+import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
@@ -36,9 +37,13 @@ export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<Gua
 
 class JudgedAnswer {
   readonly #options: JudgeOptions;
-  /** Texts of the tokens that the model wrote, by index. */
-  readonly #texts = new Map<number, string>();
-  /** Scores of those that have one. */
+  /** Tokens that the model wrote and that have no score. */
+  readonly #unscored = new Set<number>();
+  /** Tokens that count more than once. */
+  readonly #weights = new Map<number, number>();
+  /** Text of the last token. */
+  #before = '';
+  /** Scores of the tokens that have one. */
   readonly #scores = new Map<number, number>();
   #settled = 0;
   #flagged = 0;
@@ -53,8 +58,7 @@ class JudgedAnswer {
   observe(event: GuardEvent): void {
     switch (event.type) {
       case 'token.delta':
-        this.#texts.set(event.index, event.text);
-        this.#scores.delete(event.index);
+        this.#written(event);
         break;
       case 'score.delta':
         if (event.pass === 'stream') this.#take(event);
@@ -68,8 +72,9 @@ class JudgedAnswer {
         this.#step(true);
         break;
       case 'token.retracted':
-        for (const kept of [this.#texts, this.#scores])
+        for (const kept of [this.#unscored, this.#weights, this.#scores])
           for (const index of kept.keys()) if (index >= event.from) kept.delete(index);
+        this.#before = '';
         break;
       case 'upstream.delta':
         this.#unscoredParts ||= event.unscored.length > 0;
@@ -81,7 +86,7 @@ class JudgedAnswer {
 
   verdict(): Verdict {
     const { method, rate, risks } = this.#options;
-    const unscoredTokens = this.#texts.size - this.#scores.size;
+    const unscoredTokens = this.#unscored.size;
     const score = this.#score();
     // A running estimate learns from being asked: not of an answer that says nothing.
     const risk = score === null ? null : risks.ofAnswer(method, score);
@@ -103,11 +108,11 @@ class JudgedAnswer {
   #score(): number | null {
     const { method, risks } = this.#options;
     if (this.#scores.size === 0) return null;
-    const scored = [...this.#texts].flatMap(([index, text]) => {
-      const score = this.#scores.get(index);
-      return score === undefined ? [] : [{ text, score }];
-    });
-    return answerScore(scored, risks.statistic?.(method));
+    const weighed = [...this.#scores].map(([index, score]) => ({
+      score,
+      weight: this.#weights.get(index) ?? 1,
+    }));
+    return answerScore(weighed, risks.statistic?.(method));
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
@@ -115,7 +120,7 @@ class JudgedAnswer {
     if (isAlarm(risk, this.#options.rate)) return { flagged: true, reason: null };
     if (unscored > 0) return { flagged: null, reason: 'unscored_tokens' };
     if (this.#unscoredParts) return { flagged: null, reason: 'unscored_parts' };
-    if (this.#texts.size === 0) return { flagged: null, reason: 'empty' };
+    if (this.#scores.size === 0) return { flagged: null, reason: 'empty' };
     if (this.#mismatch) return { flagged: null, reason: 'scorer_mismatch' };
     if (risk === null || !this.#canAlarm()) return { flagged: null, reason: 'too_few_answers' };
     return { flagged: false, reason: null };
@@ -128,9 +133,18 @@ class JudgedAnswer {
     return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
   }
 
+  #written({ index, text }: TokenEvent): void {
+    const weight = weightOf(text, this.#before);
+    this.#before = text;
+    this.#unscored.add(index);
+    this.#scores.delete(index);
+    if (weight > 1) this.#weights.set(index, weight);
+    else this.#weights.delete(index);
+  }
+
   #take({ index, scores }: ScoreEvent): void {
     const score = scores[this.#options.method];
-    if (score === undefined || !this.#texts.has(index)) return;
+    if (score === undefined || !this.#unscored.delete(index)) return;
     this.#scores.set(index, score);
   }
 

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { formatAnswers } from '#cli/score/worst-first.js';
-import { answerScore, openCheckpoint, stepScore } from '#src/index.js';
+import { answerScore, openCheckpoint, stepScore, weigh } from '#src/index.js';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
 import {
@@ -145,7 +145,7 @@ describe('flinch score', () => {
     const scored = wrong!.tokens.map(({ text, scores }) => ({ text, score: scores.nll! }));
     const second0 = scored.findIndex(({ text }) => text.includes('\n')) + 1;
     const [ofAnswer, ofStep] = first!.split(/ +/).map(Number);
-    expect(ofAnswer).toBeCloseTo(answerScore(scored), 1);
+    expect(ofAnswer).toBeCloseTo(answerScore(weigh(scored)), 1);
     expect(ofStep).toBeCloseTo(stepScore(scored.slice(second0), 1), 1);
     const refused = await flinch(['score', input, '--top', '2', '--json']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/--top.*--json/) });

@@ -21,7 +21,7 @@ describe('contentOf', () => {
 
 describe('scores', () => {
   it('count what states something twice', () => {
-    expect(weigh(scored('So', ' 3', ' +', ' it'))).toEqual({ sum: 6, weight: 6 });
+    expect(weigh(scored('So', ' 3', ' +', ' it')).map(({ weight }) => weight)).toEqual([1, 2, 2, 1]);
     expect(stepScore(scored('So', ' 3', ' +', ' it'), 0)).toBe(6);
   });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { answerScore, segmentText, stepScore } from '#src/index.js';
+import { answerScore, segmentText, stepScore, weigh } from '#src/index.js';
 import { StepAligner } from '#src/steps/step-aligner.js';
 import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
@@ -74,7 +74,7 @@ function stepsOf(text: string): object {
       stepScore(scored.slice(from, to), step).toFixed(6),
     ]),
     begins: tokens.flatMap((token, i) => (aligner.begins(token) ? [i] : [])),
-    answer: answerScore(scored).toFixed(6),
+    answer: answerScore(weigh(scored)).toFixed(6),
   };
 }
 

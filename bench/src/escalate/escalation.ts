@@ -1,4 +1,4 @@
-import { answerScore } from 'flinch';
+import { answerScore, weigh } from 'flinch';
 import type { ScoreRecord } from '../records/records.js';
 import { groupBy } from '../report/group-by.js';
 import { areas } from '../statistics/areas.js';
@@ -39,7 +39,7 @@ export function answerScores(
 ): ReadonlyMap<string, number> {
   const own = Object.entries(response).map(([measure, score]) => [measure, score] as const);
   const verdict = (scores: readonly (number | null)[]): number =>
-    answerScore(scores.flatMap((score, i) => (score === null ? [] : [{ text: texts[i]!, score }])));
+    answerScore(weigh(scores.flatMap((score, i) => (score === null ? [] : [{ text: texts[i]!, score }]))));
   const summed = Object.entries(tokens).flatMap(([measure, scores]) => [
     [`${measure}, sum`, aggregate('sum', scores)] as const,
     [`${measure}, mean`, aggregate('mean', scores)] as const,

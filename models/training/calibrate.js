@@ -33,7 +33,9 @@ const problems = generateProblems({ seed: SEED, count: Number(count), tasks: TAS
 const scoring = { ...DEFAULT_SCORING, methods, random: { ...DEFAULT_RANDOM, samples: 8 } };
 const engine = await Engine.open(folder);
 const requests = problems.map(({ question }, seed) => {
-  const content = seed % 4 === 0 ? question + IN_WORDS : question;
+  // Words that nobody can foresee are doubtful by probability alone.
+  const inWords = seed % 4 === 0 && methods.includes('adversarial');
+  const content = inWords ? question + IN_WORDS : question;
   const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content }]);
   return { promptIds, maxTokens: 256, sampling: { ...SAMPLING, seed } };
 });

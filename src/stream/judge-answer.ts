@@ -37,14 +37,12 @@ export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<Gua
 
 class JudgedAnswer {
   readonly #options: JudgeOptions;
-  /** Tokens that the model wrote and that have no score. */
-  readonly #unscored = new Set<number>();
-  /** Tokens that count more than once. */
-  readonly #weights = new Map<number, number>();
+  /** Weights of tokens that the model wrote and that have no score. */
+  readonly #unscored = new Map<number, number>();
   /** Text of the last token. */
   #before = '';
-  /** Scores of the tokens that have one. */
-  readonly #scores = new Map<number, number>();
+  /** Scores of the tokens that have one, by their weight. */
+  readonly #scores = new Map<number, Map<number, number>>();
   #settled = 0;
   #flagged = 0;
   #stopped = false;
@@ -72,7 +70,7 @@ class JudgedAnswer {
         this.#step(true);
         break;
       case 'token.retracted':
-        for (const kept of [this.#unscored, this.#weights, this.#scores])
+        for (const kept of [this.#unscored, ...this.#scores.values()])
           for (const index of kept.keys()) if (index >= event.from) kept.delete(index);
         this.#before = '';
         break;
@@ -86,18 +84,17 @@ class JudgedAnswer {
 
   verdict(): Verdict {
     const { method, rate, risks } = this.#options;
-    const unscoredTokens = this.#unscored.size;
     const score = this.#score();
     // A running estimate learns from being asked: not of an answer that says nothing.
     const risk = score === null ? null : risks.ofAnswer(method, score);
     const rank = score === null || risk === null ? null : risks.ofAnswer(method, score, 'all');
     return {
-      ...this.#conclude(risk, unscoredTokens),
+      ...this.#conclude(score, risk),
       risk,
       rate,
       flaggedSteps: this.#flagged,
       steps: this.#settled,
-      unscoredTokens,
+      unscoredTokens: this.#unscored.size,
       calibrated: risks.calibrated(method, 'answer'),
       ...(rank !== null && { rank }),
       ...(score !== null && { score }),
@@ -107,20 +104,19 @@ class JudgedAnswer {
   /** `null` for an answer without a score. */
   #score(): number | null {
     const { method, risks } = this.#options;
-    if (this.#scores.size === 0) return null;
-    const weighed = [...this.#scores].map(([index, score]) => ({
-      score,
-      weight: this.#weights.get(index) ?? 1,
-    }));
+    const weighed = [...this.#scores].flatMap(([weight, scores]) =>
+      [...scores.values()].map((score) => ({ score, weight })),
+    );
+    if (weighed.length === 0) return null;
     return answerScore(weighed, risks.statistic?.(method));
   }
 
-  #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
+  #conclude(score: number | null, risk: number | null): Pick<Verdict, 'flagged' | 'reason'> {
     if (this.#stopped) return { flagged: true, reason: 'stopped' };
     if (isAlarm(risk, this.#options.rate)) return { flagged: true, reason: null };
-    if (unscored > 0) return { flagged: null, reason: 'unscored_tokens' };
+    if (this.#unscored.size > 0) return { flagged: null, reason: 'unscored_tokens' };
     if (this.#unscoredParts) return { flagged: null, reason: 'unscored_parts' };
-    if (this.#scores.size === 0) return { flagged: null, reason: 'empty' };
+    if (score === null) return { flagged: null, reason: 'empty' };
     if (this.#mismatch) return { flagged: null, reason: 'scorer_mismatch' };
     if (risk === null || !this.#canAlarm()) return { flagged: null, reason: 'too_few_answers' };
     return { flagged: false, reason: null };
@@ -134,18 +130,18 @@ class JudgedAnswer {
   }
 
   #written({ index, text }: TokenEvent): void {
-    const weight = weightOf(text, this.#before);
+    for (const scores of this.#scores.values()) scores.delete(index);
+    this.#unscored.set(index, weightOf(text, this.#before));
     this.#before = text;
-    this.#unscored.add(index);
-    this.#scores.delete(index);
-    if (weight > 1) this.#weights.set(index, weight);
-    else this.#weights.delete(index);
   }
 
   #take({ index, scores }: ScoreEvent): void {
     const score = scores[this.#options.method];
-    if (score === undefined || !this.#unscored.delete(index)) return;
-    this.#scores.set(index, score);
+    const weight = this.#unscored.get(index);
+    if (score === undefined || weight === undefined) return;
+    this.#unscored.delete(index);
+    const alike = this.#scores.get(weight) ?? new Map<number, number>();
+    this.#scores.set(weight, alike.set(index, score));
   }
 
   #step(flagged: boolean): void {

@@ -24,8 +24,8 @@ export interface RiskModel {
 }
 
 /**
- * How the score of an answer is made of its tokens' scores: Σ w · score / √Σ w of the {@link weigh}ed scores, which grows with the length,
- * but less than a sum, so that answers of a sentence and of many can be compared; or the mean or the largest.
+ * How the score of an answer is made of its tokens' scores: Σ w · score / √Σ w of the `weigh`ed scores, which grows with
+ * the length, but less than a sum, so that answers of a sentence and of many can be compared; or the mean or the largest.
  */
 export const STATISTICS = ['sum', 'mean', 'max'] as const;
 export type Statistic = (typeof STATISTICS)[number];

@@ -48,8 +48,8 @@ export function calibrateCommand(): Command {
       'after',
       `
 Nothing is written or scored anew: the scores of the run are used, of ${PROBABILITY_METHODS.join(', ')}, as far as it has them. Right
-answers are ordinary; wrong ones help to choose the method, and the statistic of an answer's scores (the sum of steps, or the
-mean or largest of tokens), by AUROC, where there are ${MIN_LABELLED} of each. Adv. Pert. is scored over whole answers by the
+answers are ordinary; wrong ones help to choose the method, and the statistic of its tokens' scores (the
+sum by the root of their number, the mean or the largest), by AUROC, where there are ${MIN_LABELLED} of each. Adv. Pert. is scored over whole answers by the
 benchmark, and on the running text by the guard: flinch calibrate calibrates it.
 The rates hold for questions like those of the run, at its temperature.
 

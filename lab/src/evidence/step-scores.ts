@@ -1,3 +1,4 @@
+import { type ScoredText, stepScore } from '#src/risk/step-score.js';
 import type { Answer, AnswerSet } from './answer-set.js';
 
 export interface Step {
@@ -35,6 +36,8 @@ export interface Change {
   readonly weight?: (answer: Answer, token: number, step: Step) => number;
   /** The score becomes the rank among first steps, or among the others. */
   readonly ranked?: boolean;
+  /** In place of all that. */
+  readonly score?: typeof stepScore;
 }
 
 const powers = [1 / 8, 1 / 4, 1 / 2];
@@ -84,24 +87,21 @@ export const CHANGES = {
   ),
 } as const;
 
-/** What `stepScore` of the guard makes of a sum. */
-export const GUARD_CHANGES: readonly Change[] = [
-  {
-    name: 'the guard',
-    size: 0,
-    factor: ({ place }) => (1 + place) ** (1 / 4),
-    weight: ({ content }, token, { from, to }) => {
-      const calculates = content.slice(from, to).includes('=');
-      return { 0: 1, 2: 2 }[content[token]!] ?? (calculates ? 4 : 2);
-    },
-  },
-];
+export const GUARD_CHANGES: readonly Change[] = [{ name: 'the guard', size: 0, score: stepScore }];
+
+/** Texts of tokens with such {@link Answer.content}. */
+const TEXTS: Readonly<Record<string, string>> = { 0: 'a', 1: '1', '=': '=', 2: ' A' };
+
+const tokensOf = ({ content, scores }: Answer, measure: string, { from, to }: Step): ScoredText[] =>
+  scores[measure]!.slice(from, to).map((score, i) => ({ text: TEXTS[content[from + i]!]!, score }));
 
 /** A score of each step. */
 export function stepScores(set: AnswerSet, measure: string, changes: readonly Change[] = []): number[] {
   const steps = stepsOf(set);
+  const own = changes.find((change) => change.score)?.score;
   const scores = steps.map((step) => {
     const answer = set.answers[step.answer]!;
+    if (own) return own(tokensOf(answer, measure, step), step.place);
     const weighted = answer.scores[measure]!.slice(step.from, step.to).map((score, i) =>
       changes.reduce((product, { weight }) => product * (weight?.(answer, step.from + i, step) ?? 1), score),
     );

@@ -12,7 +12,7 @@ export const reasonerPath = join(PACKAGE_ROOT, 'models/reasoner');
 export const calibrationsPath = join(PACKAGE_ROOT, 'models/calibrations');
 
 /** Prompts of many kinds, for a model without prompts of its own. */
-export const everydayPromptsPath = join(PACKAGE_ROOT, 'models/everyday-prompts.jsonl');
+export const calibrationPromptsPath = join(PACKAGE_ROOT, 'models/calibration-prompts.jsonl');
 
 export const packageVersion = (): string =>
   String(JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version);

@@ -5,13 +5,13 @@ export const GLOSSARY: readonly { readonly word: string; readonly meaning: strin
   {
     word: 'step',
     meaning:
-      'a line or a sentence of an answer. Its score adds up those of its tokens; numbers and names count more, and so do later steps',
+      'a line or a sentence of an answer. Its score adds up those of its tokens; numbers and names count more, and the first step half',
   },
   { word: 'ordinary', meaning: 'a text in the calibration, with which new scores are compared' },
   {
     word: 'risk',
     meaning:
-      'how unusual a score is: the share of ordinary tokens or steps that score lower, from 0 to 1. The page writes 0.97 as “higher than 97 % of ordinary steps”',
+      'how unusual a score is: the share of ordinary tokens or steps that score lower, from 0 to 1. Steps with a digit are compared with such steps. The page writes 0.97 as “higher than 97 % of ordinary steps”',
   },
   {
     word: 'rate',

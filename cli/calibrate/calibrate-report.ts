@@ -2,6 +2,7 @@ import { DEFAULT_GUARD } from '../../src/guard/guard.js';
 import { type Distribution, thresholdAt } from '../../src/numerics/distribution.js';
 import type { Calibration } from '../../src/risk/calibration.js';
 import type { FalseAlarms } from '../../src/risk/false-alarms.js';
+import { KINDS, type Kind } from '../../src/risk/step-score.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { formatTable } from '../terminal-format.js';
 
@@ -17,6 +18,11 @@ export interface Thresholds {
   /** `null` where there are too few scores for the rate, `all` where every score is above it: the rest was skipped. */
   readonly thresholds: readonly { readonly rate: number; readonly threshold: number | 'all' | null }[];
 }
+
+const OF_KIND: Readonly<Record<'step' | 'answer', Record<Kind, string>>> = {
+  step: { numbers: 'step with digits', words: 'step without' },
+  answer: { numbers: 'answer with digits', words: 'answer without' },
+};
 
 /** @param first the method whose rows come first */
 export function thresholdsOf({ levels, methods }: Calibration, first?: Method): Thresholds[] {
@@ -34,14 +40,17 @@ export function thresholdsOf({ levels, methods }: Calibration, first?: Method): 
       }),
     });
     const { statistic = 'sum', answers, peaks } = scores;
+    const ofKinds = (of: keyof typeof OF_KIND, some: Partial<Record<Kind, Distribution | undefined>>) =>
+      KINDS.flatMap((kind) => (some[kind] ? [row(OF_KIND[of][kind], some[kind])] : []));
     return [
       row('token', scores.tokens),
       ...scores.positions.map((bin) =>
         row(`token ${bin.from}${bin.to === null ? ' on' : `–${bin.to - 1}`}`, bin),
       ),
       row('step', scores.steps.sum),
+      ...ofKinds('step', scores.steps),
       ...(peaks ? [row('any step of an answer', peaks.sum)] : []),
-      ...(answers?.[statistic] ? [row('answer', answers[statistic])] : []),
+      ...(answers?.[statistic] ? [row('answer', answers[statistic]), ...ofKinds('answer', answers)] : []),
     ];
   });
 }
@@ -66,9 +75,13 @@ export function formatThresholds(rows: readonly Thresholds[]): string {
 
 /** What the guard flags by default: enough steps for its rate are needed for a calibration. */
 export function guardWords(calibration: Calibration, judge: Method): string {
-  const [at] = thresholdsOf(calibration, judge).find(({ of }) => of === 'step')?.thresholds ?? [];
-  const step =
-    typeof at?.threshold === 'number' ? `a step above ${show(at.threshold)}` : 'a step with a score';
+  const rows = thresholdsOf(calibration, judge).filter(({ method }) => method === judge);
+  const above = (kind: string): string[] => {
+    const threshold = rows.find(({ of }) => of === kind)?.thresholds[0]?.threshold;
+    return typeof threshold === 'number' ? [`a ${kind} above ${show(threshold)}`] : [];
+  };
+  const kinds = Object.values(OF_KIND.step).flatMap(above);
+  const [step = 'a step with a score'] = kinds.length === 2 ? [kinds.join(', ')] : above('step');
   return `${step} is flagged (${percent(RATES[0])} of ordinary ones)`;
 }
 

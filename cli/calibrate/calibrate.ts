@@ -5,7 +5,7 @@ import type { DeviceChoice, Precision } from '../../src/engine/device.js';
 import { Engine } from '../../src/engine/engine.js';
 import { UsageError } from '../../src/files/file-errors.js';
 import { DEFAULT_GUARD } from '../../src/guard/guard.js';
-import { everydayPromptsPath, reasonerPath } from '../../src/package-root.js';
+import { calibrationPromptsPath, reasonerPath } from '../../src/package-root.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
 import {
   CALIBRATION_FILE,
@@ -59,7 +59,7 @@ export function calibrateCommand(): Command {
     .addOption(modelOption())
     .option(
       '--input <file>',
-      'file of prompts in JSON Lines; - reads standard input (default: 200 everyday prompts)',
+      'file of prompts in JSON Lines; - reads standard input (default: 100 everyday prompts and 100 word problems)',
     )
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
@@ -160,14 +160,14 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
 const calibrationToCheck = (checkpoint: Checkpoint, { output }: CalibrateOptions) =>
   output === undefined ? calibrationOf(checkpoint) : readCalibration(output);
 
-/** @throws UsageError for the embedded model, whose problems are not everyday prompts */
-function everydayPrompts({ dir }: Checkpoint): string {
+/** @throws UsageError for the embedded model, which can answer few of them */
+function promptsOfFlinch({ dir }: Checkpoint): string {
   if (dir === reasonerPath)
     throw new UsageError(
       '--input: is required for the embedded model, which answers few everyday prompts; without a calibration of your own, the one that comes with it is used',
     );
-  remark('without --input, these are the 200 everyday prompts that come with flinch');
-  return everydayPromptsPath;
+  remark('without --input, these are the 100 everyday prompts and 100 word problems that come with flinch');
+  return calibrationPromptsPath;
 }
 
 /** Each answer has a seed of its own, the next number. A check uses those below 0, to be fresh. */
@@ -178,7 +178,7 @@ async function promptsOf(
   { checkpoint, contextLength }: Engine,
   { input, check }: CalibrateOptions,
 ): Promise<number[][]> {
-  const prompts = await readPrompts(input ?? everydayPrompts(checkpoint), checkpoint, check);
+  const prompts = await readPrompts(input ?? promptsOfFlinch(checkpoint), checkpoint, check);
   for (const [i, { length }] of prompts.entries()) {
     if (length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
     if (length < contextLength) continue;

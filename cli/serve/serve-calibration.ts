@@ -4,7 +4,7 @@ import { isLoopback } from '../../gateway/access/addresses.js';
 import type { IdleCalibration, IdleCalibrations, Metrics } from '../../gateway/index.js';
 import type { Workers } from '../../gateway/workers/start-workers.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { everydayPromptsPath } from '../../src/package-root.js';
+import { calibrationPromptsPath } from '../../src/package-root.js';
 import { calibrationFileOf, calibrationOf } from '../../src/risk/calibration-file.js';
 import { type CollectedAnswer, collectScores } from '../../src/stream/collect-scores.js';
 import { DEFAULT_METHODS } from '../../src/uncertainty/method-names.js';
@@ -103,7 +103,7 @@ interface CalibratingOptions {
 }
 
 /**
- * Offers to calibrate models with the everyday prompts that come with flinch, one after the other as they are asked for. One
+ * Offers to calibrate models with the prompts that come with flinch, one after the other as they are asked for. One
  * answer is written at a time, and given up when a request comes. The gateway takes over what is written.
  */
 export function offerCalibrations(models: readonly Uncalibrated[], options: CalibratingOptions): void {
@@ -132,7 +132,7 @@ export async function openRun(
   scoring: AbsoluteScoring,
   file: string,
 ): Promise<CalibrationRun> {
-  const all = await readPrompts(everydayPromptsPath, engine.checkpoint);
+  const all = await readPrompts(calibrationPromptsPath, engine.checkpoint);
   const prompts = all.filter(({ length }) => length < engine.contextLength);
   const plan = { engine, scoring, prompts, file, seed: 0, maxTokens: MAX_TOKENS };
   return CalibrationRun.open(plan);

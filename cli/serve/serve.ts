@@ -81,7 +81,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--calibrate',
-      'calibrate models that have no calibration, while no request runs, with the everyday prompts that come with flinch',
+      'calibrate models that have no calibration, while no request runs, with the prompts that come with flinch',
     )
     .optionsGroup('Network:')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')

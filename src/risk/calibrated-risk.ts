@@ -3,6 +3,7 @@ import type { Method } from '../uncertainty/method-names.js';
 import type { Calibration } from './calibration.js';
 import { isWithin } from './positions.js';
 import type { RiskModel, Statistic } from './risk.js';
+import type { Kind } from './step-score.js';
 
 /**
  * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
@@ -35,19 +36,29 @@ export class CalibratedRisk implements RiskModel {
     return conformalRank(distribution, levels, score);
   }
 
-  /** Rank of a step. Per answer it is `null` also for a calibration without a whole answer. */
-  ofStep(method: Method, score: number, per: 'step' | 'answer' = 'step'): number | null {
+  /**
+   * Rank of a step, among those of its kind where it is known (Mondrian conformal prediction; Vovk et al., section 4.5). Per
+   * answer it is `null` also for a calibration without a whole answer.
+   */
+  ofStep(method: Method, score: number, per: 'step' | 'answer' = 'step', kind?: Kind): number | null {
     const { levels, methods } = this.#of.get(method) ?? {};
-    const scores = methods?.[method]?.[per === 'step' ? 'steps' : 'peaks'];
-    return levels && scores ? conformalRank(scores.sum, levels, score) : null;
+    const { steps, peaks } = methods?.[method] ?? {};
+    const scores = per === 'answer' ? peaks?.sum : ((kind && steps?.[kind]) ?? steps?.sum);
+    return levels && scores ? conformalRank(scores, levels, score) : null;
   }
 
   /** `null` also for a calibration without a whole answer. */
-  ofAnswer(method: Method, score: number, among: 'ordinary' | 'all' = 'ordinary'): number | null {
+  ofAnswer(
+    method: Method,
+    score: number,
+    among: 'ordinary' | 'all' = 'ordinary',
+    kind?: Kind,
+  ): number | null {
     const { levels, methods, collected } = this.#of.get(method) ?? {};
     const { answers, all } = methods?.[method] ?? {};
     const allAreOrdinary = collected?.answers === 'all';
-    const scores = (among === 'ordinary' || allAreOrdinary ? answers : all)?.[this.statistic(method)];
+    const known = among === 'ordinary' || allAreOrdinary ? answers : all;
+    const scores = (kind && known?.[kind]) ?? known?.[this.statistic(method)];
     return levels && scores ? conformalRank(scores, levels, score) : null;
   }
 }

@@ -7,6 +7,7 @@ import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';
 import { STATISTICS, type Statistic } from './risk.js';
+import { KINDS, type Kind } from './step-score.js';
 
 /** Changes when older readers would misread the file. */
 const FORMAT = 3;
@@ -38,11 +39,18 @@ const distribution = {
 const bin = z.strictObject({ from: counter, to: z.int().min(1).nullable(), ...distribution });
 const ordinary = z.strictObject(distribution);
 
-/** Scores by the sum of a step's tokens. Older files also have the largest and the mean. */
-const ofSteps = z.object({ sum: ordinary });
+/** Where there are enough of a kind. */
+const ofKinds = { numbers: ordinary.optional(), words: ordinary.optional() };
 
-/** Scores of answers: those by the statistic count. */
-const ofAnswers = z.object({ sum: ordinary.optional(), mean: ordinary.optional(), max: ordinary.optional() });
+/** Scores of steps (`stepScore`): of all, and of each kind. */
+const ofSteps = z.object({ sum: ordinary, ...ofKinds });
+const ofPeaks = z.object({ sum: ordinary });
+
+/** Scores of answers: those by the statistic count, of all and of each kind. */
+const ofAnswers = z.object({
+  ...{ sum: ordinary.optional(), mean: ordinary.optional(), max: ordinary.optional() },
+  ...ofKinds,
+});
 
 const methodScores = z.strictObject({
   tokens: ordinary,
@@ -53,7 +61,7 @@ const methodScores = z.strictObject({
   /** Scores of whole answers, if any was ordinary. */
   answers: ofAnswers.optional(),
   /** Scores of the highest step of each of these answers. */
-  peaks: ofSteps.optional(),
+  peaks: ofPeaks.optional(),
   /** Scores of all answers, if not all of them are ordinary. */
   all: ofAnswers.optional(),
 });
@@ -106,6 +114,9 @@ const calibration = z
         }
       }
       check(steps.sum, [...at, 'steps', 'sum']);
+      for (const [name, scores] of Object.entries({ steps, answers, all })) {
+        for (const kind of KINDS) if (scores?.[kind]) check(scores[kind], [...at, name, kind]);
+      }
       if (peaks) check(peaks.sum, [...at, 'peaks', 'sum']);
       for (const [kind, scores] of Object.entries({ answers, all })) {
         if (!scores) continue;
@@ -146,13 +157,16 @@ const calibrationFile = z.strictObject({
   calibrations: z.array(calibration),
 });
 
-/** Scores by the sum of a step's tokens. */
-interface OfSteps {
+/** Where there are enough of a kind. */
+type OfKinds = Readonly<Partial<Record<Kind, Distribution | undefined>>>;
+
+/** Scores of steps: of all, and of each kind. */
+interface OfSteps extends OfKinds {
   readonly sum: Distribution;
 }
 
-/** Scores of answers: there is the one of the method's statistic. */
-type OfAnswers = Readonly<Partial<Record<Statistic, Distribution | undefined>>>;
+/** Scores of answers by the method's statistic: of all, and of each kind. */
+type OfAnswers = Readonly<Partial<Record<Statistic, Distribution | undefined>>> & OfKinds;
 
 export interface MethodCalibration extends TokenDistributions {
   readonly steps: OfSteps;
@@ -161,7 +175,7 @@ export interface MethodCalibration extends TokenDistributions {
   /** Scores of answers that are entirely ordinary; absent if there are none. */
   readonly answers?: OfAnswers | undefined;
   /** Scores of the highest step of each of these answers. */
-  readonly peaks?: OfSteps | undefined;
+  readonly peaks?: Pick<OfSteps, 'sum'> | undefined;
   /** Scores of all answers, if not all of them are ordinary. */
   readonly all?: OfAnswers | undefined;
 }

@@ -1,7 +1,7 @@
 import { groupedWilson, type Interval } from '../numerics/proportion.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { answerScore, isAlarm, type RiskModel } from './risk.js';
-import { isWhole, type ScoredAnswer, samplesOf } from './score-collector.js';
+import { isWhole, kindOf, type ScoredAnswer, samplesOf } from './score-collector.js';
 
 /** Target rates that a check looks at. */
 export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
@@ -40,13 +40,15 @@ export class FalseAlarmCheck {
       );
       this.#note(
         `${method} step`,
-        samples.steps.map((score) => risks.ofStep(method, score)),
+        samples.steps.map((score, i) => risks.ofStep(method, score, 'step', samples.kinds[i])),
       );
       if (!isWhole(answer, steps) || !risks.calibrated(method, 'answer')) continue;
       const peak = risks.ofStep(method, Math.max(...samples.steps), 'answer');
       const statistic = risks.statistic?.(method) ?? 'sum';
       this.#note(`${method} any step of an answer`, [peak]);
-      this.#note(`${method} answer`, [risks.ofAnswer(method, answerScore(samples.scored, statistic))]);
+      this.#note(`${method} answer`, [
+        risks.ofAnswer(method, answerScore(samples.scored, statistic), 'ordinary', kindOf(answer)),
+      ]);
     }
   }
 

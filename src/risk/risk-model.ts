@@ -92,10 +92,10 @@ function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
   return {
     calibrated: (method, kind) => calibrated.calibrated(method, kind),
     ofToken: (method, score, index) => of(method).ofToken(method, score, index),
-    ofStep: (method, score, per) => of(method).ofStep(method, score, per),
-    ofAnswer: (method, score, among) => {
+    ofStep: (method, score, per, kind) => of(method).ofStep(method, score, per, kind),
+    ofAnswer: (method, score, among, kind) => {
       const rated = calibrated.calibrated(method, 'answer') ? calibrated : running;
-      return rated.ofAnswer(method, score, among);
+      return rated.ofAnswer(method, score, among, kind);
     },
     statistic: (method) => calibrated.statistic(method),
     seenAnswers: (method) => running.seenAnswers?.(method) ?? 0,

@@ -1,5 +1,5 @@
 import type { Method } from '../uncertainty/method-names.js';
-import type { WeighedScore } from './step-score.js';
+import type { Kind, WeighedScore } from './step-score.js';
 
 /**
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
@@ -10,13 +10,17 @@ export interface RiskModel {
   calibrated(method: Method, of?: 'step' | 'answer'): boolean;
   /** @param index of the token in the response: where the scale depends on it, so does the rank */
   ofToken(method: Method, score: number, index: number): number | null;
-  /** @param per among all ordinary steps, or the highest of each answer: `null` where these were not collected beforehand */
-  ofStep(method: Method, score: number, per?: 'step' | 'answer'): number | null;
+  /**
+   * @param per among ordinary steps, or the highest of each answer: `null` where these were not collected beforehand
+   * @param kind among those of this kind, if they are enough
+   */
+  ofStep(method: Method, score: number, per?: 'step' | 'answer', kind?: Kind): number | null;
   /**
    * @param score of the whole answer, by its {@link statistic}
    * @param among ordinary answers, or all that were collected beforehand: `null` where none were
+   * @param kind among those of this kind, if they are enough
    */
-  ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all'): number | null;
+  ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all', kind?: Kind): number | null;
   /** How the score of an answer is made; not there: by `sum`. */
   statistic?(method: Method): Statistic;
   /** How many answers an estimate has seen so far; not there where all scores were collected beforehand. */

@@ -1,9 +1,20 @@
-import { distributionOf, levelsFor } from '../numerics/distribution.js';
+import { type Distribution, distributionOf, levelsFor } from '../numerics/distribution.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
 import { answerScore, type Statistic } from './risk.js';
-import { stepScore, type WeighedScore, weigh } from './step-score.js';
+import {
+  KINDS,
+  type Kind,
+  kindOfAnswer,
+  kindOfStep,
+  stepScore,
+  type WeighedScore,
+  weigh,
+} from './step-score.js';
+
+/** Fewer steps or answers of a kind are no measure of it: all together are. */
+export const MIN_OF_KIND = { steps: 200, answers: 50 } as const;
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
@@ -18,6 +29,8 @@ export interface ScoredAnswer {
 export interface Samples {
   readonly tokens: readonly TokenSample[];
   readonly steps: readonly number[];
+  /** Of each of these steps. */
+  readonly kinds: readonly Kind[];
   /** Tokens that have a score. */
   readonly scored: readonly WeighedScore[];
 }
@@ -34,6 +47,7 @@ export function samplesOf(
   return {
     tokens: tokens.map((score, index) => ({ index, score: score ?? Number.NEGATIVE_INFINITY })),
     steps: counted.map(({ from, to }, step) => stepScore(scored.slice(from, to).flat(), step)),
+    kinds: counted.map(({ from, to }) => kindOfStep(texts.slice(from, to).map(({ text }) => text))),
     scored: weigh(scored.flat()),
   };
 }
@@ -42,15 +56,26 @@ export function samplesOf(
 export const isWhole = ({ steps: all }: ScoredAnswer, steps: number): boolean =>
   all.length > 0 && steps === all.length;
 
+/** By all of its steps, whether they count or not. */
+export const kindOf = ({ tokens, steps }: ScoredAnswer): Kind => {
+  const kinds = steps.map(({ from, to }) => kindOfStep(tokens.slice(from, to).map(({ text }) => text)));
+  return kindOfAnswer(kinds.filter((kind) => kind === 'numbers').length, kinds.length);
+};
+
+interface ScoreOfKind {
+  readonly score: number;
+  readonly kind: Kind;
+}
+
 /** Scores of one method. */
 interface Collected {
   readonly tokens: TokenSample[];
-  readonly steps: number[];
+  readonly steps: ScoreOfKind[];
   /** Of answers that count whole: their scores, and those of their highest steps. */
-  readonly answers: number[];
+  readonly answers: ScoreOfKind[];
   readonly peaks: number[];
   /** Of all answers. */
-  readonly all: number[];
+  readonly all: ScoreOfKind[];
 }
 
 /** Gathers ordinary scores, and makes of them what a calibration keeps. */
@@ -63,24 +88,28 @@ export class ScoreCollector {
   constructor(methods: readonly Method[], statistic: Statistic = 'sum') {
     this.#statistic = statistic;
     this.#collected = new Map(
-      methods.map((method) => [method, { tokens: [], steps: [], answers: [], peaks: [], all: [] }]),
+      methods.map((method) => [
+        method,
+        { tokens: [], steps: [], kinds: [], answers: [], peaks: [], all: [] },
+      ]),
     );
   }
 
   /** @param steps the leading ones that count */
   add(answer: ScoredAnswer, steps = answer.steps.length): void {
     this.#responses += 1;
+    const kind = kindOf(answer);
     for (const [method, collected] of this.#collected) {
       const samples = samplesOf(answer, method, steps);
       const statistic = this.#statistic;
       collected.tokens.push(...samples.tokens);
-      collected.steps.push(...samples.steps);
+      collected.steps.push(...samples.steps.map((score, i) => ({ score, kind: samples.kinds[i]! })));
       if (isWhole(answer, steps)) {
-        collected.answers.push(answerScore(samples.scored, statistic));
+        collected.answers.push({ score: answerScore(samples.scored, statistic), kind });
         collected.peaks.push(Math.max(...samples.steps));
       }
       if (answer.steps.length > 0)
-        collected.all.push(answerScore(samplesOf(answer, method).scored, statistic));
+        collected.all.push({ score: answerScore(samplesOf(answer, method).scored, statistic), kind });
     }
   }
 
@@ -98,17 +127,33 @@ export class ScoreCollector {
     const { tokens, steps } = this.counts;
     if (steps === 0) throw new RangeError('there are no steps to calibrate with');
     const levels = levelsFor(tokens);
-    const of = (scores: readonly number[]) => ({ sum: distributionOf(scores, levels) });
-    const ofAnswers = (scores: readonly number[]) => ({ [this.#statistic]: distributionOf(scores, levels) });
+    const of = (some: readonly ScoreOfKind[]): Distribution =>
+      distributionOf(
+        some.map(({ score }) => score),
+        levels,
+      );
+    const ofKinds = (scored: readonly ScoreOfKind[], least: number): Partial<Record<Kind, Distribution>> => {
+      const byKind = KINDS.map((kind) => [kind, scored.filter((one) => one.kind === kind)] as const);
+      return Object.fromEntries(
+        byKind.filter(([, some]) => some.length >= least).map(([kind, some]) => [kind, of(some)]),
+      );
+    };
+    const ofAnswers = (scored: readonly ScoreOfKind[]) => ({
+      [this.#statistic]: of(scored),
+      ...ofKinds(scored, MIN_OF_KIND.answers),
+    });
     const methods = [...this.#collected].map(([method, collected]): [Method, MethodCalibration] => {
       const { tokens, steps, answers, peaks, all } = collected;
       return [
         method,
         {
           ...byPosition(tokens, levels),
-          steps: of(steps),
+          steps: { sum: of(steps), ...ofKinds(steps, MIN_OF_KIND.steps) },
           ...(this.#statistic !== 'sum' && { statistic: this.#statistic }),
-          ...(answers.length > 0 && { answers: ofAnswers(answers), peaks: of(peaks) }),
+          ...(answers.length > 0 && {
+            answers: ofAnswers(answers),
+            peaks: { sum: distributionOf(peaks, levels) },
+          }),
           ...(all.length > answers.length && { all: ofAnswers(all) }),
         },
       ];

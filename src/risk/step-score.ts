@@ -5,6 +5,7 @@ export interface ScoredText {
 }
 
 const NUMBER_OR_SIGN = /[\p{N}\p{Sm}*/^%-]/u;
+const DIGIT = /\p{N}/u;
 const CAPITAL = /^\s*\p{Lu}/u;
 /** Where a capital letter begins a sentence, a line or a heading. */
 const BEGINNING = /(?:^|[\n.!?:*#"“(])\s*$/;
@@ -23,7 +24,7 @@ export function contentOf(text: string, before: string): 'number' | 'name' | nul
 const WEIGHTS: Readonly<Record<'name' | 'number', number>> = { name: 2, number: 2 };
 const CALCULATING = { ...WEIGHTS, number: 4 };
 /** A model wavers at the beginning about how to begin. */
-const PLACE_POWER = 1 / 4;
+const FIRST_STEP = 1 / 2;
 
 /** A score, and how often it counts. */
 export interface WeighedScore {
@@ -42,8 +43,8 @@ export const weigh = (tokens: readonly ScoredText[], weights = WEIGHTS): Weighed
   tokens.map(({ text, score }, i) => ({ score, weight: weightOf(text, tokens[i - 1]?.text ?? '', weights) }));
 
 /**
- * The score of a step: (step + 1)^¼ · Σ w · score of its tokens, {@link weigh}ed, but with w = 4 for numbers and signs of a
- * step with an equals sign (docs/results/detector.md); −∞ for a step without a score.
+ * The score of a step: Σ w · score of its tokens, {@link weigh}ed, but with w = 4 for numbers and signs of a step with an
+ * equals sign; half of it for the first step (docs/results/detector.md); −∞ for a step without a score.
  * @param tokens those that have a score
  * @param step its number in the answer, from 0
  */
@@ -51,5 +52,22 @@ export function stepScore(tokens: readonly ScoredText[], step: number): number {
   if (tokens.length === 0) return Number.NEGATIVE_INFINITY;
   const calculates = tokens.some(({ text }) => text.includes('='));
   const weighed = weigh(tokens, calculates ? CALCULATING : WEIGHTS);
-  return (step + 1) ** PLACE_POWER * weighed.reduce((sum, { score, weight }) => sum + weight * score, 0);
+  return (step === 0 ? FIRST_STEP : 1) * weighed.reduce((sum, { score, weight }) => sum + weight * score, 0);
 }
+
+/**
+ * Steps are compared with ordinary ones of their kind: those with a digit, and those of words alone; answers by the kind of
+ * most of their steps. There is more to choose from in prose than in a calculation, so a rate for both together is one for
+ * neither.
+ */
+export const KINDS = ['numbers', 'words'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const hasDigit = (text: string): boolean => DIGIT.test(text);
+
+/** @param texts of all tokens of the step */
+export const kindOfStep = (texts: readonly string[]): Kind => (texts.some(hasDigit) ? 'numbers' : 'words');
+
+/** @param numbers how many of its steps have a digit */
+export const kindOfAnswer = (numbers: number, steps: number): Kind =>
+  2 * numbers >= steps ? 'numbers' : 'words';

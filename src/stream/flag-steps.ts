@@ -1,6 +1,6 @@
 import type { OperatorFunction } from 'rxjs';
 import { isAlarm, type RiskModel } from '../risk/risk.js';
-import { type ScoredText, stepScore } from '../risk/step-score.js';
+import { kindOfStep, type ScoredText, stepScore } from '../risk/step-score.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
 import { staged } from './stage.js';
@@ -118,6 +118,7 @@ class Verdicts {
     if (scored.length === 0) return none;
     const score = stepScore(scored, step);
     // A running estimate learns from being asked: once per step.
-    return { method, score, risk: risks.ofStep(method, score, per), calibrated };
+    const kind = kindOfStep(tokens.map(({ text }) => text));
+    return { method, score, risk: risks.ofStep(method, score, per, kind), calibrated };
   }
 }

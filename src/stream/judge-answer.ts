@@ -1,7 +1,7 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
 import { answerScore, isAlarm } from '../risk/risk.js';
-import { weightOf } from '../risk/step-score.js';
-import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
+import { hasDigit, type Kind, kindOfAnswer, weightOf } from '../risk/step-score.js';
+import type { GuardEvent, ScoreEvent, StepEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
@@ -43,6 +43,10 @@ class JudgedAnswer {
   #before = '';
   /** Scores of the tokens that have one, by their weight. */
   readonly #scores = new Map<number, Map<number, number>>();
+  /** Tokens with a digit whose step is not settled. */
+  #digits: number[] = [];
+  /** Settled steps with a digit. */
+  #numbers = 0;
   #settled = 0;
   #flagged = 0;
   #stopped = false;
@@ -62,16 +66,17 @@ class JudgedAnswer {
         if (event.pass === 'stream') this.#take(event);
         break;
       case 'step.done':
-        this.#step(event.flagged);
+        this.#step(event, event.flagged);
         break;
       case 'step.flagged':
         if (event.action !== 'stop') break;
         this.#stopped = true;
-        this.#step(true);
+        this.#step(event, true);
         break;
       case 'token.retracted':
         for (const kept of [this.#unscored, ...this.#scores.values()])
           for (const index of kept.keys()) if (index >= event.from) kept.delete(index);
+        this.#digits = this.#digits.filter((index) => index < event.from);
         this.#before = '';
         break;
       case 'upstream.delta':
@@ -86,8 +91,8 @@ class JudgedAnswer {
     const { method, rate, risks } = this.#options;
     const score = this.#score();
     // A running estimate learns from being asked: not of an answer that says nothing.
-    const risk = score === null ? null : risks.ofAnswer(method, score);
-    const rank = score === null || risk === null ? null : risks.ofAnswer(method, score, 'all');
+    const risk = score === null ? null : risks.ofAnswer(method, score, 'ordinary', this.#kind);
+    const rank = score === null || risk === null ? null : risks.ofAnswer(method, score, 'all', this.#kind);
     return {
       ...this.#conclude(score, risk),
       risk,
@@ -99,6 +104,10 @@ class JudgedAnswer {
       ...(rank !== null && { rank }),
       ...(score !== null && { score }),
     };
+  }
+
+  get #kind(): Kind {
+    return kindOfAnswer(this.#numbers, this.#settled);
   }
 
   /** `null` for an answer without a score. */
@@ -126,13 +135,14 @@ class JudgedAnswer {
   #canAlarm(): boolean {
     const { method, rate, risks } = this.#options;
     if (!risks.calibrated(method, 'answer')) return true;
-    return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY), rate);
+    return isAlarm(risks.ofAnswer(method, Number.POSITIVE_INFINITY, 'ordinary', this.#kind), rate);
   }
 
   #written({ index, text }: TokenEvent): void {
     for (const scores of this.#scores.values()) scores.delete(index);
     this.#unscored.set(index, weightOf(text, this.#before));
     this.#before = text;
+    if (hasDigit(text)) this.#digits.push(index);
   }
 
   #take({ index, scores }: ScoreEvent): void {
@@ -144,8 +154,10 @@ class JudgedAnswer {
     this.#scores.set(weight, alike.set(index, score));
   }
 
-  #step(flagged: boolean): void {
+  #step({ from, to }: Pick<StepEvent, 'from' | 'to'>, flagged: boolean): void {
     this.#settled += 1;
     if (flagged) this.#flagged += 1;
+    if (this.#digits.some((index) => index >= from && index < to)) this.#numbers += 1;
+    this.#digits = this.#digits.filter((index) => index >= to);
   }
 }

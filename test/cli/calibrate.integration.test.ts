@@ -122,7 +122,7 @@ describe('flinch calibrate', () => {
     expect(after?.calibrations[1]?.settings.schedule).toEqual({ kind: 'windowed', block: 16, window: 64 });
   });
 
-  it('takes everyday prompts for another model', async () => {
+  it('takes prompts that come with flinch for another model', async () => {
     const model = folder.path('another');
     cpSync(REASONER, model, { recursive: true });
     const { code, stderr } = await flinch([
@@ -135,7 +135,7 @@ describe('flinch calibrate', () => {
       '4',
     ]);
     expect(code).toBe(0);
-    expect(stderr).toContain('200 everyday prompts');
+    expect(stderr).toContain('100 everyday prompts and 100 word problems');
   });
 
   it('asks a model with a chat template in its form, and gives one without it the text alone', async () => {
@@ -151,11 +151,9 @@ describe('flinch calibrate', () => {
     expect(await promptOf(chat)).toEqual(encodePrompt(chat, [{ role: 'user', content: QUESTION }]));
     const plain = await openCheckpoint(base);
     expect(await promptOf(plain)).toEqual(encodeText(plain.tokenizer, QUESTION));
-    for (const name of ['everyday-prompts', 'word-problems']) {
-      const lines = jsonLines(readFileSync(`models/${name}.jsonl`, 'utf8'));
-      expect(lines.flatMap(Object.keys).every((field) => field === 'question')).toBe(true);
-      expect(new Set(lines.map(({ question }) => question)).size).toBe(lines.length);
-    }
+    const lines = jsonLines(readFileSync('models/calibration-prompts.jsonl', 'utf8'));
+    expect(lines.flatMap(Object.keys).every((field) => field === 'question')).toBe(true);
+    expect(new Set(lines.map(({ question }) => question)).size).toBe(200);
   });
 
   it('continues after Ctrl-C, also with more prompts, and not with other settings', async () => {

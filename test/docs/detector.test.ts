@@ -6,7 +6,7 @@ import { evidenceOf } from '#lab/evidence/tables.js';
 
 /** The choice was made on the others. */
 const TESTED = new Map([
-  ['test', ['qwen-0.5b-math-test', 'qwen-0.5b-omnimath', 'qwen-0.5b-olympiadbench']],
+  ['test', ['qwen-0.5b-math-unread', 'qwen-0.5b-omnimath-unread', 'qwen-0.5b-olympiadbench-unread']],
   ['larger', ['qwen-1.5b-gsm8k']],
   ['own', ['qwen-0.5b-own']],
 ]);

@@ -21,9 +21,9 @@ describe('isAlarm', () => {
     };
     const scores = [0.9, 0.95, 0.98, 0.99].map((nll) => ({ scores: { nll } }));
     const check = new FalseAlarmCheck(risks, ['nll']);
-    // Each is the first step of an answer.
+    // A first step counts half.
     for (const score of scores)
-      check.add({ tokens: [{ text: 'a' }], scores: [score], steps: [{ from: 0, to: 1 }] });
+      check.add({ tokens: [{ text: '1' }], scores: [score], steps: [{ from: 0, to: 1 }] });
     const shares = check.table()[0]?.rates.map(({ target, measured }) => [target, measured]);
     expect(shares).toEqual(RATES.map((rate, i) => [rate, (i + 1) / 4]));
   });

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { CalibratedRisk } from '#src/risk/calibrated-risk.js';
 import type { Calibration } from '#src/risk/calibration.js';
 import { FalseAlarmCheck } from '#src/risk/false-alarms.js';
-import { ScoreCollector, type ScoredAnswer, samplesOf } from '#src/risk/score-collector.js';
-import { stepScore } from '#src/risk/step-score.js';
+import { MIN_OF_KIND, ScoreCollector, type ScoredAnswer, samplesOf } from '#src/risk/score-collector.js';
+import { type Kind, stepScore } from '#src/risk/step-score.js';
 import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import type { Method } from '#src/uncertainty/method-names.js';
+import { DEFAULT_SCORING } from '#src/uncertainty/settings.js';
+import { aCalibration } from '../support/calibration.js';
 
 const METHODS = ['adversarial', 'nll'] as const satisfies readonly Method[];
 const SKIPPED = Number.NEGATIVE_INFINITY;
@@ -44,6 +46,7 @@ const NLL_ANSWER = (1 + 3 + 5 + 2 + 2 * 4) / Math.sqrt(6);
 describe('samplesOf', () => {
   it('scores steps by those tokens that have a score', () => {
     expect(samplesOf(answer, 'nll').steps).toEqual(NLL_STEPS);
+    expect(samplesOf(answer, 'nll').kinds).toEqual(['words', 'words', 'numbers']);
     const { tokens, steps } = samplesOf(answer, 'adversarial');
     expect(tokens.map(({ score }) => score)).toEqual([10, SKIPPED, SKIPPED, 30, 50]);
     expect(steps).toEqual(ADVERSARIAL_STEPS);
@@ -57,7 +60,7 @@ describe('samplesOf', () => {
       { index: 1, score: 3 },
     ]);
     expect(steps).toEqual(NLL_STEPS.slice(0, 1));
-    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: [], scored: [] });
+    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: [], kinds: [], scored: [] });
   });
 });
 
@@ -73,6 +76,24 @@ describe('ScoreCollector', () => {
     expect(methods.adversarial?.tokens).toMatchObject({ count: 50, skipped: 20 });
     expect(methods.adversarial?.steps.sum).toMatchObject({ count: 30, skipped: 10 });
     expect(methods.adversarial?.steps.sum.quantiles.at(-1)).toBeCloseTo(ADVERSARIAL_STEPS[2]!, 3);
+  });
+
+  it('compares steps with their kind, where there are enough of it', () => {
+    const collector = new ScoreCollector(['nll']);
+    for (let i = 0; i < MIN_OF_KIND.steps / 2; i++) collector.add(answer);
+    const { levels, methods } = collector.distributions();
+    expect(methods.nll?.steps).toMatchObject({ sum: { count: 300 }, words: { count: 200 } });
+    expect(methods.nll?.steps).not.toHaveProperty('numbers');
+    for (let i = 0; i < MIN_OF_KIND.steps / 2; i++) collector.add(answer);
+    const all = collector.distributions().methods.nll!;
+    expect(all.steps).toMatchObject({ sum: { count: 600 }, words: { count: 400 }, numbers: { count: 200 } });
+    const calibration = aCalibration(DEFAULT_SCORING, ['nll']);
+    const risks = new CalibratedRisk(new Map([['nll', { ...calibration, levels, methods: { nll: all } }]]));
+    const score = NLL_STEPS[2]! - 0.1;
+    const ranks = [undefined, 'words', 'numbers'].map((kind) =>
+      risks.ofStep('nll', score, 'step', kind as Kind | undefined),
+    );
+    expect(ranks).toEqual([expect.closeTo(2 / 3, 2), 400 / 401, 0]);
   });
 
   it('ranks whole answers among those of which all counts', () => {

@@ -79,12 +79,11 @@ describe('flagSteps', () => {
     v: tokenEvent(2),
     a: nll(0, 3),
     b: nll(1, 6),
-    c: nll(2, 2),
+    c: nll(2, 4),
     f: scoreEvent(1, { pass: 'final', scores: { nll: 3 } }),
     x: scoreEvent(1, { scores: { entropy: 1 } }),
-    y: closedEvent(0, 0, 2),
-    // Steps count more by the place that they have: the 16th twice.
-    z: closedEvent(15, 2, 3),
+    y: closedEvent(1, 0, 2),
+    z: closedEvent(2, 2, 3),
     d: doneEvent(),
   };
   const outputs = {
@@ -92,7 +91,7 @@ describe('flagSteps', () => {
     Y: done(inputs.y, 9, 0.9, true),
     Z: done(inputs.z, 4, 0.4),
   };
-  const missing = new Error('flagSteps: the text ends while scores of step 0 are missing');
+  const missing = new Error('flagSteps: the text ends while scores of step 1 are missing');
 
   it.each([
     {
@@ -135,23 +134,23 @@ describe('flagSteps', () => {
   it('takes the sum of the scores, that of a number twice, and asks for its risk once', async () => {
     const number = tokenEvent(3, { text: ' 7' });
     const scores = [nll(0, 1), nll(1, 0), nll(2, 1), nll(3, 2)];
-    const events = [...tokens, number, ...scores, closedEvent(0, 0, 4), doneEvent()];
+    const events = [...tokens, number, ...scores, closedEvent(1, 0, 4), doneEvent()];
     const risks = new ManualRisks();
     expect(await verdicts(events, { risks })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
-    expect(risks.asked).toEqual([['nll', 6, 'step']]);
+    expect(risks.asked).toEqual([['nll', 6, 'step', 'numbers']]);
   });
 
   it('asks for the rank among the highest steps of answers, per answer', async () => {
     const risks = new ManualRisks();
-    const events = [...tokens, nll(0, 1), nll(1, 2), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
+    const events = [...tokens, nll(0, 1), nll(1, 2), nll(2, 5), closedEvent(1, 0, 3), doneEvent()];
     expect(await verdicts(events, { per: 'answer', risks })).toEqual([
       { score: 8, risk: 0.8, flagged: true },
     ]);
-    expect(risks.asked).toEqual([['nll', 8, 'answer']]);
+    expect(risks.asked).toEqual([['nll', 8, 'answer', 'words']]);
   });
 
   it('flags a step from 1 − rate on', async () => {
-    const events = [...tokens, nll(0, 8), nll(1, 3.5), closedEvent(0, 0, 1), closedEvent(15, 1, 2)];
+    const events = [...tokens, nll(0, 8), nll(1, 7), closedEvent(1, 0, 1), closedEvent(2, 1, 2)];
     expect(await verdicts(events)).toEqual([
       { score: 8, risk: 0.8, flagged: true },
       { score: 7, risk: 0.7, flagged: false },
@@ -159,7 +158,7 @@ describe('flagSteps', () => {
   });
 
   it.each(['step', 'answer'] as const)('has no risk while that is not known, per %s', async (per) => {
-    const events = [tokenEvent(0), nll(0, -1), closedEvent(0, 0, 1)];
+    const events = [tokenEvent(0), nll(0, -1), closedEvent(1, 0, 1)];
     expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
   });
 
@@ -167,7 +166,7 @@ describe('flagSteps', () => {
     'has neither score nor risk where one of a token is missing, per %s',
     async (per) => {
       const risks = new ManualRisks();
-      const events = [tokenEvent(0), tokenEvent(1), nll(0, 9, 0.95), unscored(1), closedEvent(0, 0, 2)];
+      const events = [tokenEvent(0), tokenEvent(1), nll(0, 9, 0.95), unscored(1), closedEvent(1, 0, 2)];
       expect(await verdicts(events, { per, risks })).toEqual([
         { score: null, risk: null, flagged: false, unscored: 1 },
       ]);
@@ -178,16 +177,16 @@ describe('flagSteps', () => {
 
   it('judges by the sum of what is left where tokens were passed over', async () => {
     const risks = new ManualRisks();
-    const events = [...tokens, late(0), nll(1, 5), nll(2, 4), closedEvent(0, 0, 3)];
+    const events = [...tokens, late(0), nll(1, 5), nll(2, 4), closedEvent(1, 0, 3)];
     expect(await verdicts(events, { risks })).toEqual([{ score: 9, risk: 0.9, flagged: true, unscored: 1 }]);
-    expect(risks.asked).toEqual([['nll', 9, 'step']]);
+    expect(risks.asked).toEqual([['nll', 9, 'step', 'words']]);
   });
 
   it.each(['answer', 'step'] as const)(
     'is not found clean where all that counts was passed over, per %s',
     async (per) => {
       const risks = new ManualRisks();
-      const events = [...tokens, late(0), late(1), late(2), closedEvent(0, 0, 3)];
+      const events = [...tokens, late(0), late(1), late(2), closedEvent(1, 0, 3)];
       expect(await verdicts(events, { per, risks })).toEqual([
         { score: null, risk: null, flagged: false, unscored: 3 },
       ]);

@@ -15,6 +15,7 @@ import { closedEvent, doneEvent, scoreEvent, tokenEvent } from '../support/event
 /** Of a hundred ordinary answers: the risk is a hundredth of the score. Remembers what it was asked. */
 class HundredAnswers implements RiskModel {
   readonly asked: number[] = [];
+  readonly kinds = new Set<string | undefined>();
   readonly #calibrated: boolean;
 
   constructor(calibrated = true) {
@@ -28,8 +29,9 @@ class HundredAnswers implements RiskModel {
   ofToken = () => null;
   ofStep = () => null;
 
-  ofAnswer(method: string, score: number, among: 'ordinary' | 'all'): number | null {
+  ofAnswer(method: string, score: number, among: 'ordinary' | 'all', kind?: string): number | null {
     expect(method).toBe('nll');
+    this.kinds.add(kind);
     if (among === 'all') return this.#calibrated ? score / 202 : null;
     this.asked.push(score);
     return Math.max(0, Math.min(100 / 101, score / 101));
@@ -101,6 +103,17 @@ describe('judgeAnswer', () => {
       score: 98,
     });
     expect(risks.asked).toEqual([98]);
+  });
+
+  it.each([
+    ['numbers', ['a 1', ' b', '2', 'c']],
+    ['words', ['a 1', ' b', 'c']],
+  ])('compares an answer with those of the kind of most of its steps: %s', async (kind, texts) => {
+    const risks = new HundredAnswers();
+    const retracted: GuardEvent[] = [...token(0, 1, '3'), { type: 'token.retracted', from: 0, tokens: 1 }];
+    const steps = texts.flatMap((text, i) => [...token(i, 1, text), step(i)]);
+    await verdictOn([...retracted, ...steps], { risks });
+    expect([...risks.kinds]).toEqual([kind]);
   });
 
   it('does not flag an answer because one of its steps is', async () => {

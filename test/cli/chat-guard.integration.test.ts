@@ -40,7 +40,7 @@ describe('flinch chat with a guard', () => {
   it('marks doubtful steps in colour and in plain text', async () => {
     const { stdout } = await chat(['--rate', '0.5'], inColour);
     const lines = stripVTControlCharacters(stdout);
-    expect(lines).toMatch(/⚑ step \d+: higher than \d+ % of ordinary steps: “/);
+    expect(lines).toMatch(/⚑ step \d+: higher than [\d.]+ % of ordinary steps: “/);
     const flags = lines.match(/⚑/g)?.length;
     expect(lines).toMatch(
       new RegExp(`”\\n${flags} steps? flagged; judged by adversarial(; answer flagged.*)?\\n$`),

@@ -83,7 +83,7 @@ describe('a calibration that is written while a model is served', () => {
     const own = await openCheckpoint(dir);
     const models = await RiskModels.open(own, pino({}, { write: (line) => lines.push(line) }));
     const rankOf = async () =>
-      (await models.rate(DEFAULT_SCORING, { client: 'a' })).risks.ofStep('adversarial', 0.5) ?? 0;
+      (await models.rate(DEFAULT_SCORING, { client: 'a' })).risks.ofStep('adversarial', 0.25) ?? 0;
     expect([models.judge, await rankOf()]).toEqual(['nll', expect.closeTo(0.5, 1)]);
     const file = calibrationFileOf(own);
     const model = await fingerprint(own);

@@ -263,7 +263,7 @@ describe('log-probabilities that are not there, or not of the text', () => {
     const steps = answer.chunks.flatMap(({ flinch }) => flinch?.events ?? []);
     expect(steps).toMatchObject([
       { type: 'step.done', step: 0, score: null, risk: null, flagged: false },
-      { type: 'step.done', step: 1, score: 2 ** 0.25 * 0.1, risk: null, flagged: false },
+      { type: 'step.done', step: 1, score: 0.1, risk: null, flagged: false },
     ]);
   });
 

@@ -25,7 +25,7 @@ export const outputWindow =
   };
 
 /** Rotates the heads of a layer that does so: `[rows, heads · headDim]` → `[1, rows, heads · headDim]`. */
-function rotate(
+export function rotate(
   g: Graph,
   config: ModelConfig,
   rotary: readonly RotaryInputs[],
@@ -235,8 +235,11 @@ const MASKED = -1e30;
  * @param slidingWindow how many keys a query sees, itself included; `null` for all before it
  */
 function causalMask(g: Graph, rowPositions: Value, keyPositions: Value, slidingWindow: number | null): Value {
-  const keys = g.unsqueeze(keyPositions, [0]);
-  const queries = g.unsqueeze(rowPositions, [1]);
+  return maskOf(g, g.unsqueeze(rowPositions, [1]), g.unsqueeze(keyPositions, [0]), slidingWindow);
+}
+
+/** The same for positions `[.., rows, 1]` and `[.., 1, keys]`. */
+export function maskOf(g: Graph, queries: Value, keys: Value, slidingWindow: number | null): Value {
   let visible = g.op('GreaterOrEqual', [queries, keys]);
   if (slidingWindow !== null) {
     const horizon = g.op('Sub', [queries, g.ints([slidingWindow], [])]);

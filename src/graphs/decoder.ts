@@ -88,8 +88,8 @@ export class Decoder {
     const g = this.#g;
     const { config } = this.#source;
     const norms = LAYER_NORMS[config.norms];
-    const optionalNorm = (x: Value, layer: string, name: string | null): Value =>
-      name === null ? x : this.#norm(x, `${layer}.${name}`);
+    const optionalNorm = (x: Value, layer: string, name: string | null, guarded = true): Value =>
+      name === null ? x : this.#norm(x, `${layer}.${name}`, guarded);
     let hidden = input;
     for (let layer = 0; layer < config.layers; layer++) {
       const name = `model.layers.${layer}`;
@@ -103,7 +103,8 @@ export class Decoder {
       });
       const attended = this.#linear(heads, `${own}.o_proj`);
       hidden = g.op('Add', [hidden, optionalNorm(attended, name, norms.attention.after)]);
-      const entered = optionalNorm(hidden, name, norms.mlp.before);
+      // What overflows here is in the sum that the next norm is guarded for.
+      const entered = optionalNorm(hidden, name, norms.mlp.before, false);
       const [gate, up] = this.#linears(entered, `${name}.mlp`, GATE_UP);
       const inner = g.op('Mul', [ACTIVATION[config.activation](g, gate!), up!]);
       const changed = this.#linear(inner, `${name}.mlp.down_proj`);
@@ -157,12 +158,13 @@ export class Decoder {
     return biased ? this.#vector(`${name}.bias`) : undefined;
   }
 
-  #norm(x: Value, name: string): Value {
+  /** @param guarded whether the result is NaN where the squares of a row overflow */
+  #norm(x: Value, name: string, guarded = true): Value {
     const { normEpsilon, normOffset } = this.#source.config;
     const stored = this.#vector(`${name}.weight`);
     const weight = normOffset === 0 ? stored : this.#g.op('Add', [stored, this.#g.scalar(normOffset)]);
     const normed = this.#g.op('RMSNormalization', [x, weight], { axis: -1, epsilon: normEpsilon });
-    return this.#g.op('Add', [normed, overflow(this.#g, x)]);
+    return guarded ? this.#g.op('Add', [normed, overflow(this.#g, x)]) : normed;
   }
 
   /** The norm of queries or keys, `[rows, heads · headDim]`, where the family has one. */

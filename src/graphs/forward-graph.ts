@@ -1,13 +1,11 @@
 import { logSoftmax, pick } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
-import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
-import { declareSequences } from './sequence-batch.js';
+import { declareRun, type Sequences } from './run-inputs.js';
 import { outputPerturbed, outputStatistics } from './statistics-graph.js';
 
 export interface ForwardGraphOptions {
-  /** How many sequences go through in one run. */
-  readonly sequences: number;
+  readonly sequences: Sequences;
   /**
    * Output for the scored rows.
    * - `logprobs`: of all tokens, `[scored, vocab]`
@@ -43,33 +41,30 @@ export function buildForwardGraph(
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareSequences(g, config, sequences);
+  const run = declareRun(g, config, sequences, apart ? 'past' : 'inner');
   const rows = g.input('rows', 'int64', ['scored']);
-  const windows = declareWindows(g, config, batch, [apart ? 'past' : 'inner']);
-  const attention = windowAttention(g, config, batch, windows, outputWindow(g));
 
-  const clean = decoder.embed(batch.ids);
+  const clean = decoder.embed(run.ids);
   const embeddings = noise ? g.op('Add', [clean, g.input('noise', 'float32', clean.shape)]) : clean;
-  const hidden = decoder.layers(embeddings, attention);
+  const hidden = decoder.layers(embeddings, run.attention('outputs keys'));
   if (result === 'hidden') {
     g.output('hidden', g.op('Gather', [hidden, rows], { axis: 0 }));
     return g;
   }
-  const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
+  const logits = decoder.logits(hidden, rows);
   if (result === 'logprobs') {
-    g.output('logprobs', logprobs);
+    g.output('logprobs', logSoftmax(g, logits));
     return g;
   }
   const targets = g.input('targets', 'int64', ['scored']);
   if (result === 'compare') {
-    const cleanHidden = g.input('clean_hidden', 'float32', ['scored', config.hiddenSize]);
-    const before = logSoftmax(g, decoder.head(cleanHidden));
-    const probabilities = outputStatistics(g, before, targets, top);
-    outputPerturbed(g, probabilities, logprobs, targets);
+    const clean = decoder.head(g.input('clean_hidden', 'float32', ['scored', config.hiddenSize]));
+    const probabilities = outputStatistics(g, { logits: clean, targets, top });
+    outputPerturbed(g, probabilities, { logits, targets });
   } else if (result === 'statistics') {
-    outputStatistics(g, logprobs, targets, top);
+    outputStatistics(g, { logits, targets, top });
   } else {
-    g.output('logprob', pick(g, logprobs, targets));
+    g.output('logprob', pick(g, logSoftmax(g, logits), targets));
   }
   return g;
 }

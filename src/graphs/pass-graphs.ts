@@ -57,11 +57,10 @@ export function buildStatisticsGraph(
 ): Graph {
   const g = new Graph();
   const shape = ['scored', config.vocabSize];
-  const logprobs = logSoftmax(g, g.input('logits', 'float32', shape));
+  const logits = g.input('logits', 'float32', shape);
   const targets = g.input('targets', 'int64', ['scored']);
-  const probabilities = outputStatistics(g, logprobs, targets, top);
-  if (!rival) return g;
-  const perturbed = logSoftmax(g, g.input('perturbed_logits', 'float32', shape));
-  outputPerturbed(g, probabilities, perturbed, targets);
+  const probabilities = outputStatistics(g, { logits, targets, top });
+  if (rival)
+    outputPerturbed(g, probabilities, { logits: g.input('perturbed_logits', 'float32', shape), targets });
   return g;
 }

@@ -1,16 +1,14 @@
-import { logSoftmax, sign } from '../onnx/functions.js';
+import { sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/onnx-types.js';
 import { gradients } from '../onnx/vjp.js';
-import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
-import { declareSequences } from './sequence-batch.js';
+import { declareRun, type Sequences } from './run-inputs.js';
 import { cleanProbabilities, logitGradient, outputDerivative, outputPerturbed } from './statistics-graph.js';
 
 export interface ScoreGraphOptions {
-  /** How many sequences go through in one run. */
-  readonly sequences: number;
+  readonly sequences: Sequences;
   /** Take the step and run the model again, or take the derivative along it: no difference of nearly equal numbers. */
   readonly form: 'perturb' | 'derivative';
   /** How many of the most probable tokens are wanted; 5 by default. */
@@ -36,17 +34,16 @@ export function buildScoreGraph(source: ModelSource, { sequences, form, top }: S
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareSequences(g, config, sequences);
+  const run = declareRun(g, config, sequences, 'past');
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
   const attacked = g.input('attacked', 'float32', ['scored']);
   const alpha = g.input('alpha', 'float32', [1]);
 
-  const embeddings = decoder.embed(batch.ids);
-  const windows = declareWindows(g, config, batch, ['past']);
+  const embeddings = decoder.embed(run.ids);
   const forward = (embeddings: Value, attention: Attention): Value =>
     decoder.logits(decoder.layers(embeddings, attention), rows);
-  const logits = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
+  const logits = forward(embeddings, run.attention('outputs keys'));
   const probabilities = cleanProbabilities(g, source, { logits, targets, top });
 
   const seed = logitGradient(g, probabilities, targets, attacked);
@@ -58,7 +55,7 @@ export function buildScoreGraph(source: ModelSource, { sequences, form, top }: S
     return g;
   }
   const step = g.op('Mul', [direction, alpha]);
-  const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, batch, windows));
-  outputPerturbed(g, probabilities, logSoftmax(g, perturbed), targets);
+  const perturbed = forward(g.op('Sub', [embeddings, step]), run.attention());
+  outputPerturbed(g, probabilities, { logits: perturbed, targets });
   return g;
 }

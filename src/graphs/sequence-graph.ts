@@ -1,4 +1,4 @@
-import { logSoftmax, sign } from '../onnx/functions.js';
+import { sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/onnx-types.js';
@@ -75,7 +75,7 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   });
   const hidden = g.op('Concat', [read, decoder.layers(embeddings, attention)], { axis: 0 });
   const logits = decoder.logits(hidden, rows);
-  const probabilities = outputStatistics(g, logSoftmax(g, logits), targets);
+  const probabilities = outputStatistics(g, { logits, targets });
   const seed = logitGradient(g, probabilities, targets, attacked);
   const [gradient] = gradients(g, [{ value: logits, seed }], [embeddings]);
   const [slope] = tangents(g, [{ value: embeddings, tangent: sign(g, gradient!) }], [logits]);

@@ -4,12 +4,31 @@ import { detach } from './vjp.js';
 
 /** Functions made of operators that every execution provider has and that have differentiation rules. */
 
-/** log softmax over the last axis. The shift by the maximum cancels, so no gradient flows through it. */
+/** log softmax over the last axis. */
 export function logSoftmax(g: Graph, logits: Value): Value {
-  const maximum = detach(g.reduce('ReduceMax', logits, [-1]));
-  const shifted = g.op('Sub', [logits, maximum]);
-  const sum = g.reduce('ReduceSum', g.op('Exp', [shifted]), [-1]);
-  return g.op('Sub', [shifted, g.op('Log', [sum])]);
+  return normalizer(g, logits, g.reduce('ReduceMax', logits, [-1]))(logits);
+}
+
+/**
+ * What takes logits of a row, all or some, to log-probabilities: z − max z − log Σ exp(z − max z). The shift by the maximum
+ * cancels, so no gradient flows through it.
+ * @param maximum of each row, `[.., 1]`
+ */
+export function normalizer(g: Graph, logits: Value, maximum: Value): (some: Value) => Value {
+  const constant = detach(maximum);
+  const shifted = g.op('Sub', [logits, constant]);
+  const sum = g.op('Log', [g.reduce('ReduceSum', g.op('Exp', [shifted]), [-1])]);
+  return (some) => g.op('Sub', [some === logits ? shifted : g.op('Sub', [some, constant]), sum]);
+}
+
+/** The largest of each row in descending order and where they are, `[rows, columns]` → `[rows, count]`. */
+export function largest(g: Graph, x: Value, count: number): readonly [values: Value, places: Value] {
+  const shape = [x.shape[0]!, count];
+  const [values, places] = g.node('TopK', [x, g.ints([count])], { axis: -1, largest: 1, sorted: 1 }, [
+    { type: 'float32', shape },
+    { type: 'int64', shape },
+  ]);
+  return [values!, places!];
 }
 
 /**

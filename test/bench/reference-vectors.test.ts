@@ -3,9 +3,9 @@ import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { chanceToHoldTop, holdsTops, onePercent } from '#bench/steps/token-hits.js';
 import { floats, longs, openSession } from '#src/engine/ort-session.js';
-import { statistics } from '#src/graphs/statistics-graph.js';
+import { outputStatistics } from '#src/graphs/statistics-graph.js';
 import { tokurStatistics } from '#src/graphs/tokur-statistics.js';
-import { logSoftmax, pick } from '#src/onnx/functions.js';
+import { logSoftmax } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import { referenceVectors } from '../support/bench-vectors.js';
 
@@ -20,11 +20,11 @@ describe('the reference vectors', () => {
   it('hold for NLL, entropy and margin', async () => {
     const { logits, chosen, nll, entropy, margin } = referenceVectors.token;
     const g = new Graph();
-    const logprobs = logSoftmax(g, g.input('logits', 'float32', ['scored', logits.length]));
-    const targets = g.input('targets', 'int64', ['scored']);
-    const logprob = pick(g, logprobs, targets);
-    g.output('logprob', logprob);
-    g.outputAll(statistics(g, { logprobs, probabilities: g.op('Exp', [logprobs]), logprob }, targets, 2));
+    outputStatistics(g, {
+      logits: g.input('logits', 'float32', ['scored', logits.length]),
+      targets: g.input('targets', 'int64', ['scored']),
+      top: 2,
+    });
     const dims = [1, logits.length];
     const read = await run(g, {
       logits: floats(Float32Array.from(logits), dims),

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { floats, longs, openSession } from '#src/engine/ort-session.js';
-import { findRival, probabilitiesOf, statistics } from '#src/graphs/statistics-graph.js';
-import { pick } from '#src/onnx/functions.js';
+import { findRival, outputStatistics, probabilitiesOf } from '#src/graphs/statistics-graph.js';
 import { Graph } from '#src/onnx/graph.js';
 import type { Value } from '#src/onnx/onnx-types.js';
 
@@ -61,9 +60,9 @@ describe('statistics', () => {
   const p = [0.5, 0.2, 0.1, 0.1, 0.06, 0.04];
   const of = (targets: readonly number[]) =>
     run(
-      (g, [logprobs], x) => {
-        const logprob = pick(g, logprobs!, x);
-        return statistics(g, { logprobs: logprobs!, probabilities: g.op('Exp', [logprobs!]), logprob }, x);
+      (g, [logits], targets) => {
+        outputStatistics(g, { logits: logits!, targets });
+        return {};
       },
       [targets.flatMap(() => p.map(Math.log))],
       targets,

@@ -9,6 +9,7 @@ import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
 import type { Device } from '../device.js';
 import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } from '../ort-session.js';
+import { batchedGraph } from './batched-run.js';
 import { DeviceKeys } from './device-keys.js';
 import { DeviceWeights } from './device-weights.js';
 import { TokurBases } from './low-rank-basis.js';
@@ -39,6 +40,8 @@ export interface GraphRunners {
   get(spec: GraphSpec): Promise<GraphRunner>;
   /** Whether derivatives are of rounded products. */
   readonly rounds: boolean;
+  /** Whether the sequences of a run are filled up to the longest: one graph then serves any number of them. */
+  readonly fillsUp: boolean;
   /** Graphs that compute the inputs of `tokur` graphs; `null` if there are none. */
   readonly tokurBases: TokurBases | null;
 }
@@ -48,11 +51,8 @@ const BATCH_SIZES = [16, 8, 4, 2, 1];
 /** The same where each graph has a packed copy of the weights. */
 const PACKED_SIZES = [4, 1];
 const MAX_PASSES = 4;
-/**
- * WebGPU promises a shader no more than eight buffers to take sequences apart and join them; CUDA holds the weights once
- * more for every graph.
- */
-const LARGEST_BATCH: Readonly<Record<Device, number>> = { cpu: 16, webgpu: 4, cuda: 1 };
+/** WebGPU promises a shader no more than eight buffers to take sequences apart and join them. */
+const LARGEST_BATCH: Readonly<Record<Device, number>> = { cpu: 16, webgpu: 4, cuda: 64 };
 
 interface Shared {
   readonly weights: DeviceWeights;
@@ -71,10 +71,13 @@ export class Sessions implements GraphRunners {
   readonly rounds: boolean;
   /** Graphs that compute the inputs of `tokur` graphs. */
   readonly tokurBases: TokurBases;
+  readonly fillsUp: boolean;
   readonly #rounded: ModelSource;
 
-  constructor({ rounded, ...source }: ModelSource, options: SessionOptions) {
-    const { device = 'cpu', packed = false } = options;
+  /** @param options.batched whether rows are filled up to batches; by default on CUDA */
+  constructor({ rounded, ...source }: ModelSource, options: SessionOptions & { readonly batched?: boolean }) {
+    const { device = 'cpu', packed = false, batched = device === 'cuda' } = options;
+    this.fillsUp = batched;
     this.rounds = rounded !== undefined;
     this.#source = device === 'cpu' ? source : { ...source, gpu: device };
     this.#rounded = { ...source, ...(rounded && { rounded }) };
@@ -91,9 +94,13 @@ export class Sessions implements GraphRunners {
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
-  /** The largest number of sequences, of those that wait, that go through in one run. */
+  /**
+   * The largest number of sequences, of those that wait, that go through in one run.
+   * @param limit where each number has a graph of its own
+   */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
     const { device = 'cpu', packed } = this.#options;
+    if (this.fillsUp) return Math.min(waiting, LARGEST_BATCH[device]);
     const most = Math.min(waiting, limit, LARGEST_BATCH[device]);
     if (this.#passes || this.rounds) return Math.min(most, MAX_PASSES);
     return (packed ? PACKED_SIZES : BATCH_SIZES).find((size) => size <= most) ?? 1;
@@ -117,6 +124,10 @@ export class Sessions implements GraphRunners {
   }
 
   async #openHere(spec: GraphSpec): Promise<OpenedGraph> {
+    if (this.fillsUp && inBatches(spec) && spec.sequences !== 'any') {
+      const session = await this.get({ ...spec, sequences: 'any' });
+      return batchedGraph(session, spec.sequences, this.#source.config);
+    }
     if (this.rounds && isRounded(spec)) return this.#openRounded(spec);
     if (this.#passes && inParts(spec)) {
       const { one, more } = this.#passes;
@@ -131,7 +142,7 @@ export class Sessions implements GraphRunners {
     if (!('sequences' in spec) || spec.sequences === 1)
       return openSession(buildGraph(this.#rounded, spec), this.#options);
     const sequences = MAX_PASSES;
-    if (spec.sequences < sequences) return this.get({ ...spec, sequences });
+    if (spec.sequences !== sequences) return this.get({ ...spec, sequences });
     const session = await openSession(buildGraph(this.#rounded, spec), this.#options);
     const { inputNames, outputNames } = session;
     return {
@@ -158,6 +169,10 @@ export class Sessions implements GraphRunners {
     return buildTokurGraph(this.#source, { ...spec, directions });
   }
 }
+
+/** Whether a graph can be one of any number of sequences. */
+const inBatches = (spec: GraphSpec): spec is Extract<GraphSpec, { readonly kind: 'score' | 'forward' }> =>
+  spec.kind === 'score' || spec.kind === 'forward';
 
 /** Whether {@link SplitPass} runs a graph. */
 const inParts = (spec: GraphSpec): spec is Extract<GraphSpec, { readonly kind: 'score' | 'forward' }> =>

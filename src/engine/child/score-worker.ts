@@ -200,12 +200,13 @@ export class ScoreWorker {
     const next = this.#turns.next([...new Set(this.#jobs.map(({ client }) => client))]);
     const first = this.#jobs.find(({ client }) => client === next);
     if (!first) return [];
-    let size = sizeOf(first.run);
+    const sizes = [sizeOf(first.run)];
     const alike = this.#jobs.filter((job) => {
       if (job === first) return true;
-      const more = plus(size, sizeOf(job.run));
-      if (!together(job.run, first.run) || !fitsOneRun(this.#runtime, more)) return false;
-      size = more;
+      const more = [...sizes, sizeOf(job.run)];
+      const whole = sizeOfRun(more, this.#options.sessions.fillsUp);
+      if (!together(job.run, first.run) || !fitsOneRun(this.#runtime, whole)) return false;
+      sizes.push(more.at(-1)!);
       return true;
     });
     const chosen = alike.slice(0, this.#options.sessions.batchSize(alike.length, MAX_BATCH_TEXTS));
@@ -247,11 +248,16 @@ function sizeOf(run: Run): RunSize {
   return { rows: ids.length, keys: start + ids.length, scored: targets.length };
 }
 
-const plus = (a: RunSize, b: RunSize): RunSize => ({
-  rows: a.rows + b.rows,
-  keys: Math.max(a.keys, b.keys),
-  scored: a.scored + b.scored,
-});
+/** @param fillsUp whether all have as many rows as the longest */
+const sizeOfRun = (sizes: readonly RunSize[], fillsUp: boolean): RunSize => {
+  const sum = (of: (size: RunSize) => number): number => sizes.reduce((total, size) => total + of(size), 0);
+  const most = (of: (size: RunSize) => number): number => Math.max(...sizes.map(of));
+  return {
+    rows: fillsUp ? sizes.length * most(({ rows }) => rows) : sum(({ rows }) => rows),
+    keys: most(({ keys }) => keys),
+    scored: sum(({ scored }) => scored),
+  };
+};
 
 function together(a: Run, b: Run): boolean {
   if (a.kind === 'own' || b.kind === 'own' || a.top !== b.top || a.rounded !== b.rounded) return false;

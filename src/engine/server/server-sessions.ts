@@ -13,6 +13,7 @@ export type Infer = (graph: ServedGraph, run: InferenceRun) => Promise<Record<st
 /** Graphs that are run by inference servers, one sequence in a run: keys and values are sent with every request. */
 export class ServerSessions implements GraphRunners {
   readonly rounds = false;
+  readonly fillsUp = false;
   readonly tokurBases = null;
   readonly #signatures: Signatures;
   readonly #vocabSize: number;

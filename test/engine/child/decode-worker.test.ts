@@ -22,16 +22,19 @@ beforeAll(async () => {
   for (const rows of [[2], [1], [1, 1]]) await sessions.get(decodeGraph(rows, {}));
 });
 
-beforeEach(() => {
-  sent = [];
-  worker = new DecodeWorker({
-    sessions,
+const workerOf = (some: Sessions): DecodeWorker =>
+  new DecodeWorker({
+    sessions: some,
     source: checkpoint,
     threads: 1,
     contextLength: 512,
     prefixCacheBytes: 2 ** 20,
     send: (message) => sent.push(message),
   });
+
+beforeEach(() => {
+  sent = [];
+  worker = workerOf(sessions);
 });
 
 const request = (stream: number, changes: Partial<GenerateMessage> = {}): GenerateMessage => ({
@@ -69,7 +72,8 @@ describe('DecodeWorker', () => {
     ]);
   });
 
-  it('writes in company what it writes alone', async () => {
+  it.each([false, true])('writes in company what it writes alone (batched: %s)', async (batched) => {
+    worker = workerOf(new Sessions(checkpoint, { threads: 1, batched }));
     const texts: number[][] = [];
     const requests = [1, 2, 3].map((stream) => request(stream, { maxTokens: 3 * stream }));
     for (const alone of requests) {

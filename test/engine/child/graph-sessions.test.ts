@@ -9,10 +9,10 @@ describe('sequences in one run', () => {
   it.each([
     ['cpu', [1, 2, 2, 4, 16]],
     ['webgpu', [1, 2, 2, 4, 4]],
-    ['cuda', [1, 1, 1, 1, 1]],
+    ['cuda', [1, 2, 3, 4, 40]],
   ] as const)('%s', (device, expected) => {
     const sessions = new Sessions(source, { threads: 1, device });
     expect([1, 2, 3, 4, 40].map((waiting) => sessions.batchSize(waiting))).toEqual(expected);
-    expect(sessions.batchSize(40, 3)).toBe(device === 'cuda' ? 1 : 2);
+    expect(sessions.batchSize(40, 3)).toBe(device === 'cuda' ? 40 : 2);
   });
 });

@@ -14,7 +14,10 @@ import {
 } from '../../support/golden.js';
 import { keysAndValues } from '../../support/kv-cache.js';
 
-describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
+/** As on a CPU, and as on CUDA. */
+const GRAPHS = CHECKPOINTS.flatMap((name) => [false, true].map((batched) => ({ name, batched })));
+
+describe.each(GRAPHS)('a score pass on $name (batched: $batched)', ({ name, batched }) => {
   let checkpoint: Checkpoint;
   let sessions: Sessions;
   let runtime: Runtime;
@@ -22,7 +25,7 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
 
   beforeAll(async () => {
     checkpoint = await openCheckpoint(checkpointFolder(name));
-    sessions = new Sessions(checkpoint, { threads: 1 });
+    sessions = new Sessions(checkpoint, { threads: 1, batched });
     runtime = runtimeOf({ source: checkpoint, threads: 1 });
   });
 

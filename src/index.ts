@@ -59,7 +59,7 @@ export { answerScore, isAlarm, type RiskModel } from './risk/risk.js';
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
-export { type ScoredText, stepScore, type WeighedScore, weigh } from './risk/step-score.js';
+export { type ScoredText, stepScore, type TextKind, type WeighedScore, weigh } from './risk/step-score.js';
 export { StepAligner } from './steps/step-aligner.js';
 export { stepContent } from './steps/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './steps/step-segmenter.js';

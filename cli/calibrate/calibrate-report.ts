@@ -2,7 +2,7 @@ import { DEFAULT_GUARD } from '../../src/guard/guard.js';
 import { type Distribution, thresholdAt } from '../../src/numerics/distribution.js';
 import type { Calibration } from '../../src/risk/calibration.js';
 import type { FalseAlarms } from '../../src/risk/false-alarms.js';
-import { KINDS, type Kind } from '../../src/risk/step-score.js';
+import { KINDS, type TextKind } from '../../src/risk/step-score.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { formatTable } from '../terminal-format.js';
 
@@ -19,7 +19,7 @@ export interface Thresholds {
   readonly thresholds: readonly { readonly rate: number; readonly threshold: number | 'all' | null }[];
 }
 
-const OF_KIND: Readonly<Record<'step' | 'answer', Record<Kind, string>>> = {
+const OF_KIND: Readonly<Record<'step' | 'answer', Record<TextKind, string>>> = {
   step: { numbers: 'step with digits', words: 'step without' },
   answer: { numbers: 'answer with digits', words: 'answer without' },
 };
@@ -40,7 +40,7 @@ export function thresholdsOf({ levels, methods }: Calibration, first?: Method): 
       }),
     });
     const { statistic = 'sum', answers, peaks } = scores;
-    const ofKinds = (of: keyof typeof OF_KIND, some: Partial<Record<Kind, Distribution | undefined>>) =>
+    const ofKinds = (of: keyof typeof OF_KIND, some: Partial<Record<TextKind, Distribution | undefined>>) =>
       KINDS.flatMap((kind) => (some[kind] ? [row(OF_KIND[of][kind], some[kind])] : []));
     return [
       row('token', scores.tokens),

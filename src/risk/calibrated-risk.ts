@@ -3,7 +3,7 @@ import type { Method } from '../uncertainty/method-names.js';
 import type { Calibration } from './calibration.js';
 import { isWithin } from './positions.js';
 import type { RiskModel, Statistic } from './risk.js';
-import type { Kind } from './step-score.js';
+import type { TextKind } from './step-score.js';
 
 /**
  * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
@@ -40,7 +40,7 @@ export class CalibratedRisk implements RiskModel {
    * Rank of a step, among those of its kind where it is known (Mondrian conformal prediction; Vovk et al., section 4.5). Per
    * answer it is `null` also for a calibration without a whole answer.
    */
-  ofStep(method: Method, score: number, per: 'step' | 'answer' = 'step', kind?: Kind): number | null {
+  ofStep(method: Method, score: number, per: 'step' | 'answer' = 'step', kind?: TextKind): number | null {
     const { levels, methods } = this.#of.get(method) ?? {};
     const { steps, peaks } = methods?.[method] ?? {};
     const scores = per === 'answer' ? peaks?.sum : ((kind && steps?.[kind]) ?? steps?.sum);
@@ -52,7 +52,7 @@ export class CalibratedRisk implements RiskModel {
     method: Method,
     score: number,
     among: 'ordinary' | 'all' = 'ordinary',
-    kind?: Kind,
+    kind?: TextKind,
   ): number | null {
     const { levels, methods, collected } = this.#of.get(method) ?? {};
     const { answers, all } = methods?.[method] ?? {};

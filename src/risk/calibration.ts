@@ -7,7 +7,7 @@ import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';
 import { STATISTICS, type Statistic } from './risk.js';
-import { KINDS, type Kind } from './step-score.js';
+import { KINDS, type TextKind } from './step-score.js';
 
 /** Changes when older readers would misread the file. */
 const FORMAT = 3;
@@ -158,7 +158,7 @@ const calibrationFile = z.strictObject({
 });
 
 /** Where there are enough of a kind. */
-type OfKinds = Readonly<Partial<Record<Kind, Distribution | undefined>>>;
+type OfKinds = Readonly<Partial<Record<TextKind, Distribution | undefined>>>;
 
 /** Scores of steps: of all, and of each kind. */
 interface OfSteps extends OfKinds {

@@ -1,5 +1,5 @@
 import type { Method } from '../uncertainty/method-names.js';
-import type { Kind, WeighedScore } from './step-score.js';
+import type { TextKind, WeighedScore } from './step-score.js';
 
 /**
  * Rank of a score among ordinary ones, in [0, 1], so that a threshold of 1 − rate raises an alarm for that
@@ -14,13 +14,13 @@ export interface RiskModel {
    * @param per among ordinary steps, or the highest of each answer: `null` where these were not collected beforehand
    * @param kind among those of this kind, if they are enough
    */
-  ofStep(method: Method, score: number, per?: 'step' | 'answer', kind?: Kind): number | null;
+  ofStep(method: Method, score: number, per?: 'step' | 'answer', kind?: TextKind): number | null;
   /**
    * @param score of the whole answer, by its {@link statistic}
    * @param among ordinary answers, or all that were collected beforehand: `null` where none were
    * @param kind among those of this kind, if they are enough
    */
-  ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all', kind?: Kind): number | null;
+  ofAnswer(method: Method, score: number, among?: 'ordinary' | 'all', kind?: TextKind): number | null;
   /** How the score of an answer is made; not there: by `sum`. */
   statistic?(method: Method): Statistic;
   /** How many answers an estimate has seen so far; not there where all scores were collected beforehand. */

@@ -5,10 +5,10 @@ import { byPosition, type TokenSample } from './positions.js';
 import { answerScore, type Statistic } from './risk.js';
 import {
   KINDS,
-  type Kind,
   kindOfAnswer,
   kindOfStep,
   stepScore,
+  type TextKind,
   type WeighedScore,
   weigh,
 } from './step-score.js';
@@ -30,7 +30,7 @@ export interface Samples {
   readonly tokens: readonly TokenSample[];
   readonly steps: readonly number[];
   /** Of each of these steps. */
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly TextKind[];
   /** Tokens that have a score. */
   readonly scored: readonly WeighedScore[];
 }
@@ -57,14 +57,14 @@ export const isWhole = ({ steps: all }: ScoredAnswer, steps: number): boolean =>
   all.length > 0 && steps === all.length;
 
 /** By all of its steps, whether they count or not. */
-export const kindOf = ({ tokens, steps }: ScoredAnswer): Kind => {
+export const kindOf = ({ tokens, steps }: ScoredAnswer): TextKind => {
   const kinds = steps.map(({ from, to }) => kindOfStep(tokens.slice(from, to).map(({ text }) => text)));
   return kindOfAnswer(kinds.filter((kind) => kind === 'numbers').length, kinds.length);
 };
 
 interface ScoreOfKind {
   readonly score: number;
-  readonly kind: Kind;
+  readonly kind: TextKind;
 }
 
 /** Scores of one method. */
@@ -88,10 +88,7 @@ export class ScoreCollector {
   constructor(methods: readonly Method[], statistic: Statistic = 'sum') {
     this.#statistic = statistic;
     this.#collected = new Map(
-      methods.map((method) => [
-        method,
-        { tokens: [], steps: [], kinds: [], answers: [], peaks: [], all: [] },
-      ]),
+      methods.map((method) => [method, { tokens: [], steps: [], answers: [], peaks: [], all: [] }]),
     );
   }
 
@@ -132,7 +129,10 @@ export class ScoreCollector {
         some.map(({ score }) => score),
         levels,
       );
-    const ofKinds = (scored: readonly ScoreOfKind[], least: number): Partial<Record<Kind, Distribution>> => {
+    const ofKinds = (
+      scored: readonly ScoreOfKind[],
+      least: number,
+    ): Partial<Record<TextKind, Distribution>> => {
       const byKind = KINDS.map((kind) => [kind, scored.filter((one) => one.kind === kind)] as const);
       return Object.fromEntries(
         byKind.filter(([, some]) => some.length >= least).map(([kind, some]) => [kind, of(some)]),

@@ -61,13 +61,14 @@ export function stepScore(tokens: readonly ScoredText[], step: number): number {
  * neither.
  */
 export const KINDS = ['numbers', 'words'] as const;
-export type Kind = (typeof KINDS)[number];
+export type TextKind = (typeof KINDS)[number];
 
 export const hasDigit = (text: string): boolean => DIGIT.test(text);
 
 /** @param texts of all tokens of the step */
-export const kindOfStep = (texts: readonly string[]): Kind => (texts.some(hasDigit) ? 'numbers' : 'words');
+export const kindOfStep = (texts: readonly string[]): TextKind =>
+  texts.some(hasDigit) ? 'numbers' : 'words';
 
 /** @param numbers how many of its steps have a digit */
-export const kindOfAnswer = (numbers: number, steps: number): Kind =>
+export const kindOfAnswer = (numbers: number, steps: number): TextKind =>
   2 * numbers >= steps ? 'numbers' : 'words';

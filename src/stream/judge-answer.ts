@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
 import { answerScore, isAlarm } from '../risk/risk.js';
-import { hasDigit, type Kind, kindOfAnswer, weightOf } from '../risk/step-score.js';
+import { hasDigit, kindOfAnswer, type TextKind, weightOf } from '../risk/step-score.js';
 import type { GuardEvent, ScoreEvent, StepEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
@@ -106,7 +106,7 @@ class JudgedAnswer {
     };
   }
 
-  get #kind(): Kind {
+  get #kind(): TextKind {
     return kindOfAnswer(this.#numbers, this.#settled);
   }
 

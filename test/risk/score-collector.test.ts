@@ -3,7 +3,7 @@ import { CalibratedRisk } from '#src/risk/calibrated-risk.js';
 import type { Calibration } from '#src/risk/calibration.js';
 import { FalseAlarmCheck } from '#src/risk/false-alarms.js';
 import { MIN_OF_KIND, ScoreCollector, type ScoredAnswer, samplesOf } from '#src/risk/score-collector.js';
-import { type Kind, stepScore } from '#src/risk/step-score.js';
+import { stepScore, type TextKind } from '#src/risk/step-score.js';
 import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import type { Method } from '#src/uncertainty/method-names.js';
 import { DEFAULT_SCORING } from '#src/uncertainty/settings.js';
@@ -91,7 +91,7 @@ describe('ScoreCollector', () => {
     const risks = new CalibratedRisk(new Map([['nll', { ...calibration, levels, methods: { nll: all } }]]));
     const score = NLL_STEPS[2]! - 0.1;
     const ranks = [undefined, 'words', 'numbers'].map((kind) =>
-      risks.ofStep('nll', score, 'step', kind as Kind | undefined),
+      risks.ofStep('nll', score, 'step', kind as TextKind | undefined),
     );
     expect(ranks).toEqual([expect.closeTo(2 / 3, 2), 400 / 401, 0]);
   });

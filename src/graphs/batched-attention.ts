@@ -121,9 +121,8 @@ export function batchedAttention(
         const [recentWeights, recentValues] = [ofRecent(weights), ofHeads(recent.value)];
         const terms: Value[] = [];
         const means: Value[] = [];
-        let all: Value | null = null;
         if (dQueries) {
-          all = g.op('Mul', [weights, uncapped(matMul(dQueries, keys))]);
+          const all = g.op('Mul', [weights, uncapped(matMul(dQueries, keys))]);
           means.push(sum(all));
           terms.push(matMul(all, values));
         }

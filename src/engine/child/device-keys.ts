@@ -2,7 +2,7 @@ import type * as ort from 'onnxruntime-node';
 import type { ModelConfig } from '../../checkpoint/config.js';
 import { Graph } from '../../onnx/graph.js';
 import type { KvCache, Past } from '../kv-cache.js';
-import { longs, openSession, type Session, type SessionOptions } from '../ort-session.js';
+import { floats, longs, openSession, type Session, type SessionOptions } from '../ort-session.js';
 
 type Shape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;
 
@@ -105,7 +105,7 @@ export class DeviceKeys {
     session.catch(() => this.#extenders.delete(cut));
     const feeds = Object.fromEntries([
       ...tensors.map((tensor, i) => [`held.${i}`, tensor] as const),
-      ...more.map((tensor, i) => [`more.${i}`, tensor] as const),
+      ['more', stacked(more)] as const,
       ...(cut ? [['kept', longs([1 + kept], [1])] as const] : []),
     ]);
     const outputs = await (await session).run(feeds);
@@ -118,12 +118,21 @@ export class DeviceKeys {
     const [from, axis] = [g.ints([0]), g.ints([0])];
     const to = cut ? g.input('kept', 'int64', [1]) : null;
     const shape = ['kept', kvHeads, headDim];
+    const more = g.input('more', 'float32', [2 * layers, 'more', kvHeads, headDim]);
     for (let i = 0; i < 2 * layers; i += 1) {
       const held = g.input(`held.${i}`, 'float32', ['held', kvHeads, headDim]);
-      const more = g.input(`more.${i}`, 'float32', ['more', kvHeads, headDim]);
       const first = to ? g.node('Slice', [held, from, to, axis], {}, [{ type: 'float32', shape }])[0]! : held;
-      g.output(`present.${i}`, g.op('Concat', [first, more], { axis: 0 }));
+      const rest = g.op('Gather', [more, g.ints([i], [])], { axis: 0 });
+      g.output(`present.${i}`, g.op('Concat', [first, rest], { axis: 0 }));
     }
     return openSession(g, { threads: this.#options.threads, keepOnDevice: true });
   }
+}
+
+/** Tensors of one shape as one: each that is brought to the device takes its time. */
+function stacked(tensors: readonly ort.Tensor[]): ort.Tensor {
+  const { size, dims } = tensors[0]!;
+  const data = new Float32Array(tensors.length * size);
+  for (const [i, tensor] of tensors.entries()) data.set(tensor.data as Float32Array, i * size);
+  return floats(data, [tensors.length, ...dims]);
 }

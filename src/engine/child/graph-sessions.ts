@@ -12,6 +12,7 @@ import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } 
 import { batchedGraph } from './batched-run.js';
 import { DeviceKeys } from './device-keys.js';
 import { DeviceWeights } from './device-weights.js';
+import { joinOutputs, separateOutputs } from './joined-outputs.js';
 import { TokurBases } from './low-rank-basis.js';
 import { paddedFeeds } from './padded-feeds.js';
 import type { SequenceRunner } from './sequence-run.js';
@@ -159,7 +160,9 @@ export class Sessions implements GraphRunners {
    */
   async #openOnDevice(spec: GraphSpec, { weights, keys }: Shared): Promise<OpenedGraph & SequenceRunner> {
     const graph = this.#build(spec.kind === 'forward' ? { ...spec, apart: true } : spec);
-    return { ...(await weights.open(graph)), past: (sequences) => keys.past(sequences) };
+    const parts = joinOutputs(graph);
+    const session = separateOutputs(await weights.open(graph), graph.inputs, parts);
+    return { ...session, past: (sequences) => keys.past(sequences) };
   }
 
   #build(spec: GraphSpec): Graph {

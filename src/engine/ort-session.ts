@@ -44,11 +44,8 @@ export interface SessionOptions {
  * @throws Error of onnxruntime when it refuses the graph, or the device is not to be had
  */
 export async function openSession(graph: FinishedGraph, options: SessionOptions): Promise<Session> {
-  const { device = 'cpu' } = options;
-  const files = graph.initializers.flatMap((initializer) =>
-    'external' in initializer ? [initializer.external.file] : [],
-  );
-  const folder = commonFolder(files);
+  const { device = 'cpu', packed = false } = options;
+  const { folder, entries } = sessionSettings(graph, packed);
   return ort.InferenceSession.create(serialize(graph, folder), {
     // Else what was uploaded stays there once more, for the next upload.
     executionProviders: options.keepOnDevice
@@ -61,19 +58,27 @@ export async function openSession(graph: FinishedGraph, options: SessionOptions)
     logSeverityLevel: 3,
     ...(options.keepOnDevice && { preferredOutputLocation: 'gpu-buffer' }),
     ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
-    extra: {
-      session: {
-        disable_prepacking: options.packed ? '0' : '1',
-        intra_op: { allow_spinning: '0' },
-        ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
-      },
-      ...(!options.packed && {
-        optimization: {
-          disable_specified_optimizers: 'ConstantFolding;FuseFp16InitializerToFp32NodeTransformer',
-        },
-      }),
-    },
+    extra: Object.fromEntries(entries),
   });
+}
+
+/** The configuration of a session, and the folder that its weights' paths begin at: see {@link openSession}. */
+export function sessionSettings(
+  { initializers }: Pick<FinishedGraph, 'initializers'>,
+  packed = false,
+): { readonly folder: string; readonly entries: readonly (readonly [name: string, value: string])[] } {
+  const files = initializers.flatMap((one) => ('external' in one ? [one.external.file] : []));
+  const folder = commonFolder(files);
+  const entries: (readonly [string, string])[] = [
+    ['session.disable_prepacking', packed ? '0' : '1'],
+    ['session.intra_op.allow_spinning', '0'],
+  ];
+  if (files.length > 0) entries.push(['session.model_external_initializers_file_folder_path', folder]);
+  if (!packed) {
+    const names = 'ConstantFolding;FuseFp16InitializerToFp32NodeTransformer';
+    entries.push(['optimization.disable_specified_optimizers', names]);
+  }
+  return { folder, entries };
 }
 
 /** The deepest folder that holds all files: the shards of a linked checkpoint may lie apart. */

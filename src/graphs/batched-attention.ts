@@ -22,12 +22,16 @@ export interface WindowBatch {
  * `ids` int64 `[batch, window]`; `positions` int64 `[batch, window]`, {@link NOWHERE} for a row that fills up; `past`
  * `[2 · layers, batch, past, kvHeads, headDim]`, keys and values in turn, layer by layer; `past_positions` int64
  * `[batch, past]`, {@link NOWHERE} for a key that fills up; per rope r `cos.r`, `sin.r` `[1, batch · window, dimensions / 2]`.
+ * @param resident in place of `past`: `store` `[2 · layers, slots, past, kvHeads, headDim]`, and where in it each sequence
+ *   is, `slots` int64 `[batch]`
  */
-export function declareBatch(g: Graph, config: ModelConfig): WindowBatch {
+export function declareBatch(g: Graph, config: ModelConfig, resident = false): WindowBatch {
   const { layers, heads, kvHeads, headDim, slidingWindow } = config;
   const ids = g.reshape(g.input('ids', 'int64', ['batch', 'window']), ['batch·window']);
   const positions = g.input('positions', 'int64', ['batch', 'window']);
-  const past = g.input('past', 'float32', [2 * layers, 'batch', 'past', kvHeads, headDim]);
+  const held = [2 * layers, resident ? 'held' : 'batch', 'past', kvHeads, headDim];
+  const store = g.input(resident ? 'store' : 'past', 'float32', held);
+  const past = resident ? g.op('Gather', [store, g.input('slots', 'int64', ['batch'])], { axis: 1 }) : store;
   const pastPositions = g.input('past_positions', 'int64', ['batch', 'past']);
   const keyPositions = g.op('Concat', [pastPositions, positions], { axis: 1 });
   const of = (index: number): Value => g.op('Gather', [past, g.ints([index], [])], { axis: 0 });

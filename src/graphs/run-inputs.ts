@@ -8,9 +8,10 @@ import { declareSequences } from './sequence-batch.js';
 
 /**
  * How many sequences go through in one run: so many, whose rows follow each other without padding; or any number of
- * windows that are filled up to one length, for devices on which operators cost more than rows.
+ * windows that are filled up to one length, for devices on which operators cost more than rows. Of `resident` ones the keys
+ * and values before the windows are in a store on the device.
  */
-export type Sequences = number | 'any';
+export type Sequences = number | 'any' | 'resident';
 
 export interface RunInputs {
   /** Ids of all rows, `[rows]`. */
@@ -29,8 +30,8 @@ export function declareRun(
   sequences: Sequences,
   keys: 'past' | 'inner',
 ): RunInputs {
-  if (sequences === 'any') {
-    const batch = declareBatch(g, config);
+  if (typeof sequences !== 'number') {
+    const batch = declareBatch(g, config, sequences === 'resident');
     return {
       ids: batch.ids,
       attention: (keys) => batchedAttention(g, config, batch, keys && outputBatch(g, config)),

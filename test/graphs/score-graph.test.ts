@@ -23,6 +23,16 @@ describe('a score graph for any number of sequences', () => {
     ]);
   });
 
+  it('takes them from a store where they stay on the device, and is the same otherwise', () => {
+    const resident = buildScoreGraph(source, { sequences: 'resident', form: 'perturb' });
+    const names = resident.inputs.map(({ name }) => name);
+    expect(names.filter((name) => !graph.inputs.some((input) => input.name === name))).toEqual([
+      'store',
+      'slots',
+    ]);
+    expect(resident.nodes).toHaveLength(graph.nodes.length + 1);
+  });
+
   it('has no more operators a layer than a graph for one', () => {
     const added = (sequences: number | 'any') => ofLayers(2, sequences) - ofLayers(1, sequences);
     expect(added('any')).toBe(160);

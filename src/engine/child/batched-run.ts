@@ -11,67 +11,105 @@ interface Given {
   readonly past: number;
 }
 
+/** What the sequences of a run are filled up to. */
+export interface BatchSizes {
+  readonly batch: number;
+  readonly window: number;
+  readonly past: number;
+}
+
+/** Inputs and outputs of a graph for any number of sequences under the names of a graph for so many. */
+export interface SequenceNames extends Pick<OpenedGraph, 'inputNames' | 'outputNames'> {
+  /** Those of the keys and values of the windows. */
+  readonly windows: readonly string[];
+}
+
 /**
  * A graph for any number of sequences as one for so many of them: their rows and keys are filled up to the longest, and
  * what comes out is taken apart.
  * @param session of a graph that was built for `any` number
  */
 export function batchedGraph(session: OpenedGraph, sequences: number, config: ModelConfig): OpenedGraph {
-  const names = (prefix: string): string[] =>
-    count(0, sequences).flatMap((t) => cacheNames(prefix, t, config.layers));
-  const own = new Set(['ids', 'positions', 'past', 'past_positions']);
-  const each = ['ids', 'positions', 'past_positions'].flatMap((name) =>
-    count(0, sequences).map((t) => `${name}.${t}`),
-  );
+  const { windows, ...names } = sequenceNames(session, sequences, config);
   return {
-    inputNames: [...session.inputNames.filter((name) => !own.has(name)), ...each, ...names('')],
-    outputNames: [...session.outputNames.filter((name) => name !== 'window'), ...names('window_')],
+    ...names,
     endProfiling: () => session.endProfiling(),
     async run(feeds, fetches) {
-      const given = count(0, sequences).map((t) => sequenceOf(feeds, t));
-      const windows = names('window_').filter((name) => name in fetches);
-      const wanted = Object.entries(fetches).filter(([name]) => !name.startsWith('window_'));
-      const all: Fetches = Object.fromEntries([...wanted, ...(windows.length > 0 ? [['window', null]] : [])]);
-      const { window, ...outputs } = await session.run(batchFeeds(feeds, given, config), all);
+      const given = givenOf(feeds, sequences);
+      const wantsWindow = windows.some((name) => name in fetches);
+      const all: Fetches = Object.fromEntries(
+        session.outputNames
+          .filter((name) => (name === 'window' ? wantsWindow : name in fetches))
+          .map((name) => [name, null]),
+      );
+      const sizes = longestOf(given);
+      const batched = { ...batchFeeds(feeds, given, sizes), past: pastOf(feeds, given, sizes, config) };
+      const { window, ...outputs } = await session.run(batched, all);
       if (!window) return outputs;
-      const parts = takenApart(window.data as Float32Array, given, config);
-      return { ...outputs, ...Object.fromEntries(windows.map((name) => [name, parts.get(name)!])) };
+      return { ...outputs, ...takenApart(window.data as Float32Array, given, sizes, config) };
     },
   };
 }
 
-function sequenceOf(feeds: Feeds, t: number): Given {
-  const data = (name: string) => feeds[`${name}.${t}`]!.data as BigInt64Array;
-  return { ids: data('ids'), positions: data('positions'), past: data('past_positions').length };
+export function sequenceNames(
+  { inputNames, outputNames }: Pick<OpenedGraph, 'inputNames' | 'outputNames'>,
+  sequences: number,
+  { layers }: Pick<ModelConfig, 'layers'>,
+): SequenceNames {
+  const own = new Set(['ids', 'positions', 'past', 'past_positions', 'store', 'slots']);
+  const all = count(0, sequences);
+  const each = ['ids', 'positions', 'past_positions'].flatMap((name) => all.map((t) => `${name}.${t}`));
+  const windows = all.flatMap((t) => cacheNames('window_', t, layers));
+  return {
+    inputNames: [
+      ...inputNames.filter((name) => !own.has(name)),
+      ...each,
+      ...all.flatMap((t) => cacheNames('', t, layers)),
+    ],
+    outputNames: [
+      ...outputNames.filter((name) => name !== 'window'),
+      ...(outputNames.includes('window') ? windows : []),
+    ],
+    windows,
+  };
 }
 
-const longest = (given: readonly Given[], of: (one: Given) => number): number => Math.max(...given.map(of));
+export const givenOf = (feeds: Feeds, sequences: number): Given[] =>
+  count(0, sequences).map((t) => {
+    const data = (name: string) => feeds[`${name}.${t}`]!.data as BigInt64Array;
+    return { ids: data('ids'), positions: data('positions'), past: data('past_positions').length };
+  });
+
+export const longestOf = (given: readonly Given[]): BatchSizes => ({
+  batch: given.length,
+  window: Math.max(...given.map(({ ids }) => ids.length)),
+  // At least one that no row sees: not every kernel is sure to take a tensor without elements.
+  past: Math.max(1, ...given.map(({ past }) => past)),
+});
 
 /** Axis of the rows of inputs that have some for each row. */
 const rowAxis = (name: string): number | null =>
   name === 'noise' ? 0 : /^(cos|sin)\./.test(name) ? 1 : null;
 
-function batchFeeds(feeds: Feeds, given: readonly Given[], config: ModelConfig): Feeds {
-  const { layers, kvHeads, headDim } = config;
-  const batch = given.length;
-  const window = longest(given, ({ ids }) => ids.length);
-  // At least one that no row sees: not every kernel is sure to take a tensor without elements.
-  const past = Math.max(
-    1,
-    longest(given, (one) => one.past),
-  );
+/** The inputs of a run over all sequences, but for the keys and values before them. */
+export function batchFeeds(
+  feeds: Feeds,
+  given: readonly Given[],
+  { batch, window, past }: BatchSizes,
+): Feeds {
+  const filled = (size: number, of: (one: Given | undefined, i: number) => bigint | number) =>
+    count(0, batch).flatMap((t) => count(0, size).map((i) => Number(of(given[t], i))));
   const batched: Record<string, Feeds[string]> = {
     ids: longs(
-      given.flatMap(({ ids }) => count(0, window).map((i) => Number(ids[i] ?? 0))),
+      filled(window, (one, i) => one?.ids[i] ?? 0),
       [batch, window],
     ),
     positions: longs(
-      given.flatMap(({ positions }) => count(0, window).map((i) => Number(positions[i] ?? NOWHERE))),
+      filled(window, (one, i) => one?.positions[i] ?? NOWHERE),
       [batch, window],
     ),
-    past: floats(pastOf(feeds, given, { past, config }), [2 * layers, batch, past, kvHeads, headDim]),
     past_positions: longs(
-      given.flatMap((one) => count(0, past).map((i) => (i < one.past ? i : NOWHERE))),
+      filled(past, (one, i) => (one && i < one.past ? i : NOWHERE)),
       [batch, past],
     ),
   };
@@ -91,18 +129,18 @@ function batchFeeds(feeds: Feeds, given: readonly Given[], config: ModelConfig):
 function pastOf(
   feeds: Feeds,
   given: readonly Given[],
-  { past, config }: { readonly past: number; readonly config: ModelConfig },
-): Float32Array {
-  const { layers, kvHeads, headDim } = config;
+  { batch, past }: BatchSizes,
+  { layers, kvHeads, headDim }: ModelConfig,
+): Feeds[string] {
   const size = kvHeads * headDim;
-  const keys = new Float32Array(2 * layers * given.length * past * size);
+  const keys = new Float32Array(2 * layers * batch * past * size);
   for (const t of given.keys()) {
     for (const [i, name] of cacheNames('', t, layers).entries()) {
       const held = feeds[name]!.data as Float32Array;
-      keys.set(held.subarray(size), (i * given.length + t) * past * size); // without the key that no row sees
+      keys.set(held.subarray(size), (i * batch + t) * past * size); // without the key that no row sees
     }
   }
-  return keys;
+  return floats(keys, [2 * layers, batch, past, kvHeads, headDim]);
 }
 
 /** Puts each row of a tensor where it belongs among `rows`. */
@@ -117,21 +155,19 @@ function spread(tensor: Feeds[string], axis: number, places: readonly number[], 
 }
 
 /** Keys and values of the windows, by the names that graphs of so many sequences give them. */
-function takenApart(
+export function takenApart(
   window: Float32Array,
   given: readonly Given[],
+  { batch, window: rows }: BatchSizes,
   { layers, kvHeads, headDim }: ModelConfig,
-) {
+): Feeds {
   const size = kvHeads * headDim;
-  const rows = longest(given, ({ ids }) => ids.length);
-  return new Map(
+  return Object.fromEntries(
     given.flatMap(({ ids: { length } }, t) =>
       cacheNames('window_', t, layers).map((name, i) => {
-        const from = (i * given.length + t) * rows * size;
-        return [
-          name,
-          floats(window.subarray(from, from + length * size), [length, kvHeads, headDim]),
-        ] as const;
+        const from = (i * batch + t) * rows * size;
+        const part = window.subarray(from, from + length * size);
+        return [name, floats(part, [length, kvHeads, headDim])] as const;
       }),
     ),
   );

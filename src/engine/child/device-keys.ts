@@ -130,7 +130,7 @@ export class DeviceKeys {
 }
 
 /** Tensors of one shape as one: each that is brought to the device takes its time. */
-function stacked(tensors: readonly ort.Tensor[]): ort.Tensor {
+export function stacked(tensors: readonly ort.Tensor[]): ort.Tensor {
   const { size, dims } = tensors[0]!;
   const data = new Float32Array(tensors.length * size);
   for (const [i, tensor] of tensors.entries()) data.set(tensor.data as Float32Array, i * size);

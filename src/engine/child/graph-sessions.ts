@@ -6,6 +6,7 @@ import { buildSequenceGraph } from '../../graphs/sequence-graph.js';
 import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
+import { ResidentGraphs } from '../cuda/resident-graphs.js';
 import { debug } from '../debug.js';
 import type { Device } from '../device.js';
 import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } from '../ort-session.js';
@@ -47,6 +48,9 @@ export interface GraphRunners {
   readonly tokurBases: TokurBases | null;
 }
 
+/** How the sequences of a run go through a graph: see {@link Sessions}. */
+export const TOGETHER = ['apart', 'batched', 'resident'] as const;
+
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 /** The same where each graph has a packed copy of the weights. */
@@ -74,11 +78,24 @@ export class Sessions implements GraphRunners {
   readonly tokurBases: TokurBases;
   readonly fillsUp: boolean;
   readonly #rounded: ModelSource;
+  readonly #resident: () => Promise<ResidentGraphs | null>;
 
-  /** @param options.batched whether rows are filled up to batches; by default on CUDA */
-  constructor({ rounded, ...source }: ModelSource, options: SessionOptions & { readonly batched?: boolean }) {
-    const { device = 'cpu', packed = false, batched = device === 'cuda' } = options;
-    this.fillsUp = batched;
+  /**
+   * @param options.together `batched`: rows are filled up to batches; `resident`: also, keys and values stay on the device,
+   *   which needs `koffi`; by default `resident` on CUDA, and `apart` elsewhere
+   */
+  constructor(
+    { rounded, ...source }: ModelSource,
+    options: SessionOptions & { readonly together?: (typeof TOGETHER)[number] },
+  ) {
+    const { device = 'cpu', packed = false, threads } = options;
+    const { together = device === 'cuda' ? 'resident' : 'apart' } = options;
+    this.fillsUp = together !== 'apart';
+    this.#resident = once(async () =>
+      together === 'resident' && device !== 'webgpu'
+        ? ResidentGraphs.open(source.config, { threads, device })
+        : null,
+    );
     this.rounds = rounded !== undefined;
     this.#source = device === 'cpu' ? source : { ...source, gpu: device };
     this.#rounded = { ...source, ...(rounded && { rounded }) };
@@ -125,7 +142,12 @@ export class Sessions implements GraphRunners {
   }
 
   async #openHere(spec: GraphSpec): Promise<OpenedGraph> {
-    if (this.fillsUp && inBatches(spec) && spec.sequences !== 'any') {
+    if (this.fillsUp && inBatches(spec) && typeof spec.sequences === 'number') {
+      const resident = await this.#resident();
+      if (resident) {
+        const any: PlainSpec = { ...spec, sequences: 'resident' };
+        return resident.get(JSON.stringify(any), () => this.#build(any)).of(spec.sequences);
+      }
       const session = await this.get({ ...spec, sequences: 'any' });
       return batchedGraph(session, spec.sequences, this.#source.config);
     }
@@ -171,6 +193,15 @@ export class Sessions implements GraphRunners {
     if (!directions) throw new Error('the bases of TokUR are not found yet');
     return buildTokurGraph(this.#source, { ...spec, directions });
   }
+}
+
+/** Calls a function at the first time. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Whether a graph can be one of any number of sequences. */

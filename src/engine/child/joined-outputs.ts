@@ -66,7 +66,7 @@ export function separateOutputs(
 }
 
 /** The named sizes of a run. */
-const sizesIn = (feeds: Feeds, inputs: readonly Value[]): ReadonlyMap<string, number> =>
+export const sizesIn = (feeds: Feeds, inputs: readonly Value[]): ReadonlyMap<string, number> =>
   new Map(
     inputs.flatMap(({ name, shape }) =>
       shape.flatMap((dim, axis) =>

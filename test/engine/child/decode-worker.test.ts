@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker, decodeGraph } from '#src/engine/child/decode-worker.js';
-import { Sessions } from '#src/engine/child/graph-sessions.js';
+import { Sessions, TOGETHER } from '#src/engine/child/graph-sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/engine-messages.js';
 import { openIntegerWeights } from '#src/engine/integer-weights.js';
 import { useFolder } from '../../support/cli.js';
@@ -72,8 +72,8 @@ describe('DecodeWorker', () => {
     ]);
   });
 
-  it.each([false, true])('writes in company what it writes alone (batched: %s)', async (batched) => {
-    worker = workerOf(new Sessions(checkpoint, { threads: 1, batched }));
+  it.each(TOGETHER)('writes in company what it writes alone (%s)', async (together) => {
+    worker = workerOf(new Sessions(checkpoint, { threads: 1, together }));
     const texts: number[][] = [];
     const requests = [1, 2, 3].map((stream) => request(stream, { maxTokens: 3 * stream }));
     for (const alone of requests) {

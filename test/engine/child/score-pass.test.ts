@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { Sessions } from '#src/engine/child/graph-sessions.js';
+import { Sessions, TOGETHER } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child/score-pass.js';
 import { type Runtime, runtimeOf } from '#src/engine/child/sequence-run.js';
 import type { Adversary } from '#src/engine/engine-messages.js';
@@ -15,9 +15,9 @@ import {
 import { keysAndValues } from '../../support/kv-cache.js';
 
 /** As on a CPU, and as on CUDA. */
-const GRAPHS = CHECKPOINTS.flatMap((name) => [false, true].map((batched) => ({ name, batched })));
+const GRAPHS = CHECKPOINTS.flatMap((name) => TOGETHER.map((together) => ({ name, together })));
 
-describe.each(GRAPHS)('a score pass on $name (batched: $batched)', ({ name, batched }) => {
+describe.each(GRAPHS)('a score pass on $name ($together)', ({ name, together }) => {
   let checkpoint: Checkpoint;
   let sessions: Sessions;
   let runtime: Runtime;
@@ -25,7 +25,7 @@ describe.each(GRAPHS)('a score pass on $name (batched: $batched)', ({ name, batc
 
   beforeAll(async () => {
     checkpoint = await openCheckpoint(checkpointFolder(name));
-    sessions = new Sessions(checkpoint, { threads: 1, batched });
+    sessions = new Sessions(checkpoint, { threads: 1, together });
     runtime = runtimeOf({ source: checkpoint, threads: 1 });
   });
 

@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import { table, thisMachine } from '#bench/markdown-table.js';
-import { integer, modelOption, precisionOption } from '#cli/options.js';
+import { deviceOption, integer, modelOption, precisionOption } from '#cli/options.js';
 import { say } from '#cli/terminal.js';
 import { heading } from '#cli/terminal-format.js';
 import { fastest, timed } from '#src/cost/timing.js';
-import type { Precision } from '#src/engine/device.js';
+import type { DeviceChoice, Precision } from '#src/engine/device.js';
 import { Engine } from '#src/engine/engine.js';
-import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW } from '#src/uncertainty/settings.js';
+import { SequenceScorer, scoreResponse } from '#src/uncertainty/sequence-scorer.js';
+import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW, type Scoring } from '#src/uncertainty/settings.js';
 import { endlessRequest, SHIPPED_SCORING, write } from './flinch-contestant.js';
 
 const LENGTHS = [64, 128, 256, 512, 1024, 2048];
@@ -14,26 +15,37 @@ const STREAMS = [1, 4, 16];
 const WRITTEN_TOKENS = 16;
 /** Tokens of each of several streams: sixteen of them take minutes. */
 const STREAM_TOKENS = 24;
+/** Tokens before and of a text of another server, of which the first block is not counted. */
+const [BEFORE, SCORED] = [480, 64];
 
 /** `npm run lab -- speed`: how the cost of a token grows with the text, and what several streams share. */
 export function speedCommand(): Command {
   return new Command('speed')
     .description('Measure the time of a token by the length of the text, and several streams at once.')
     .addOption(modelOption())
+    .addOption(deviceOption())
     .addOption(precisionOption())
     .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 1000), 5)
     .addHelpText(
       'after',
-      '\nExample:\n  $ npm run lab -- speed --model ./SmolLM2-135M-Instruct --precision int8',
+      '\nExample:\n  $ npm run lab -- speed --model ./SmolLM2-135M-Instruct --precision int8\n  $ npm run lab -- speed --model ./Qwen2.5-0.5B-Instruct --device cuda',
     )
-    .action(async (options: { model: string; precision: Precision; rounds: number }) => {
-      const engine = await Engine.open(options.model, { precision: options.precision });
+    .action(async ({ model, device, precision, rounds }: SpeedOptions) => {
+      const engine = await Engine.open(model, { device, precision });
       try {
-        say(`${await measured(engine, options.rounds)}\n`);
+        say(`${await measured(engine, rounds)}\n`);
+        if (device !== 'cpu') say(`\n${await comparedWithCpu(engine, model)}\n`);
       } finally {
         await engine.close();
       }
     });
+}
+
+interface SpeedOptions {
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly precision: Precision;
+  readonly rounds: number;
 }
 
 async function measured(engine: Engine, rounds: number): Promise<string> {
@@ -47,9 +59,29 @@ async function measured(engine: Engine, rounds: number): Promise<string> {
       'writing with the default scores': await writing(engine, lengths, rounds),
       'Adv. Pert.': await passes(engine, lengths, rounds),
     }),
-    `Streams of ${STREAM_TOKENS} tokens with Adv. Pert. at once:`,
+    `Tokens per second of several streams at once, all together:`,
     await streams(engine, rounds),
   ].join('\n\n');
+}
+
+/** How far scores of a device are from those of the CPU, both in fp32. */
+async function comparedWithCpu(engine: Engine, model: string): Promise<string> {
+  const cpu = await Engine.open(model, { precision: 'fp32' });
+  try {
+    const [prompt, response] = [someIds(engine, 42), someIds(engine, 50)];
+    const scoring = { ...DEFAULT_SCORING, methods: ['adversarial', 'entropy'] } as const;
+    const [there, here] = await Promise.all(
+      [engine, cpu].map(async (each) => (await scoreResponse(each, prompt, response, scoring)).tokens),
+    );
+    const largest = (of: (token: NonNullable<typeof here>[number], other: typeof token) => number): number =>
+      Math.max(...here!.map((token, i) => of(token, there![i]!)));
+    const logprob = largest((a, b) => Math.abs(a.logprob - b.logprob));
+    const score = largest((a, b) => Math.abs(a.scores.adversarial! - b.scores.adversarial!));
+    const highest = largest((a) => Math.abs(a.scores.adversarial!));
+    return `Largest difference from the CPU: ${logprob.toExponential(1)} in log-probability, ${((100 * score) / highest).toFixed(3)} % of the largest score of Adv. Pert.`;
+  } finally {
+    await cpu.close();
+  }
 }
 
 const byLength = (lengths: readonly number[], costs: Readonly<Record<string, readonly number[]>>): string =>
@@ -104,21 +136,46 @@ async function passes(engine: Engine, lengths: readonly number[], rounds: number
   }
 }
 
-/** Several scored streams that start at once, until the last of them has ended. */
+/** Several streams that start at once, until the last of them has ended. */
 async function streams(engine: Engine, rounds: number): Promise<string> {
   const request = endlessRequest(someIds(engine, 32), STREAM_TOKENS);
-  const run = (count: number) => () =>
-    Promise.all(Array.from({ length: count }, () => write(engine, request, DEFAULT_SCORING)));
-  const times = await fastest(
-    rounds,
-    STREAMS.map((count) => timed(run(count))),
-  );
-  const speeds = times.map((ms, i) => (1000 * STREAMS[i]! * STREAM_TOKENS) / ms);
-  return table(
-    ['streams', ...STREAMS.map(String)],
-    [['tokens/s, all', ...speeds.map((each) => each.toFixed(1))]],
-  );
+  const writes = (scoring: Scoring | null) => (count: number) =>
+    timed(async () => void (await Promise.all(times(count, () => write(engine, request, scoring)))));
+  const rows = {
+    [`writing ${STREAM_TOKENS} tokens`]: { run: writes(null), tokens: STREAM_TOKENS },
+    'writing with Adv. Pert.': { run: writes(DEFAULT_SCORING), tokens: STREAM_TOKENS },
+    ...(engine.contextLength >= BEFORE + SCORED && {
+      [`Adv. Pert. of another server's text, after ${BEFORE}`]: {
+        run: (count: number) => () => scoring(engine, count),
+        tokens: SCORED - DEFAULT_BLOCK,
+      },
+    }),
+  };
+  const lines: string[][] = [];
+  for (const [name, { run, tokens }] of Object.entries(rows)) {
+    const ms = await fastest(rounds, STREAMS.map(run));
+    lines.push([name, ...ms.map((each, i) => ((1000 * STREAMS[i]! * tokens) / each).toFixed(1))]);
+  }
+  return table(['streams', ...STREAMS.map(String)], lines);
 }
+
+/** Milliseconds that it takes to score several texts of which prompt and first block were read. */
+async function scoring(engine: Engine, count: number): Promise<number> {
+  const [prompt, response] = [someIds(engine, BEFORE), someIds(engine, SCORED)];
+  const scorers = await Promise.all(
+    times(count, () => SequenceScorer.open(engine, prompt, DEFAULT_SCORING, BEFORE + SCORED)),
+  );
+  const push = (from: number, to: number) =>
+    Promise.all(scorers.map((scorer) => scorer.push(response.slice(from, to).map((id) => ({ id })))));
+  try {
+    await push(0, DEFAULT_BLOCK);
+    return await timed(() => push(DEFAULT_BLOCK, SCORED))();
+  } finally {
+    for (const scorer of scorers) scorer.close();
+  }
+}
+
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
 /** A text whose tokens do not matter: speed does not depend on them. */
 const someIds = (engine: Engine, count: number): number[] =>

@@ -19,9 +19,9 @@ export interface Thresholds {
   readonly thresholds: readonly { readonly rate: number; readonly threshold: number | 'all' | null }[];
 }
 
-const OF_KIND: Readonly<Record<'step' | 'answer', Record<TextKind, string>>> = {
+const OF_KIND: Readonly<Record<'step' | 'answer', Partial<Record<TextKind, string>>>> = {
   step: { numbers: 'step with digits', words: 'step without' },
-  answer: { numbers: 'answer with digits', words: 'answer without' },
+  answer: { numbers: 'answer with digits', words: 'answer without', short: 'answer of one step' },
 };
 
 /** @param first the method whose rows come first */
@@ -41,7 +41,7 @@ export function thresholdsOf({ levels, methods }: Calibration, first?: Method): 
     });
     const { statistic = 'sum', answers, peaks } = scores;
     const ofKinds = (of: keyof typeof OF_KIND, some: Partial<Record<TextKind, Distribution | undefined>>) =>
-      KINDS.flatMap((kind) => (some[kind] ? [row(OF_KIND[of][kind], some[kind])] : []));
+      KINDS.flatMap((kind) => (some[kind] ? [row(OF_KIND[of][kind] ?? kind, some[kind])] : []));
     return [
       row('token', scores.tokens),
       ...scores.positions.map((bin) =>

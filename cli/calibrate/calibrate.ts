@@ -29,9 +29,9 @@ import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from '../scor
 import { shellWord } from '../shell-word.js';
 import { remark, say } from '../terminal.js';
 import { compareLabels } from './calibrate-labels.js';
-import { readPrompts } from './calibrate-prompts.js';
+import { type CalibrationPrompt, readPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, guardWords, thresholdsOf } from './calibrate-report.js';
-import { CalibrationRun, requestsOf } from './calibration-run.js';
+import { CalibrationRun, requestsOf, textOf } from './calibration-run.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface CalibrateOptions {
@@ -59,7 +59,7 @@ export function calibrateCommand(): Command {
     .addOption(modelOption())
     .option(
       '--input <file>',
-      'file of prompts in JSON Lines; - reads standard input (default: 100 everyday prompts and 100 word problems)',
+      'file of prompts in JSON Lines; - reads standard input (default: 403 prompts that come with flinch, most of them with their answers)',
     )
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
@@ -103,7 +103,8 @@ ${METHOD_HELP}
 Each input line has exactly one of these fields; others are ignored:
   {"prompt" | "messages" | "question"}
 A prompt is raw text. A question is a user's message, or raw text for a model without a chat template.
-All tokens of an answer count as ordinary. The embedded model comes with a calibration of its own
+With "answers": ["…"] beside it, only a right answer counts as ordinary: flags then find more of the
+wrong ones. Without, every answer counts. The embedded model comes with a calibration of its own
 problems, where only steps before the first wrong one count.
 
 A line of --labels is {"id": "chatcmpl-…", "label": …}, with right or wrong. The labels show how many wrong answers the verdict found, and at which rate.
@@ -166,7 +167,9 @@ function promptsOfFlinch({ dir }: Checkpoint): string {
     throw new UsageError(
       '--input: is required for the embedded model, which answers few everyday prompts; without a calibration of your own, the one that comes with it is used',
     );
-  remark('without --input, these are the 100 everyday prompts and 100 word problems that come with flinch');
+  remark(
+    'without --input, these are the 403 prompts that come with flinch: word problems, short questions and everyday requests',
+  );
   return calibrationPromptsPath;
 }
 
@@ -177,9 +180,10 @@ const firstSeed = ({ seed, check }: CalibrateOptions, count: number): number =>
 async function promptsOf(
   { checkpoint, contextLength }: Engine,
   { input, check }: CalibrateOptions,
-): Promise<number[][]> {
+): Promise<CalibrationPrompt[]> {
   const prompts = await readPrompts(input ?? promptsOfFlinch(checkpoint), checkpoint, check);
-  for (const [i, { length }] of prompts.entries()) {
+  for (const [i, { promptIds }] of prompts.entries()) {
+    const { length } = promptIds;
     if (length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
     if (length < contextLength) continue;
     const problem = `has ${length} tokens and fills the context length of ${contextLength}`;
@@ -192,7 +196,7 @@ async function collect(
   engine: Engine,
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
-  prompts: readonly (readonly number[])[],
+  prompts: readonly CalibrationPrompt[],
   { file, kept }: { readonly file: string; readonly kept: Method | undefined },
 ): Promise<void> {
   const { method, json, temperature, seed, maxTokens } = options;
@@ -240,7 +244,7 @@ async function check(
   engine: Engine,
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
-  prompts: readonly (readonly number[])[],
+  prompts: readonly CalibrationPrompt[],
   calibration: CalibrationFile | null,
 ): Promise<void> {
   const { risks, warnings } = await riskModel(engine.checkpoint, calibration, scoring, options.methods);
@@ -251,7 +255,10 @@ async function check(
   const seed = firstSeed(options, prompts.length);
   const requests = requestsOf(engine, prompts, { ...options, seed });
   const asked = { requests, missing: [...requests.keys()] };
-  const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, (answer) => alarms.add(answer));
+  const add = (answer: CollectedAnswer, i: number): void => {
+    if (prompts[i]!.isOrdinary(textOf(answer))) alarms.add(answer);
+  };
+  const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, add);
   if (!whole) return remark('stopped: a check keeps nothing');
   const table = alarms.table();
   if (options.json) {

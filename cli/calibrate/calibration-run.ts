@@ -11,12 +11,13 @@ import {
 import { readKeptCalibration, writeCalibration } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import { MIN_STEPS, MIN_TOKENS } from '../../src/risk/running-risk.js';
-import { ScoreCollector } from '../../src/risk/score-collector.js';
+import { ScoreCollector, type ScoredAnswer } from '../../src/risk/score-collector.js';
 import { STEP_RULE_VERSION } from '../../src/steps/step-rule.js';
 import type { CollectedAnswer } from '../../src/stream/collect-scores.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
 import { CalibrationLog } from './calibrate-log.js';
+import type { CalibrationPrompt } from './calibrate-prompts.js';
 
 export interface Answering {
   readonly temperature?: number | undefined;
@@ -28,10 +29,10 @@ export interface Answering {
 /** A request for each prompt. */
 export const requestsOf = (
   engine: Engine,
-  prompts: readonly (readonly number[])[],
+  prompts: readonly Pick<CalibrationPrompt, 'promptIds'>[],
   { temperature, seed, maxTokens }: Answering,
 ): CompleteRequest[] =>
-  prompts.map((promptIds, i) =>
+  prompts.map(({ promptIds }, i) =>
     engine.complete({
       promptIds,
       maxTokens: Math.min(maxTokens, engine.contextLength - promptIds.length),
@@ -42,8 +43,7 @@ export const requestsOf = (
 export interface RunPlan extends Answering {
   readonly engine: Engine;
   readonly scoring: AbsoluteScoring;
-  /** Tokens of each. */
-  readonly prompts: readonly (readonly number[])[];
+  readonly prompts: readonly CalibrationPrompt[];
   /** Place of the calibration. */
   readonly file: string;
 }
@@ -56,6 +56,7 @@ export class CalibrationRun {
   readonly #log: CalibrationLog;
   readonly #collector: ScoreCollector;
   readonly #missing = new Set<number>();
+  #wrong = 0;
 
   private constructor(
     plan: RunPlan,
@@ -68,7 +69,7 @@ export class CalibrationRun {
     this.#collector = new ScoreCollector(plan.scoring.methods);
     for (const [i, request] of requests.entries()) {
       const known = log.get(request);
-      if (known) this.#collector.add(known, known.steps.length);
+      if (known) this.#collect(i, known);
       else this.#missing.add(i);
     }
   }
@@ -113,9 +114,16 @@ export class CalibrationRun {
   }
 
   add(index: number, answer: CollectedAnswer): void {
-    this.#collector.add(answer, answer.steps.length);
+    this.#collect(index, answer);
     this.#log.add(this.requests[index]!, answer);
     this.#missing.delete(index);
+  }
+
+  /** Of a wrong answer nothing is ordinary. */
+  #collect(index: number, answer: ScoredAnswer): void {
+    const isOrdinary = this.#plan.prompts[index]!.isOrdinary(textOf(answer));
+    this.#collector.add(answer, isOrdinary ? answer.steps.length : 0);
+    if (!isOrdinary) this.#wrong += 1;
   }
 
   /**
@@ -140,11 +148,19 @@ export class CalibrationRun {
     return {
       stepRule: STEP_RULE_VERSION,
       settings: calibrationSettings(scoring, scoring.methods),
-      collected: { answers: 'all', ...this.counts, ...samplingOf(this.#plan), seed },
+      collected: {
+        answers: this.#wrong > 0 ? 'right' : 'all',
+        ...this.counts,
+        ...samplingOf(this.#plan),
+        seed,
+      },
       ...this.#collector.distributions(),
     };
   }
 }
+
+export const textOf = ({ tokens }: Pick<ScoredAnswer, 'tokens'>): string =>
+  tokens.map(({ text }) => text).join('');
 
 function samplingOf({ engine, temperature }: RunPlan) {
   const { topK, topP, temperature: own } = samplingDefaults(engine.checkpoint.generation);

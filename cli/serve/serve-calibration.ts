@@ -133,7 +133,7 @@ export async function openRun(
   file: string,
 ): Promise<CalibrationRun> {
   const all = await readPrompts(calibrationPromptsPath, engine.checkpoint);
-  const prompts = all.filter(({ length }) => length < engine.contextLength);
+  const prompts = all.filter(({ promptIds }) => promptIds.length < engine.contextLength);
   const plan = { engine, scoring, prompts, file, seed: 0, maxTokens: MAX_TOKENS };
   return CalibrationRun.open(plan);
 }

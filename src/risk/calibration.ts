@@ -40,7 +40,7 @@ const bin = z.strictObject({ from: counter, to: z.int().min(1).nullable(), ...di
 const ordinary = z.strictObject(distribution);
 
 /** Where there are enough of a kind. */
-const ofKinds = { numbers: ordinary.optional(), words: ordinary.optional() };
+const ofKinds = { numbers: ordinary.optional(), words: ordinary.optional(), short: ordinary.optional() };
 
 /** Scores of steps (`stepScore`): of all, and of each kind. */
 const ofSteps = z.object({ sum: ordinary, ...ofKinds });
@@ -79,7 +79,7 @@ const calibration = z
     settings,
     /** Facts about the answers, for people: nothing depends on them. */
     collected: z.strictObject({
-      /** Whether all of each answer counts, or what comes before its first wrong step. */
+      /** Whether every answer counts, or only right ones where that is known, or what comes before a first wrong step. */
       answers: oneOf(['all', 'right']),
       responses: z.int().min(1),
       tokens: z.int().min(1),

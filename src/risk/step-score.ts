@@ -56,11 +56,11 @@ export function stepScore(tokens: readonly ScoredText[], step: number): number {
 }
 
 /**
- * Steps are compared with ordinary ones of their kind: those with a digit, and those of words alone; answers by the kind of
- * most of their steps. There is more to choose from in prose than in a calculation, so a rate for both together is one for
- * neither.
+ * Steps are compared with ordinary ones of their kind: those with a digit, and those of words alone; answers of more steps by
+ * the kind of most of these, and those of one step, `short`, with such answers. There is more to choose from in prose than
+ * in a calculation, and in it than in the answer to a factual question, so a rate for all together is one for none.
  */
-export const KINDS = ['numbers', 'words'] as const;
+export const KINDS = ['numbers', 'words', 'short'] as const;
 export type TextKind = (typeof KINDS)[number];
 
 export const hasDigit = (text: string): boolean => DIGIT.test(text);
@@ -70,5 +70,7 @@ export const kindOfStep = (texts: readonly string[]): TextKind =>
   texts.some(hasDigit) ? 'numbers' : 'words';
 
 /** @param numbers how many of its steps have a digit */
-export const kindOfAnswer = (numbers: number, steps: number): TextKind =>
-  2 * numbers >= steps ? 'numbers' : 'words';
+export const kindOfAnswer = (numbers: number, steps: number): TextKind => {
+  if (steps === 1) return 'short';
+  return 2 * numbers >= steps ? 'numbers' : 'words';
+};

@@ -135,7 +135,7 @@ describe('flinch calibrate', () => {
       '4',
     ]);
     expect(code).toBe(0);
-    expect(stderr).toContain('100 everyday prompts and 100 word problems');
+    expect(stderr).toContain('403 prompts that come with flinch');
   });
 
   it('asks a model with a chat template in its form, and gives one without it the text alone', async () => {
@@ -146,14 +146,55 @@ describe('flinch calibrate', () => {
     writeFileSync(config, JSON.stringify(rest));
     const questions = folder.path('question.jsonl');
     writeFileSync(questions, JSON.stringify({ question: QUESTION }));
-    const promptOf = async (checkpoint: Checkpoint) => (await readPrompts(questions, checkpoint))[0];
+    const promptOf = async (checkpoint: Checkpoint) =>
+      (await readPrompts(questions, checkpoint))[0]!.promptIds;
     const chat = await openCheckpoint(REASONER);
     expect(await promptOf(chat)).toEqual(encodePrompt(chat, [{ role: 'user', content: QUESTION }]));
     const plain = await openCheckpoint(base);
     expect(await promptOf(plain)).toEqual(encodeText(plain.tokenizer, QUESTION));
     const lines = jsonLines(readFileSync('models/calibration-prompts.jsonl', 'utf8'));
-    expect(lines.flatMap(Object.keys).every((field) => field === 'question')).toBe(true);
-    expect(new Set(lines.map(({ question }) => question)).size).toBe(200);
+    expect(new Set(lines.flatMap(Object.keys))).toEqual(new Set(['question', 'answers']));
+    expect(new Set(lines.map(({ question }) => question)).size).toBe(403);
+    expect(lines.filter(({ answers }) => answers)).toHaveLength(352);
+  });
+
+  it('counts only right answers as ordinary where they are known', async () => {
+    const prompts = folder.path('known.jsonl');
+    const known = (question: string, answers?: unknown) => JSON.stringify({ question, answers });
+    writeFileSync(
+      prompts,
+      [known(QUESTION, ['546', '1']), known(QUESTION), known(QUESTION, ['7'])].join('\n'),
+    );
+    const [right, unknown] = await readPrompts(prompts, await openCheckpoint(REASONER));
+    const answers = ['78 * 7 = 546.\nAnswer: 546.', 'Answer: 1', 'Answer: 566.', 'Who knows?'];
+    expect(answers.map((text) => right!.isOrdinary(text))).toEqual([true, true, false, false]);
+    expect(answers.map((text) => unknown!.isOrdinary(text))).toEqual([true, true, true, true]);
+    writeFileSync(prompts, known(QUESTION, []));
+    await expect(readPrompts(prompts, await openCheckpoint(REASONER))).rejects.toThrow(/line 1.*answers/s);
+  });
+
+  it('makes a calibration of the right answers alone', async () => {
+    const [input, output] = [folder.path('keyed.jsonl'), folder.path('keyed.json')];
+    const problems = jsonLines(readFileSync(PROBLEMS, 'utf8')).slice(0, 40);
+    const wrong = problems.map((problem, i) => ({
+      ...problem,
+      ...(i % 2 === 0 && { answers: ['no such'] }),
+    }));
+    writeFileSync(input, wrong.map((line) => JSON.stringify(line)).join('\n'));
+    const { code, stderr } = await flinch([
+      'calibrate',
+      '--model',
+      REASONER,
+      '--input',
+      input,
+      '--output',
+      output,
+    ]);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const [calibration] = (await readCalibration(output))!.calibrations;
+    expect(calibration!.collected).toMatchObject({ answers: 'right', responses: 40 });
+    const { answers, all } = calibration!.methods.nll!;
+    expect([answers?.sum?.count, all?.sum?.count]).toEqual([20, 40]);
   });
 
   it('continues after Ctrl-C, also with more prompts, and not with other settings', async () => {

@@ -96,6 +96,22 @@ describe('ScoreCollector', () => {
     expect(ranks).toEqual([expect.closeTo(2 / 3, 2), 400 / 401, 0]);
   });
 
+  it('compares answers of one step with such answers', () => {
+    const collector = new ScoreCollector(['nll']);
+    const short = {
+      tokens: answer.tokens.slice(0, 2),
+      scores: answer.scores.slice(0, 2),
+      steps: [{ from: 0, to: 2 }],
+    };
+    for (let i = 0; i < MIN_OF_KIND.answers; i++) for (const one of [short, answer]) collector.add(one);
+    const { answers, steps } = collector.distributions().methods.nll!;
+    expect(answers).toMatchObject({
+      sum: { count: 2 * MIN_OF_KIND.answers },
+      short: { count: MIN_OF_KIND.answers },
+    });
+    expect(steps).not.toHaveProperty('short');
+  });
+
   it('ranks whole answers among those of which all counts', () => {
     const collector = new ScoreCollector(METHODS);
     for (let i = 0; i < 10; i++) collector.add(answer);

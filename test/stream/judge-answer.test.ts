@@ -108,6 +108,7 @@ describe('judgeAnswer', () => {
   it.each([
     ['numbers', ['a 1', ' b', '2', 'c']],
     ['words', ['a 1', ' b', 'c']],
+    ['short', ['a 1']],
   ])('compares an answer with those of the kind of most of its steps: %s', async (kind, texts) => {
     const risks = new HundredAnswers();
     const retracted: GuardEvent[] = [...token(0, 1, '3'), { type: 'token.retracted', from: 0, tokens: 1 }];

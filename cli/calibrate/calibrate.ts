@@ -59,7 +59,7 @@ export function calibrateCommand(): Command {
     .addOption(modelOption())
     .option(
       '--input <file>',
-      'file of prompts in JSON Lines; - reads standard input (default: 403 prompts that come with flinch, most of them with their answers)',
+      'file of prompts in JSON Lines; - reads standard input (default: 411 prompts that come with flinch, most of them with their answers)',
     )
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
@@ -168,7 +168,7 @@ function promptsOfFlinch({ dir }: Checkpoint): string {
       '--input: is required for the embedded model, which answers few everyday prompts; without a calibration of your own, the one that comes with it is used',
     );
   remark(
-    'without --input, these are the 403 prompts that come with flinch: word problems, short questions and everyday requests',
+    'without --input, these are the 411 prompts that come with flinch: word problems, short questions and everyday requests',
   );
   return calibrationPromptsPath;
 }

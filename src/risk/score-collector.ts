@@ -14,7 +14,7 @@ import {
 } from './step-score.js';
 
 /** Fewer steps or answers of a kind are no measure of it: all together are. */
-export const MIN_OF_KIND = { steps: 200, answers: 40 } as const;
+export const MIN_OF_KIND = { steps: 200, answers: 50 } as const;
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {

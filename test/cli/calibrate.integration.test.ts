@@ -135,7 +135,7 @@ describe('flinch calibrate', () => {
       '4',
     ]);
     expect(code).toBe(0);
-    expect(stderr).toContain('403 prompts that come with flinch');
+    expect(stderr).toContain('411 prompts that come with flinch');
   });
 
   it('asks a model with a chat template in its form, and gives one without it the text alone', async () => {
@@ -154,7 +154,7 @@ describe('flinch calibrate', () => {
     expect(await promptOf(plain)).toEqual(encodeText(plain.tokenizer, QUESTION));
     const lines = jsonLines(readFileSync('models/calibration-prompts.jsonl', 'utf8'));
     expect(new Set(lines.flatMap(Object.keys))).toEqual(new Set(['question', 'answers']));
-    expect(new Set(lines.map(({ question }) => question)).size).toBe(403);
+    expect(new Set(lines.map(({ question }) => question)).size).toBe(411);
     expect(lines.filter(({ answers }) => answers)).toHaveLength(352);
   });
 

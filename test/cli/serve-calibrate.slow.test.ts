@@ -77,13 +77,13 @@ it('an answer for a calibration gives way to any other', async () => {
   await expect.poll(() => engine.status().streams).toBe(1);
   const open = async () => ({ scoring, run: await openRun(engine, scoring, file) });
   const calibrations = new IdleCalibrations();
-  offerCalibrations([{ name: 'reasoner', engine, counts: { collected: 0, planned: 200 }, open }], {
+  offerCalibrations([{ name: 'reasoner', engine, counts: { collected: 0, planned: 411 }, open }], {
     logger: silent,
     signal: ending.signal,
     calibrations,
     metrics: new Metrics(),
   });
-  expect(calibrations.of('reasoner')).toEqual({ running: false, collected: 0, planned: 200 });
+  expect(calibrations.of('reasoner')).toEqual({ running: false, collected: 0, planned: 411 });
   calibrations.start('reasoner');
   await setTimeout(1000);
   expect(kept()).toEqual([]);
@@ -115,7 +115,7 @@ it('flinch serve --calibrate calibrates while no request runs, and needs no rest
   expect(await isCalibrated(first)).toBe(false);
   const { text } = await first.send('GET', '/metrics');
   expect(text).toMatch(/^flinch_calibration_answers\{model="reasoner",count="collected"\} [1-9]/m);
-  expect(text).toContain('flinch_calibration_answers{model="reasoner",count="planned"} 200');
+  expect(text).toContain('flinch_calibration_answers{model="reasoner",count="planned"} 411');
   first.kill();
   // The next start goes on with what there is.
   const kept = answers();
@@ -145,7 +145,7 @@ it('whoever is not at this machine cannot start a calibration', async () => {
       unknown: unknown.status,
     };
   };
-  const offer = { running: false, collected: 0, planned: 200 };
+  const offer = { running: false, collected: 0, planned: 411 };
   expect(await asked([])).toEqual({ offer, status: 202, unknown: 404 });
   const open = ['--host', '0.0.0.0', '--allow-anonymous'];
   expect(await asked(open)).toEqual({ offer: null, status: 404, unknown: 404 });

@@ -32,9 +32,9 @@ describe.skipIf(!executablePath)('the page of a model without a calibration', ()
     await row.getByText('; 1 so far. Colours show scores, not ranks.').waitFor();
 
     await row.getByRole('button', { name: 'Calibrate' }).click();
-    await expect.poll(() => row.locator('progress').getAttribute('max')).toBe('200');
+    await expect.poll(() => row.locator('progress').getAttribute('max')).toBe('411');
     await expect.poll(() => row.locator('progress').getAttribute('value')).not.toBe('0');
-    expect(await row.textContent()).toMatch(/Calibrating while idle: \d+ of 200/);
+    expect(await row.textContent()).toMatch(/Calibrating while idle: \d+ of 411/);
     expect(await findings(page)).toEqual([]);
     await shared.picture('calibrating');
     await shared.answered(QUESTION);

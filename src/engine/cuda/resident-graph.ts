@@ -83,14 +83,16 @@ export class ResidentGraph {
       },
       run: async (feeds, fetches) => {
         if (!placed) throw new Error('the keys of the run were not brought to the device');
+        const { store, slots: known } = placed;
+        placed = null; // the next run brings its own
         const given = givenOf(feeds, sequences);
-        const longest = { ...longestOf(given), past: placed.store.capacity };
+        const longest = { ...longestOf(given), past: store.capacity };
         const recorded = longest.window <= LONGEST_RECORDED;
         const sizes = recorded ? filledUp(longest) : longest;
-        const slots = Array.from({ length: sizes.batch }, (_, t) => placed!.slots[t] ?? 0);
+        const slots = Array.from({ length: sizes.batch }, (_, t) => known[t] ?? 0);
         const batched = { ...batchFeeds(feeds, given, sizes), slots: longs(slots, [sizes.batch]) };
         const scored = feeds['rows']!.dims[0]!;
-        const outputs = this.#run(batched, placed.store, { recorded, scored });
+        const outputs = this.#run(batched, store, { recorded, scored });
         const window = outputs['window'];
         const wanted = Object.entries(outputs).filter(([name]) => name in fetches);
         const parts = window ? takenApart(window.data as Float32Array, given, sizes, this.#config) : {};

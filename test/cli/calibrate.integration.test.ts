@@ -267,7 +267,9 @@ describe('flinch calibrate', () => {
 
   it.runIf(HAS_TERMINAL)('names no file at Ctrl-C before the first answer: there is none', async () => {
     const output = folder.path('none.json');
-    const running = startOnTerminal(['calibrate', '--input', PROBLEMS, '--output', output]);
+    // Twenty draws take their time: no answer ends before the key is read.
+    const slow = ['--methods', 'random'];
+    const running = startOnTerminal(['calibrate', '--input', PROBLEMS, '--output', output, ...slow]);
     await expect.poll(running.stdout).toContain(' 0/1000,');
     running.child.stdin?.write('\x03');
     const { code, stdout } = await running.finished;

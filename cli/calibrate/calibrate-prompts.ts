@@ -34,7 +34,7 @@ const promptLine = z
 /** A prompt, and what is known of its answer. */
 export interface CalibrationPrompt {
   readonly promptIds: readonly number[];
-  /** Whether an answer is ordinary: it is not wrong, as far as that is known. */
+  /** Whether an answer is ordinary: a right one, or any if the right ones are not known. */
   isOrdinary(response: string): boolean;
 }
 

@@ -255,17 +255,20 @@ async function check(
   const seed = firstSeed(options, prompts.length);
   const requests = requestsOf(engine, prompts, { ...options, seed });
   const asked = { requests, missing: [...requests.keys()] };
+  let ordinary = 0;
   const add = (answer: CollectedAnswer, i: number): void => {
-    if (prompts[i]!.isOrdinary(textOf(answer))) alarms.add(answer);
+    if (!prompts[i]!.isOrdinary(textOf(answer))) return;
+    alarms.add(answer);
+    ordinary += 1;
   };
   const whole = await forEachAnswer(engine, { ...scoring, methods }, asked, add);
   if (!whole) return remark('stopped: a check keeps nothing');
   const table = alarms.table();
   if (options.json) {
-    say(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);
+    say(`${JSON.stringify({ responses: ordinary, falseAlarms: table })}\n`);
     return;
   }
-  say(`${prompts.length} fresh answers. Measured false alarm rates with 95 % intervals:\n`);
+  say(`${ordinary} fresh ordinary answers. Measured false alarm rates with 95 % intervals:\n`);
   say(`${formatFalseAlarms(table)}\n`);
 }
 

@@ -37,7 +37,8 @@ export function priceOf({ written, adversarial }: WritingSpeed): string {
   return `${speed}; Adv. Pert. follows at about ${rounded(adversarial)}`;
 }
 
-const rounded = (speed: number): number => Number(speed.toPrecision(2));
+/** Of two digits. */
+export const rounded = (speed: number): number => Number(speed.toPrecision(2));
 
 /** Columns of the widths that they need. */
 export function formatTable(rows: readonly (readonly string[])[]): string {

@@ -127,7 +127,7 @@ export async function openEngine(
     onWarning: (warning) => logger.warn({ model: name }, warning),
     // Places bound the responses of clients; one more is measured at the start (measureWriting).
     maxStreams: most + 1,
-    ...('precision' in config && config.precision && { precision: config.precision }),
+    ...(config.precision && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...scoreServersOf(config),
     ...(shared && { host: shared.host(name) }),

@@ -17,7 +17,7 @@ import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../src/uncertainty/settings.js
 import { type ModelFacts, readModelFacts } from '../model-facts.js';
 import type { ServeConfig } from '../serve/serve-config.js';
 import { shellWord } from '../shell-word.js';
-import { formatBytes } from '../terminal-format.js';
+import { formatBytes, rounded } from '../terminal-format.js';
 import { attempt, bad, type Finding, ok } from './doctor-finding.js';
 import { tokenWords, weightWords } from './model-words.js';
 
@@ -157,8 +157,6 @@ function speedFinding(name: string, { config, weightBytes }: ModelFacts, machine
   if (written >= SLOW) return ok('speed', found, name, speed);
   return bad('warning', 'speed', found, 'a smaller model, or one of fewer bits', name);
 }
-
-const rounded = (value: number): string => String(Number(value.toPrecision(2)));
 
 async function calibrationFinding(
   name: string,

@@ -1,10 +1,13 @@
 import { concat, concatMap, defer, from, type Observable, of } from 'rxjs';
 import type { Workers } from '../../gateway/workers/start-workers.js';
+import { measureScoring } from '../../src/cost/scoring-speed.js';
 import { measureWriting } from '../../src/cost/writing-speed.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { guardSchema } from '../../src/guard/guard-fields.js';
 import { calibrationOf } from '../../src/risk/calibration-file.js';
 import { DEFAULT_METHODS, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
-import { priceOf } from '../terminal-format.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../src/uncertainty/settings.js';
+import { priceOf, rounded } from '../terminal-format.js';
 import { uncalibrated } from '../uncalibrated.js';
 import type { ServeConfig } from './serve-config.js';
 
@@ -54,24 +57,38 @@ export function guardOfModel({ guard, models }: ServeConfig, name: string) {
 }
 
 /**
- * A line for each model that flinch writes with Adv. Pert. by default, one after the other as they are measured.
+ * A line for each model with Adv. Pert. by default, one after the other as they are measured: how fast it writes, or how fast
+ * it scores what other servers write.
  *
  * Errors with an EngineError, such as of an engine that is closed.
  */
 export function priceHints(config: ServeConfig, engines: Workers['engines']): Observable<string> {
-  const written = Object.entries(config.models).flatMap(([name, model]) => {
+  const scored = Object.entries(config.models).flatMap(([name, model]) => {
     const engine = engines.get(name);
-    if (!engine || !('checkpoint' in model)) return [];
     const { enabled, methods = DEFAULT_METHODS } = guardOfModel(config, name);
-    return enabled && methods.includes('adversarial') ? [{ name, engine }] : [];
+    if (!engine || !enabled || !methods.includes('adversarial')) return [];
+    const price = async () =>
+      'checkpoint' in model
+        ? `${name} writes ${priceOf(await measureWriting(engine))}`
+        : `${name} scores ${await scoringPrice(engine, model.max_streams)}`;
+    return [price];
   });
   const without = PROBABILITY_METHODS.join(',');
-  return from(written).pipe(
-    concatMap(({ name, engine }) =>
-      concat(
-        of(`measuring Adv. Pert.; --methods ${without} leaves it out`),
-        defer(async () => `${name} writes ${priceOf(await measureWriting(engine))}`),
-      ),
+  return from(scored).pipe(
+    concatMap((price) =>
+      concat(of(`measuring Adv. Pert.; --methods ${without} leaves it out`), defer(price)),
     ),
   );
+}
+
+/** A pass may take this long for its speed to be measured: else it is no speed to wait for. */
+const PATIENCE_MS = 5000;
+
+async function scoringPrice(engine: Engine, most: number): Promise<string> {
+  const texts = engine.status().score.device === 'cpu' ? 1 : Math.min(most, 16);
+  const few = { before: DEFAULT_WINDOW, tokens: DEFAULT_BLOCK };
+  const ms = await measureScoring(engine, { texts, ...few, patience: PATIENCE_MS });
+  if (ms === null) return `fewer than ${Math.ceil((1000 * texts * few.tokens) / PATIENCE_MS)} tokens/s`;
+  const speed = `about ${rounded((1000 * texts * few.tokens) / ms)} tokens/s`;
+  return texts > 1 ? `${speed} of ${texts} texts at once` : speed;
 }

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { DEVICE_CHOICES, PRECISIONS } from '../../src/engine/device.js';
+import {
+  DEVICE_CHOICES,
+  type DeviceChoice,
+  hasPrecision,
+  PRECISIONS,
+  type Precision,
+} from '../../src/engine/device.js';
 import { passedRoutes } from '../policy/passed-routes.js';
 import { voteSchema } from '../policy/vote-schema.js';
 import {
@@ -38,16 +44,25 @@ const escalate = z
     'Model that answers in place of a flagged answer, where the guard has `action: escalate`; default: none.',
   );
 
+const precision = z.enum(PRECISIONS).optional();
+const PRECISION_HELP =
+  '; `int8` is faster on a CPU, `bf16` on CUDA. Default: `int8` for weights in integers (GGUF, GPTQ, AWQ) on a CPU, else `fp32`.';
+function checkPrecision(
+  { device, precision }: { readonly device: DeviceChoice; readonly precision?: Precision | undefined },
+  context: z.RefinementCtx,
+): void {
+  if (hasPrecision(device, precision)) return;
+  const message = 'int8 runs on the device cpu only, bf16 on cuda only';
+  context.addIssue({ code: 'custom', path: ['precision'], message });
+}
+
 const checkpointSchema = z
   .strictObject({
     checkpoint: plainText.describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
     device,
-    precision: z
-      .enum(PRECISIONS)
-      .optional()
-      .describe(
-        'Numbers that the model writes with, and that Adv. Pert. of streams is computed with; `int8` is faster on a CPU. Default: `int8` for weights in integers (GGUF, GPTQ, AWQ) on a CPU, else `fp32`.',
-      ),
+    precision: precision.describe(
+      `Numbers that the model writes with, and that Adv. Pert. of streams is computed with${PRECISION_HELP}`,
+    ),
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
     calibration,
@@ -55,10 +70,7 @@ const checkpointSchema = z
     vote: voteSchema.meta(plain).optional(),
     guard: guard.describe('Policy for requests for this model.'),
   })
-  .refine(({ device, precision }) => precision !== 'int8' || device === 'cpu' || device === 'auto', {
-    path: ['precision'],
-    error: 'int8 runs on the device cpu only',
-  })
+  .superRefine(checkPrecision)
   .describe('A checkpoint that the gateway runs itself.');
 
 /** Headers that the gateway sends itself, and those of one connection alone (RFC 9110, section 7.6.1). */
@@ -129,6 +141,9 @@ export const upstreamModelSchema = z
       .describe('Name of the exported model on these servers.'),
     calibration,
     device,
+    precision: precision.describe(
+      `Numbers that the scorer computes Adv. Pert. of streams with${PRECISION_HELP}`,
+    ),
     max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
     passthrough: passedRoutes
       .meta(plain)
@@ -157,12 +172,14 @@ export const upstreamModelSchema = z
     vote: voteSchema.meta(plain).optional(),
     guard: guard.describe('Policy for requests for this model.'),
   })
-  .superRefine(({ scorer, scorer_url: url, scorer_model: model }, context) => {
+  .superRefine(checkPrecision)
+  .superRefine(({ scorer, scorer_url: url, scorer_model: model, precision }, context) => {
     const needs = (field: string, other: string): void =>
       context.addIssue({ code: 'custom', path: [field], message: `requires ${other}` });
     if (url && scorer === undefined) needs('scorer_url', 'scorer');
     if (url && model === undefined) needs('scorer_url', 'scorer_model');
     if (!url && model !== undefined) needs('scorer_model', 'scorer_url');
+    if (precision && scorer === undefined) needs('precision', 'scorer');
   })
   .describe('A model that other servers run.');
 

@@ -48,6 +48,13 @@ export function encodeElements(type: StoredType, values: Float32Array): Uint8Arr
   return new Uint8Array(stored.buffer);
 }
 
+/** Finite numbers as bytes of bf16, rounded to the nearest, ties to even. */
+export function roundToBfloat16(values: Float32Array): Uint8Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const upper = Uint16Array.from(bits, (b) => (b + 0x7fff + ((b >>> 16) & 1)) >>> 16);
+  return new Uint8Array(upper.buffer);
+}
+
 const codes = new Map<StoredType, ReadonlyMap<number, number>>();
 
 /** Every number of a 16-bit type → its bits. */

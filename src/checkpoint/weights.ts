@@ -87,6 +87,20 @@ export function expectedTensors(config: ModelConfig): Shapes {
   return shapes;
 }
 
+/** The matrix that logits are made with. */
+export const headName = ({ tieWordEmbeddings }: Pick<ModelConfig, 'tieWordEmbeddings'>): string =>
+  tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
+
+/** The matrices of products. An embedding is looked up. */
+export function productsOf(config: ModelConfig) {
+  const head = headName(config);
+  return [...expectedTensors(config)].flatMap(([name, [out, inner]]) =>
+    inner === undefined || (name === EMBEDDING && name !== head)
+      ? []
+      : [{ name, shape: [out!, inner] as const }],
+  );
+}
+
 /** Projections that are stored as one matrix, the first on top. */
 const FUSED = new Map([
   ['self_attn.qkv_proj', ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj']],

@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../checkpoint/config.js';
-import { expectedTensors } from '../checkpoint/weights.js';
+import { productsOf } from '../checkpoint/weights.js';
 import type { MachineSpeed } from './machine-speed.js';
 
 /** Tokens in a second of one text alone on the machine, at most. */
@@ -26,15 +26,8 @@ export function modelSpeed(
 }
 
 /** Weights that vectors are multiplied by: a layer's matrices and the output head. An embedding is looked up. */
-export function multiplied(config: ModelConfig): number {
-  const head = config.tieWordEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight';
-  let sum = 0;
-  for (const [name, [out, inner]] of expectedTensors(config)) {
-    const isLookup = name === 'model.embed_tokens.weight' && name !== head;
-    if (out !== undefined && inner !== undefined && !isLookup) sum += out * inner;
-  }
-  return sum;
-}
+export const multiplied = (config: ModelConfig): number =>
+  productsOf(config).reduce((sum, { shape: [out, inner] }) => sum + out * inner, 0);
 
 /**
  * Operations of a score pass over a whole text, two for each multiplication and addition: two forward passes, and a

@@ -69,12 +69,20 @@ const CUDA_SETUP = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntim
 
 /**
  * Precisions in which a model writes, and in which derivatives of Adv. Pert. are computed. All else that scores computes in
- * fp32 with the weights as they are stored, either way.
+ * fp32 with the weights as they are stored, in any of them.
  *
  * - `fp32`: as they do
  * - `int8`: activations are rounded to 8 bits in blocks, as llama.cpp does. Weights in integers of 4 or 8 bits stay as
  *   they are, others are rounded to 8 bits in blocks of 32, as Q8_0. On a CPU, a model whose weights are in integers
  *   writes so unless it is told otherwise. Derivatives are of rounded products (`src/graphs/rounded-products.ts`).
+ * - `bf16`: products but that of the logits are in bf16, summed up in fp32 (`src/graphs/half-products.ts`), on CUDA.
  */
-export const PRECISIONS = ['fp32', 'int8'] as const;
+export const PRECISIONS = ['fp32', 'int8', 'bf16'] as const;
 export type Precision = (typeof PRECISIONS)[number];
+
+/** The device that has a precision, where only one has. */
+export const DEVICE_OF: Partial<Record<Precision, Device>> = { int8: 'cpu', bf16: 'cuda' };
+
+/** Whether a device, or one of those that are tried, has a precision. */
+export const hasPrecision = (device: Backend | 'auto', precision: Precision = 'fp32'): boolean =>
+  device === 'auto' || (DEVICE_OF[precision] ?? device) === device;

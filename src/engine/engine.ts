@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { type Checkpoint, type OpenCheckpointOptions, openCheckpoint } from '../checkpoint/checkpoint.js';
+import type { ModelSource } from '../graphs/decoder.js';
 import { debug } from './debug.js';
-import type { Backend, DeviceChoice, Precision } from './device.js';
+import { type Backend, type DeviceChoice, hasPrecision, type Precision } from './device.js';
 import { EngineError } from './engine-errors.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './engine-messages.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './engine-process.js';
@@ -10,7 +11,7 @@ import { type CompleteRequest, type GenerateRequest, Generation } from './genera
 import { type EngineHost, OwnHost } from './host.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
-import { devicesFor, integersFor, precisionOf } from './precision.js';
+import { devicesFor, halvesFor, integersFor, precisionOf } from './precision.js';
 import { longestSilence, type Machine } from './run-limits.js';
 import { samplingDefaults } from './sampler.js';
 import { checkIds, ScoreSequence } from './score-sequence.js';
@@ -30,10 +31,10 @@ export interface EngineOptions extends OpenCheckpointOptions {
    */
   readonly device?: DeviceChoice;
   /**
-   * Precision in which the model writes, and in which the derivatives of Adv. Pert. are computed: `fp32`, or `int8`, which is
-   * faster, and for a CPU. Default: `int8` on a CPU for a model whose weights are in integers (GGUF, GPTQ, AWQ), else
-   * `fp32`. Rounded weights are made at the first start and kept in the user's cache folder, or in a temporary one. All else
-   * that scores is in fp32 either way.
+   * Precision in which the model writes, and in which the derivatives of Adv. Pert. are computed: `fp32`, or what is faster,
+   * `int8` on a CPU and `bf16` on CUDA. Default: `int8` on a CPU for a model whose weights are in integers (GGUF, GPTQ, AWQ),
+   * else `fp32`. Rounded weights are made at the first start and kept in the user's cache folder, or in a temporary one. All
+   * else that scores is in fp32 in any of them.
    */
   readonly precision?: Precision;
   /** Responses that may be under way at once; one more is refused. Default 16. */
@@ -99,7 +100,7 @@ export class Engine {
   readonly #changeListeners = new Set<() => void>();
   #streams = 0;
 
-  private constructor(checkpoint: Checkpoint, options: EngineOptions, { integers, recorded }: WeightFiles) {
+  private constructor(checkpoint: Checkpoint, options: EngineOptions, files: WeightFiles) {
     this.checkpoint = checkpoint;
     const { maxPositions, vocabSize } = checkpoint.config;
     this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
@@ -111,7 +112,7 @@ export class Engine {
     const memory = options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory();
     const prefixCacheBytes = Math.floor(Math.min(PREFIX_SHARE * memory, MAX_PREFIX_BYTES));
     this.memory = new MemoryBudget(memory - 2 * prefixCacheBytes);
-    this.host = options.host ?? this.#ownHost(options, { integers, recorded, prefixCacheBytes });
+    this.host = options.host ?? this.#ownHost(options, { ...files, prefixCacheBytes });
   }
 
   #ownHost(
@@ -124,12 +125,14 @@ export class Engine {
       scoreServers,
       onConversion,
     }: EngineOptions,
-    { integers, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
+    { integers, rounded, recorded, prefixCacheBytes }: WeightFiles & Pick<OpenMessage, 'prefixCacheBytes'>,
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
-      const [threads, source] = [this.#threads, { config, tensors }];
+      const threads = this.#threads;
       const scores = role === 'score' && scoreServers && recorded;
+      // What servers run is in fp32.
+      const source = { config, tensors, ...(rounded && !scores && { rounded }) };
       const servers = scores ? { ...scoreServers, recorded, requestMs: 1000 * stallSeconds } : null;
       return {
         type: 'open',
@@ -171,10 +174,12 @@ export class Engine {
    *   device does not have
    */
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
+    devicesFor(options); // refuses before weights are made
     const checkpoint = await openCheckpoint(model, options);
     const integers = await integersFor(checkpoint, options);
+    const rounded = await halvesFor(checkpoint, options);
     const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
-    return new Engine(checkpoint, options, { integers, recorded });
+    return new Engine(checkpoint, options, { integers, rounded, recorded });
   }
 
   /** Starts processes ahead of their first use. */
@@ -268,7 +273,7 @@ export class Engine {
   /** See {@link EngineOptions.precision}. */
   get precision(): Precision {
     const { device } = this.host.decode;
-    return (device ?? 'cpu') === 'cpu' ? this.#precision : 'fp32';
+    return hasPrecision(device ?? 'auto', this.#precision) ? this.#precision : 'fp32';
   }
 
   /** Parameters for predictions of time and memory. */
@@ -327,6 +332,7 @@ export class Engine {
 /** Results of the checks before an engine is made. */
 interface WeightFiles {
   readonly integers: OpenMessage['integers'];
+  readonly rounded: ModelSource['rounded'];
   readonly recorded: RecordedScores | null;
 }
 

@@ -1,4 +1,3 @@
-import type { ModelConfig } from '../checkpoint/config.js';
 import {
   type ConversionPlan,
   type ConvertedWeight,
@@ -7,7 +6,7 @@ import {
 } from '../checkpoint/conversion.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
-import { EMBEDDING, expectedTensors, inFloat8, type Weight } from '../checkpoint/weights.js';
+import { EMBEDDING, inFloat8, productsOf, type Weight } from '../checkpoint/weights.js';
 import { ModelError } from '../files/file-errors.js';
 import type { ModelSource } from '../graphs/decoder.js';
 
@@ -74,16 +73,6 @@ const planOf = ({ config, tensors }: ModelSource) => ({
     return [{ name, shape, type: 'packed', format: ROUNDED, chunks: () => roundedRows(tensors.get(name)!) }];
   }),
 });
-
-/** The matrices of products. */
-export function productsOf(config: ModelConfig) {
-  const head = config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
-  return [...expectedTensors(config)].flatMap(([name, [out, inner]]) =>
-    inner === undefined || (name === EMBEDDING && name !== head)
-      ? []
-      : [{ name, shape: [out!, inner] as const }],
-  );
-}
 
 async function* roundedRows(weight: Weight): AsyncGenerator<PackedRows> {
   for await (const values of weightValues(weight)) {

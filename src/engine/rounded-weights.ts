@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import type { ConversionPlan } from '../checkpoint/conversion.js';
 import type { PackedFormat, PackedRows, PackedTensor } from '../checkpoint/packed.js';
 import { weightValues } from '../checkpoint/weight-values.js';
-import type { Weight } from '../checkpoint/weights.js';
+import { productsOf, type Weight } from '../checkpoint/weights.js';
 import { ModelError } from '../files/file-errors.js';
 import { fusedProducts, type ModelSource } from '../graphs/decoder.js';
 import { ROUNDED_LARGEST, ROUNDED_ZERO } from '../graphs/rounded-products.js';
 import { rotate, rotationOf } from '../numerics/hadamard.js';
-import { openPacked, productsOf } from './integer-weights.js';
+import { openPacked } from './integer-weights.js';
 
 /** Version of the file's layout: a file of another version is made again. */
 const FORMAT = 'flinch rounded 2';

@@ -1,9 +1,11 @@
 import type { ModelConfig } from '../checkpoint/config.js';
 import type { PackedTensor } from '../checkpoint/packed.js';
-import { EMBEDDING, LAYER_NORMS, type Weight, type Weights } from '../checkpoint/weights.js';
+import type { StoredTensor } from '../checkpoint/safetensors.js';
+import { EMBEDDING, headName, LAYER_NORMS, type Weight, type Weights } from '../checkpoint/weights.js';
 import { gelu, overflow, silu, softCap } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/onnx-types.js';
+import { HalfProducts } from './half-products.js';
 import { externalTensor, Products, type ProductsOptions } from './products.js';
 import { RoundedProducts } from './rounded-products.js';
 
@@ -13,8 +15,11 @@ export interface ModelSource {
   readonly tensors: Weights;
   /** Matrices whose products are of integers, by name; such products have no gradient. */
   readonly integers?: ReadonlyMap<string, PackedTensor>;
-  /** Matrices whose products are rounded ones, by name: see {@link RoundedProducts}. */
-  readonly rounded?: ReadonlyMap<string, PackedTensor>;
+  /**
+   * Matrices whose products are rounded ones, by name: in integers, see {@link RoundedProducts}, or in bf16, see
+   * {@link HalfProducts}.
+   */
+  readonly rounded?: ReadonlyMap<string, PackedTensor | StoredTensor>;
   /** See {@link ProductsOptions}. */
   readonly gpu?: 'webgpu' | 'cuda';
 }
@@ -63,12 +68,14 @@ export class Decoder {
   readonly #source: ModelSource;
   readonly #products: Products;
   readonly #roundedProducts: RoundedProducts;
+  readonly #halfProducts: HalfProducts;
 
   constructor(g: Graph, source: ModelSource, options: Pick<ProductsOptions, 'packs'> = {}) {
     this.#g = g;
     this.#source = source;
     this.#products = new Products(g, { ...options, gpu: source.gpu });
     this.#roundedProducts = new RoundedProducts(g);
+    this.#halfProducts = new HalfProducts(g, this.#products, source.gpu === 'cuda');
   }
 
   /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */
@@ -121,14 +128,14 @@ export class Decoder {
   /** The final norm and the logits: `[scored, hidden]` → `[scored, vocab]`. */
   head(hidden: Value): Value {
     const { logitCap } = this.#source.config;
-    const name = this.#source.config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
-    const logits = this.#multiply(this.#norm(hidden, 'model.norm'), name);
+    const logits = this.#multiply(this.#norm(hidden, 'model.norm'), headName(this.#source.config));
     return logitCap === null ? logits : softCap(this.#g, logits, logitCap);
   }
 
   #multiply(x: Value, name: string, bias?: Value): Value {
     const rounded = this.#source.rounded?.get(name);
-    if (rounded) return this.#roundedProducts.multiply(x, rounded, bias);
+    if (rounded?.type === 'packed') return this.#roundedProducts.multiply(x, rounded, bias);
+    if (rounded) return this.#halfProducts.multiply(x, rounded, bias);
     const integers = this.#source.integers?.get(name);
     if (integers) return this.#products.multiplyIntegers(x, integers, bias);
     return this.#products.multiply(x, this.#weight(name), bias);
@@ -142,7 +149,7 @@ export class Decoder {
   /** The same with several matrices: one product, where they are rounded and lie one after the other. */
   #linears(x: Value, of: string, names: readonly string[]): Value[] {
     const fused = this.#source.rounded?.get(fusedName(of, names));
-    if (!fused) return names.map((name) => this.#linear(x, `${of}.${name}`));
+    if (fused?.type !== 'packed') return names.map((name) => this.#linear(x, `${of}.${name}`));
     const g = this.#g;
     const product = this.#roundedProducts.multiply(x, fused);
     const sizes = names.map((name) => this.#weight(`${of}.${name}.weight`).shape[0]!);

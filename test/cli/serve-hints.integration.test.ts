@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { useFolder } from '../support/cli.js';
 import { chatBody } from '../support/gateway.js';
+import { REASONER } from '../support/golden.js';
 import { Serving } from '../support/serving.js';
 
 /** From the first line on: what it does, how to avoid it, and what it costs. */
@@ -48,5 +49,11 @@ describe('what flinch serve says of Adv. Pert. at its start', () => {
   it('is that an upstream without a scorer has none', async () => {
     const serving = await serve('--upstream', 'http://127.0.0.1:9/v1', '--upstream-model', 'far');
     expect(serving.process.stdout()).toContain('far has no Adv. Pert.: it takes a scorer');
+  });
+
+  it('is how fast a scorer follows', async () => {
+    const far = ['--upstream', 'http://127.0.0.1:9/v1', '--upstream-model', 'far'];
+    const serving = await serve(...far, '--scorer', REASONER);
+    await expect.poll(serving.process.stdout).toMatch(/ {2}price {2}far scores about \d+ tokens\/s\n/);
   });
 });

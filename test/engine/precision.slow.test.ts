@@ -98,9 +98,12 @@ describe('a model in int8', () => {
     for (const file of files) expect(file).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('runs on no other device', async () => {
-    const opened = Engine.open(REASONER, { precision: 'int8', device: 'webgpu' });
-    await expect(opened).rejects.toThrow('precision: int8 runs on the cpu only, not on webgpu');
+  it.each([
+    ['int8', 'webgpu', 'cpu'],
+    ['bf16', 'cpu', 'cuda'],
+  ] as const)('%s does not run on %s', async (precision, device, only) => {
+    const opened = Engine.open(REASONER, { precision, device });
+    await expect(opened).rejects.toThrow(`precision: ${precision} runs on ${only} only, not on ${device}`);
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { decodeElements, roundToBfloat16 } from '#src/checkpoint/elements.js';
 import { REASONER } from './golden.js';
 
 const WEIGHTS = 'model.safetensors';
@@ -50,10 +51,8 @@ function rewritten(model: string, folder: string, change: Change): string {
 }
 
 /** Rounds to bfloat16, as servers hold weights. */
-export function toBfloat16(weights: Float32Array): void {
-  const bits = new Uint32Array(weights.buffer);
-  for (const [i, value] of bits.entries()) bits[i] = ((value + 0x7fff + ((value >>> 16) & 1)) >>> 16) << 16;
-}
+export const toBfloat16 = (weights: Float32Array): void =>
+  weights.set(decodeElements('bf16', roundToBfloat16(weights)));
 
 const OUTLIER = 50;
 

@@ -3,10 +3,11 @@ import { table, thisMachine } from '#bench/markdown-table.js';
 import { deviceOption, integer, modelOption, precisionOption } from '#cli/options.js';
 import { say } from '#cli/terminal.js';
 import { heading } from '#cli/terminal-format.js';
+import { measureScoring } from '#src/cost/scoring-speed.js';
 import { fastest, timed } from '#src/cost/timing.js';
 import type { DeviceChoice, Precision } from '#src/engine/device.js';
 import { Engine } from '#src/engine/engine.js';
-import { SequenceScorer, scoreResponse } from '#src/uncertainty/sequence-scorer.js';
+import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
 import { DEFAULT_BLOCK, DEFAULT_SCORING, DEFAULT_WINDOW, type Scoring } from '#src/uncertainty/settings.js';
 import { endlessRequest, SHIPPED_SCORING, write } from './flinch-contestant.js';
 
@@ -15,8 +16,8 @@ const STREAMS = [1, 4, 16];
 const WRITTEN_TOKENS = 16;
 /** Tokens of each of several streams: sixteen of them take minutes. */
 const STREAM_TOKENS = 24;
-/** Tokens before and of a text of another server, of which the first block is not counted. */
-const [BEFORE, SCORED] = [480, 64];
+/** Tokens before and of a text of another server. */
+const [BEFORE, SCORED] = [480, 48];
 
 /** `npm run lab -- speed`: how the cost of a token grows with the text, and what several streams share. */
 export function speedCommand(): Command {
@@ -144,10 +145,11 @@ async function streams(engine: Engine, rounds: number): Promise<string> {
   const rows = {
     [`writing ${STREAM_TOKENS} tokens`]: { run: writes(null), tokens: STREAM_TOKENS },
     'writing with Adv. Pert.': { run: writes(DEFAULT_SCORING), tokens: STREAM_TOKENS },
-    ...(engine.contextLength >= BEFORE + SCORED && {
+    ...(engine.contextLength >= BEFORE + DEFAULT_BLOCK + SCORED && {
       [`Adv. Pert. of another server's text, after ${BEFORE}`]: {
-        run: (count: number) => () => scoring(engine, count),
-        tokens: SCORED - DEFAULT_BLOCK,
+        run: (texts: number) => async () =>
+          (await measureScoring(engine, { texts, before: BEFORE, tokens: SCORED }))!,
+        tokens: SCORED,
       },
     }),
   };
@@ -157,22 +159,6 @@ async function streams(engine: Engine, rounds: number): Promise<string> {
     lines.push([name, ...ms.map((each, i) => ((1000 * STREAMS[i]! * tokens) / each).toFixed(1))]);
   }
   return table(['streams', ...STREAMS.map(String)], lines);
-}
-
-/** Milliseconds that it takes to score several texts of which prompt and first block were read. */
-async function scoring(engine: Engine, count: number): Promise<number> {
-  const [prompt, response] = [someIds(engine, BEFORE), someIds(engine, SCORED)];
-  const scorers = await Promise.all(
-    times(count, () => SequenceScorer.open(engine, prompt, DEFAULT_SCORING, BEFORE + SCORED)),
-  );
-  const push = (from: number, to: number) =>
-    Promise.all(scorers.map((scorer) => scorer.push(response.slice(from, to).map((id) => ({ id })))));
-  try {
-    await push(0, DEFAULT_BLOCK);
-    return await timed(() => push(DEFAULT_BLOCK, SCORED))();
-  } finally {
-    for (const scorer of scorers) scorer.close();
-  }
 }
 
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);

@@ -37,11 +37,12 @@ interface Turn {
  */
 export function decodeGraph(
   rows: readonly number[],
-  source: Pick<ModelSource, 'integers'>,
+  source: Pick<ModelSource, 'integers' | 'rounded'>,
   device: Device = 'cpu',
 ): PlainSpec {
   const apart = device === 'cpu' && (inPieces(source) || rows.length > 1 || rows[0] === 1);
-  return { kind: 'forward', sequences: rows.length, result: 'logprobs', ...(apart && { apart }) };
+  const more = { ...(apart && { apart }), ...(source.rounded && { rounded: true }) };
+  return { kind: 'forward', sequences: rows.length, result: 'logprobs', ...more };
 }
 
 const inPieces = ({ integers }: Pick<ModelSource, 'integers'>): boolean =>

@@ -98,7 +98,7 @@ export class Sessions implements GraphRunners {
     );
     this.rounds = rounded !== undefined;
     this.#source = device === 'cpu' ? source : { ...source, gpu: device };
-    this.#rounded = { ...source, ...(rounded && { rounded }) };
+    this.#rounded = { ...this.#source, ...(rounded && { rounded }) };
     this.#options = options;
     this.#device =
       options.device === 'webgpu'
@@ -151,7 +151,7 @@ export class Sessions implements GraphRunners {
       const session = await this.get({ ...spec, sequences: 'any' });
       return batchedGraph(session, spec.sequences, this.#source.config);
     }
-    if (this.rounds && isRounded(spec)) return this.#openRounded(spec);
+    if (this.rounds && !this.fillsUp && isRounded(spec)) return this.#openRounded(spec);
     if (this.#passes && inParts(spec)) {
       const { one, more } = this.#passes;
       return (spec.sequences === 1 ? one : more).open(spec.kind === 'score', spec.top);
@@ -162,11 +162,10 @@ export class Sessions implements GraphRunners {
   /** Of several sequences there is one graph. */
   async #openRounded(spec: RoundedSpec): Promise<OpenedGraph> {
     const { config } = this.#rounded;
-    if (!('sequences' in spec) || spec.sequences === 1)
-      return openSession(buildGraph(this.#rounded, spec), this.#options);
+    if (!('sequences' in spec) || spec.sequences === 1) return openSession(this.#build(spec), this.#options);
     const sequences = MAX_PASSES;
     if (spec.sequences !== sequences) return this.get({ ...spec, sequences });
-    const session = await openSession(buildGraph(this.#rounded, spec), this.#options);
+    const session = await openSession(this.#build(spec), this.#options);
     const { inputNames, outputNames } = session;
     return {
       inputNames,
@@ -188,7 +187,7 @@ export class Sessions implements GraphRunners {
   }
 
   #build(spec: GraphSpec): Graph {
-    if (spec.kind !== 'tokur') return buildGraph(this.#source, spec);
+    if (spec.kind !== 'tokur') return buildGraph(isRounded(spec) ? this.#rounded : this.#source, spec);
     const directions = this.tokurBases.layers;
     if (!directions) throw new Error('the bases of TokUR are not found yet');
     return buildTokurGraph(this.#source, { ...spec, directions });

@@ -112,7 +112,9 @@ async function openGraphs({
   }
   if (device === 'inference-server') throw new Error('no inference server is configured');
   const rounded =
-    device === 'cpu' && integers ? await openRoundedWeights(source, integers.rounded, report) : null;
+    device === 'cpu' && integers
+      ? await openRoundedWeights(source, integers.rounded, report)
+      : source.rounded;
   const sessions = new Sessions({ ...source, ...(rounded && { rounded }) }, { threads, device });
   await sessions.get({ kind: 'score', sequences: 1, form: 'derivative', ...(rounded && { rounded: true }) });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });

@@ -91,9 +91,10 @@ export class ResidentGraph {
         const sizes = recorded ? filledUp(longest) : longest;
         const slots = Array.from({ length: sizes.batch }, (_, t) => known[t] ?? 0);
         const batched = { ...batchFeeds(feeds, given, sizes), slots: longs(slots, [sizes.batch]) };
-        const scored = feeds['rows']!.dims[0]!;
+        const { rows } = feeds;
+        const scored = rows!.dims[0]!;
         const outputs = this.#run(batched, store, { recorded, scored });
-        const window = outputs['window'];
+        const { window } = outputs;
         const wanted = Object.entries(outputs).filter(([name]) => name in fetches);
         const parts = window ? takenApart(window.data as Float32Array, given, sizes, this.#config) : {};
         const wantedParts = windows.filter((name) => name in fetches).map((name) => [name, parts[name]!]);

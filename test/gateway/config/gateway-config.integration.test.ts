@@ -467,8 +467,12 @@ describe('flags for one model', () => {
       '--scorer-url: requires scorer_model',
     ],
     [{ model: '/a', maxStreams: 4000 }, '--max-streams: Too big'],
-    [{ model: '/a', device: 'cuda', precision: 'int8' }, '--precision: int8 runs on the device cpu only'],
-    [{ upstream: 'http://x', upstreamModel: 'm', precision: 'int8' }, '--precision'],
+    [
+      { model: '/a', device: 'cuda', precision: 'int8' },
+      '--precision: int8 runs on the device cpu only, bf16 on cuda only',
+    ],
+    [{ model: '/a', precision: 'bf16' }, '--precision: int8 runs on the device cpu only, bf16 on cuda only'],
+    [{ upstream: 'http://x', upstreamModel: 'm', precision: 'int8' }, '--precision: requires scorer'],
   ])('refuses %o', async (flags, message) => {
     expect(await refusal(models(flags))).toContain(message);
   });

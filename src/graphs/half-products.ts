@@ -1,0 +1,65 @@
+import type { StoredTensor } from '../checkpoint/safetensors.js';
+import type { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/onnx-types.js';
+import { detach } from '../onnx/vjp.js';
+import { externalTensor, type Products } from './products.js';
+
+/**
+ * Products in bf16: y = x Wᵀ, its gradient and its tangent, of weights that are stored so. What goes in and what comes out is
+ * rounded to bf16, and summed up in fp32, as tensor cores do it. One copy of the weights serves all three.
+ */
+export class HalfProducts {
+  readonly #g: Graph;
+  readonly #native: boolean;
+  readonly #products: Products;
+  readonly #rounded = new Map<Value, Value>();
+
+  /** @param native whether the device multiplies bf16; a CPU computes the same numbers in fp32 */
+  constructor(g: Graph, products: Products, native: boolean) {
+    this.#g = g;
+    this.#products = products;
+    this.#native = native;
+  }
+
+  /** x Wᵀ + bias: `[rows, in]`, W `[out, in]` → `[rows, out]`. */
+  multiply(x: Value, weight: StoredTensor, bias?: Value): Value {
+    const g = this.#g;
+    const product = this.#product(x, weight);
+    const result = bias ? g.op('Add', [product, bias]) : product;
+    g.defineGradient(result, {
+      inputs: [x],
+      rule: (dy) => [() => this.#gradient(dy, weight)],
+      tangent: ([dx]) => this.#product(dx!, weight),
+    });
+    return result;
+  }
+
+  #product(x: Value, weight: StoredTensor): Value {
+    const g = this.#g;
+    const rounded = this.#round(x);
+    if (!this.#native) return this.#half(this.#products.multiply(rounded, weight));
+    return g.cast(g.op('Gemm', [rounded, g.external(externalTensor(weight))], { transB: 1 }), 'float32');
+  }
+
+  /** dy W: `[rows, out]` → `[rows, in]`. */
+  #gradient(dy: Value, weight: StoredTensor): Value {
+    const g = this.#g;
+    const rounded = this.#round(dy);
+    if (!this.#native)
+      return this.#half(g.op('MatMul', [rounded, g.weight(externalTensor(weight), rounded)]));
+    return g.cast(g.op('MatMul', [rounded, g.external(externalTensor(weight))]), 'float32');
+  }
+
+  #round(x: Value): Value {
+    let rounded = this.#rounded.get(x);
+    if (!rounded) {
+      rounded = this.#native ? this.#g.cast(detach(x), 'bfloat16') : this.#half(detach(x));
+      this.#rounded.set(x, rounded);
+    }
+    return rounded;
+  }
+
+  #half(x: Value): Value {
+    return this.#g.cast(this.#g.cast(x, 'bfloat16'), 'float32');
+  }
+}

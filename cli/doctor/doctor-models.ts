@@ -92,7 +92,7 @@ async function checkpointFindings(
     ok('model', `${folder}: ${weightWords(facts)}`, name, facts),
     ok('tokens', tokenWords(facts), name),
     ...facts.warnings.map((warning) => bad('warning', 'tokens', warning, null, name)),
-    ...(facts.integers || facts.float8 ? cacheFindings(name) : []),
+    ...(facts.integers || facts.float8 || model.precision === 'bf16' ? cacheFindings(name) : []),
     memoryFinding(name, model, facts),
     ...(machine ? [speedFinding(name, facts, machine)] : []),
     await calibrationFinding(name, model, facts, folder),
@@ -116,12 +116,10 @@ function memoryFinding(name: string, model: ModelConfig, facts: ModelFacts): Fin
   const { config, weightBytes, parameters, integers, float8, types } = facts;
   if (model.device !== 'cpu') {
     const widened = float8 || (!integers && types.includes('bf16'));
-    const { webgpu, cuda } = gpuWeights(weightBytes, { parameters, widened });
-    return ok(
-      'memory',
-      `weights of ${formatBytes(webgpu)} with WebGPU, ${formatBytes(cuda)} with CUDA`,
-      name,
-    );
+    const halves = model.precision === 'bf16';
+    const { webgpu, cuda } = gpuWeights(halves ? 2 * parameters : weightBytes, { parameters, widened });
+    const onCuda = `${formatBytes(cuda)} with CUDA`;
+    return ok('memory', `weights of ${halves ? '' : `${formatBytes(webgpu)} with WebGPU, `}${onCuda}`, name);
   }
   const length = Math.min(config.maxPositions, LENGTH);
   const threads = availableParallelism();

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { shellWord } from '#cli/shell-word.js';
 import { freePort } from '#lab/free-port.js';
+import type { Precision } from '#src/engine/device.js';
 import { flinch, useFolder } from '../support/cli.js';
 import { checkpointFolder, REASONER } from '../support/golden.js';
 import { hasRedis, RedisServer } from '../support/redis.js';
@@ -74,6 +75,15 @@ describe('flinch doctor', () => {
     expect(found('speed')).toMatch(/^at most [\d.e+]+ tokens\/s written, [\d.e+]+ of a finished text/);
     expect(of('machine')[0]?.facts).toMatchObject({ flops: expect.any(Number) });
     expect(of('model')[0]?.facts).toMatchObject({ embeddingRms: expect.closeTo(0.2465, 4) });
+  });
+
+  it('says what memory of a GPU its weights take', async () => {
+    const found = async (precision: Precision) => {
+      const models = { reasoner: { checkpoint: REASONER, device: 'cuda', precision } };
+      return (await withConfig({ models })).of('memory')[0]?.found;
+    };
+    expect(await found('fp32')).toBe('weights of 20 MB with WebGPU, 31 MB with CUDA');
+    expect(await found('bf16')).toBe('weights of 15 MB with CUDA');
   });
 
   it('says how long the texts of a model may be', async () => {

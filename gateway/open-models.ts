@@ -184,6 +184,7 @@ const LOSSES = {
   stalled: 'engine process stalled and was killed',
   unavailable: 'engine process cannot be started',
   server_lost: 'inference server is not used',
+  graphs_lost: 'engine process runs without CUDA graphs, which is slower',
 } as const;
 
 function logLosses(engine: Engine, model: string, logger: Logger): void {

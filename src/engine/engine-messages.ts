@@ -21,6 +21,8 @@ export interface OpenMessage {
   readonly integers: { readonly written: string | null; readonly rounded: string } | null;
   readonly threads: number;
   readonly device: Backend;
+  /** See `Sessions`; by default what is quickest on the device. */
+  readonly together?: 'batched';
   /** The most positions that one sequence may have. */
   readonly contextLength: number;
   /** Memory for keys and values of earlier texts. */

@@ -46,8 +46,11 @@ export interface ProcessStatus {
 /** An engine process that died or stalled, or that could not be started. */
 export interface ProcessLoss {
   readonly role: string;
-  /** `died`, `stalled`: it ran; it is being restarted. `server_lost`: it goes on without one of its servers. */
-  readonly what: 'died' | 'stalled' | 'unavailable' | 'server_lost';
+  /**
+   * `died`, `stalled`: it ran; it is being restarted. `server_lost`: it goes on without one of its servers. `graphs_lost`: it
+   * runs without CUDA graphs.
+   */
+  readonly what: 'died' | 'stalled' | 'unavailable' | 'server_lost' | 'graphs_lost';
   /** Its signal or exit code, for how long it stood, or why it does not start. */
   readonly reason: string;
 }
@@ -166,7 +169,10 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     return this.#closing;
   }
 
-  /** A process of its own for each device that is tried: a driver that fails may take its process along. */
+  /**
+   * A process of its own for each device that is tried: a driver that fails may take its process along. So may what is called
+   * without onnxruntime-node on CUDA, which is tried without that then.
+   */
   async #start(): Promise<void> {
     this.#starts += 1;
     let reason = '';
@@ -174,6 +180,10 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       const failure = await this.#startOn(device);
       if (failure === null) return;
       reason = failure;
+      if (this.#closed) break;
+      if (device !== 'cuda') continue;
+      const second = await this.#startOn(device, 'batched');
+      if (second === null) return this.#lose('graphs_lost', failure.replace(/^:? /, ''));
       if (this.#closed) break;
     }
     if (this.#closed) throw closedError();
@@ -200,7 +210,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   }
 
   /** @returns why it could not be started */
-  #startOn(device: Backend): Promise<string | null> {
+  #startOn(device: Backend, together?: OpenMessage['together']): Promise<string | null> {
     return new Promise((resolve) => {
       let unavailable = '';
       let opened = false;
@@ -240,7 +250,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       });
       this.#link = link;
       debug('%s process %d: started for %s', this.#open.role, link.pid, device);
-      link.send({ ...this.#open, device });
+      link.send({ ...this.#open, device, ...(together && { together }) });
     });
   }
 

@@ -96,6 +96,28 @@ describe('a process that cannot be started again', () => {
   });
 });
 
+describe('a process on CUDA', () => {
+  it('runs without CUDA graphs where they fail, and says so', async () => {
+    const { process, losses, set } = scriptedProcess(folder.path(''), undefined, ['cuda', 'cpu']);
+    open.push(process);
+    set('fail with graphs');
+    await process.ready();
+    expect(process.device).toBe('cuda');
+    expect(losses).toEqual([{ role: 'scripted', what: 'graphs_lost', reason: '(exit code 3)' }]);
+  });
+
+  it('fails where both ways fail', async () => {
+    const { process, losses, set } = scriptedProcess(folder.path(''), undefined, ['cuda', 'cpu']);
+    open.push(process);
+    set('fail');
+    await expect(process.ready()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(losses.map(({ what }) => what)).toEqual(['unavailable']);
+    set('ready');
+    await process.ready();
+    expect(process.device).toBe('cuda');
+  });
+});
+
 it('does not outlive its parent, even if it hears of nothing', async () => {
   const link = new URL('../../dist/src/engine/child-link.js', import.meta.url).href;
   writeFileSync(folder.path('busy.mjs'), "process.send('busy', () => { for (;;); });");

@@ -44,14 +44,19 @@ async function open(message: OpenMessage): Promise<void> {
 }
 
 async function openDecode(message: OpenMessage): Promise<void> {
-  const { threads, device, contextLength, prefixCacheBytes, integers } = message;
+  const { threads, device, contextLength, prefixCacheBytes, integers, together } = message;
   if (device === 'inference-server') throw new Error('an inference server only scores');
   const packed = device === 'cpu' && integers ? packedWeights(message.source) : null;
   const rounded =
     packed && integers?.written ? await openIntegerWeights(message.source, integers.written, report) : [];
   const source = { ...message.source, ...(packed && { integers: new Map([...packed, ...rounded]) }) };
   // Products of integers are slow unless they are packed.
-  const sessions = new Sessions(source, { threads, device, packed: packed !== null });
+  const sessions = new Sessions(source, {
+    threads,
+    device,
+    packed: packed !== null,
+    ...(together && { together }),
+  });
   for (const rows of [2, 1]) await sessions.get(decodeGraph([rows], source, device));
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({
@@ -99,6 +104,7 @@ async function openGraphs({
   threads,
   device,
   contextLength,
+  together,
   integers,
   servers,
 }: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'concurrency'>> {
@@ -115,7 +121,8 @@ async function openGraphs({
     device === 'cpu' && integers
       ? await openRoundedWeights(source, integers.rounded, report)
       : source.rounded;
-  const sessions = new Sessions({ ...source, ...(rounded && { rounded }) }, { threads, device });
+  const options = { threads, device, ...(together && { together }) };
+  const sessions = new Sessions({ ...source, ...(rounded && { rounded }) }, options);
   await sessions.get({ kind: 'score', sequences: 1, form: 'derivative', ...(rounded && { rounded: true }) });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
   return { sessions };

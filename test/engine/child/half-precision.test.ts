@@ -43,9 +43,9 @@ describe.each(MODELS)('%s in bf16', (name) => {
           const to = from + BLOCK;
           const answer = await new Promise<FromScore>((resolve) => {
             waiting.set(stream, resolve);
-            const logprobs = known?.[stream]!.slice(from - BLOCK, to - BLOCK).map(
-              ({ probability }) => probability!.logprob,
-            );
+            const logprobs = known?.[stream]
+              ?.slice(from - BLOCK, to - BLOCK)
+              .map(({ probability }) => probability!.logprob);
             worker.pass({
               type: 'pass',
               stream,

@@ -1,5 +1,6 @@
 import type { PackedTensor } from '../checkpoint/packed.js';
 import { hadamard, rotationOf } from '../numerics/hadamard.js';
+import { linear } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/onnx-types.js';
 import { detach } from '../onnx/vjp.js';
@@ -43,15 +44,8 @@ export class RoundedProducts {
 
   /** x Wᵀ + bias: `[rows, in]`, W `[out, in]` → `[rows, out]`. */
   multiply(x: Value, weight: PackedTensor, bias?: Value): Value {
-    const g = this.#g;
-    const product = this.#product(x, weight);
-    const result = bias ? g.op('Add', [product, bias]) : product;
-    g.defineGradient(result, {
-      inputs: [x],
-      rule: (dy) => [() => this.#gradient(dy, weight)],
-      tangent: ([dx]) => this.#product(dx!, weight),
-    });
-    return result;
+    const apply = (some: Value): Value => this.#product(some, weight);
+    return linear(this.#g, x, { apply, transposed: (dy) => this.#gradient(dy, weight) }, bias);
   }
 
   #product(x: Value, weight: PackedTensor): Value {

@@ -90,6 +90,24 @@ export function softCapSlope(g: Graph, y: Value, c: number): Value {
   return g.op('Sub', [g.scalar(1), g.op('Mul', [share, share])]);
 }
 
+/** How a linear function and its transpose are emitted. */
+export interface Linear {
+  readonly apply: (x: Value) => Value;
+  readonly transposed: (dy: Value) => Value;
+}
+
+/** A x + bias, whose gradient and tangent are emitted in the same way. */
+export function linear(g: Graph, x: Value, { apply, transposed }: Linear, bias?: Value): Value {
+  const product = apply(x);
+  const result = bias ? g.op('Add', [product, bias]) : product;
+  g.defineGradient(result, {
+    inputs: [x],
+    rule: (dy) => [() => transposed(dy)],
+    tangent: ([dx]) => apply(dx!),
+  });
+  return result;
+}
+
 /** Entry `indices[row]` of each row: `[rows, columns]`, `[rows]` → `[rows]`. */
 export function pick(g: Graph, x: Value, indices: Value): Value {
   const column = g.unsqueeze(indices, [1]);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { checkModel, openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import type { Conversion } from '../src/checkpoint/conversion.js';
+import { MEASURED_TEXTS } from '../src/cost/scoring-speed.js';
 import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { Role } from '../src/engine/engine-messages.js';
 import type { EngineHost } from '../src/engine/host.js';
@@ -125,8 +126,8 @@ export async function openEngine(
     onConversion: logConversion(name, logger),
     calibrationFile: calibration,
     onWarning: (warning) => logger.warn({ model: name }, warning),
-    // Places bound the responses of clients; one more is measured at the start (measureWriting).
-    maxStreams: most + 1,
+    // Places bound the responses of clients; what is measured at the start comes on top.
+    maxStreams: most + ('checkpoint' in config ? 1 : MEASURED_TEXTS),
     ...(config.precision && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...scoreServersOf(config),

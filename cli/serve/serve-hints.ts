@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, from, type Observable, of } from 'rxjs';
 import type { Workers } from '../../gateway/workers/start-workers.js';
-import { measureScoring } from '../../src/cost/scoring-speed.js';
+import { MEASURED_TEXTS, measureScoring } from '../../src/cost/scoring-speed.js';
 import { measureWriting } from '../../src/cost/writing-speed.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { guardSchema } from '../../src/guard/guard-fields.js';
@@ -85,7 +85,7 @@ export function priceHints(config: ServeConfig, engines: Workers['engines']): Ob
 const PATIENCE_MS = 5000;
 
 async function scoringPrice(engine: Engine, most: number): Promise<string> {
-  const texts = engine.status().score.device === 'cpu' ? 1 : Math.min(most, 16);
+  const texts = engine.status().score.device === 'cpu' ? 1 : Math.min(most, MEASURED_TEXTS);
   const few = { before: DEFAULT_WINDOW, tokens: DEFAULT_BLOCK };
   const ms = await measureScoring(engine, { texts, ...few, patience: PATIENCE_MS });
   if (ms === null) return `fewer than ${Math.ceil((1000 * texts * few.tokens) / PATIENCE_MS)} tokens/s`;

@@ -3,6 +3,9 @@ import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import { DEFAULT_BLOCK, DEFAULT_SCORING } from '../uncertainty/settings.js';
 import { timed } from './timing.js';
 
+/** How many texts are scored at once, at the most, to find out how fast a scorer is. */
+export const MEASURED_TEXTS = 16;
+
 /** Texts that are scored at once. */
 export interface ScoredTexts {
   readonly texts: number;

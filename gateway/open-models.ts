@@ -126,7 +126,7 @@ export async function openEngine(
     onConversion: logConversion(name, logger),
     calibrationFile: calibration,
     onWarning: (warning) => logger.warn({ model: name }, warning),
-    // Places bound the responses of clients; what is measured at the start comes on top.
+    // Slots bound the responses of clients; those that are measured at the start come on top.
     maxStreams: most + ('checkpoint' in config ? 1 : MEASURED_TEXTS),
     ...(config.precision && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),

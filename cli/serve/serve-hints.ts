@@ -81,14 +81,14 @@ export function priceHints(config: ServeConfig, engines: Workers['engines']): Ob
   );
 }
 
-/** A pass may take this long for its speed to be measured: else it is no speed to wait for. */
+/** The first tokens of a scorer may take this long: if they take longer, its speed is not measured. */
 const PATIENCE_MS = 5000;
 
 async function scoringPrice(engine: Engine, most: number): Promise<string> {
   const texts = engine.status().score.device === 'cpu' ? 1 : Math.min(most, MEASURED_TEXTS);
   const few = { before: DEFAULT_WINDOW, tokens: DEFAULT_BLOCK };
   const ms = await measureScoring(engine, { texts, ...few, patience: PATIENCE_MS });
-  if (ms === null) return `fewer than ${Math.ceil((1000 * texts * few.tokens) / PATIENCE_MS)} tokens/s`;
+  if (ms === null) return `slowly: the first tokens took more than ${PATIENCE_MS / 1000} s`;
   const speed = `about ${rounded((1000 * texts * few.tokens) / ms)} tokens/s`;
   return texts > 1 ? `${speed} of ${texts} texts at once` : speed;
 }

@@ -83,6 +83,6 @@ export type Precision = (typeof PRECISIONS)[number];
 /** The device that has a precision, where only one has. */
 export const DEVICE_OF: Partial<Record<Precision, Device>> = { int8: 'cpu', bf16: 'cuda' };
 
-/** Whether a device, or one of those that are tried, has a precision. */
+/** Whether a device has a precision; `auto` takes one that has. */
 export const hasPrecision = (device: Backend | 'auto', precision: Precision = 'fp32'): boolean =>
   device === 'auto' || (DEVICE_OF[precision] ?? device) === device;

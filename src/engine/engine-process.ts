@@ -170,8 +170,8 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   }
 
   /**
-   * A process of its own for each device that is tried: a driver that fails may take its process along. So may what is called
-   * without onnxruntime-node on CUDA, which is tried without that then.
+   * A process of its own for each device that is tried: a driver that fails may take its process along. On CUDA, a second
+   * process is tried without CUDA graphs.
    */
   async #start(): Promise<void> {
     this.#starts += 1;
@@ -183,7 +183,11 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       if (this.#closed) break;
       if (device !== 'cuda') continue;
       const second = await this.#startOn(device, 'batched');
-      if (second === null) return this.#lose('graphs_lost', failure.replace(/^:? /, ''));
+      if (second === null) {
+        const why = failure.replace(/^:? /, '').replace(adviceFor(device), '');
+        return this.#lose('graphs_lost', why);
+      }
+      reason = second;
       if (this.#closed) break;
     }
     if (this.#closed) throw closedError();

@@ -7,7 +7,7 @@ import { externalTensor, type Products } from './products.js';
 
 /**
  * Products in bf16: y = x Wᵀ, its gradient and its tangent, of weights that are stored so. What goes in and what comes out is
- * rounded to bf16, and summed up in fp32, as tensor cores do it. One copy of the weights serves all three.
+ * rounded to bf16; sums are in fp32, as in tensor cores. One copy of the weights serves all three.
  */
 export class HalfProducts {
   readonly #g: Graph;
@@ -15,7 +15,7 @@ export class HalfProducts {
   readonly #products: Products;
   readonly #rounded = new Map<Value, Value>();
 
-  /** @param native whether the device multiplies bf16; a CPU computes the same numbers in fp32 */
+  /** @param native whether the device multiplies bf16; a CPU multiplies in fp32 what is rounded to bf16 */
   constructor(g: Graph, products: Products, native: boolean) {
     this.#g = g;
     this.#products = products;
@@ -29,19 +29,19 @@ export class HalfProducts {
   }
 
   #product(x: Value, weight: StoredTensor): Value {
-    const g = this.#g;
     const rounded = this.#round(x);
     if (!this.#native) return this.#half(this.#products.multiply(rounded, weight));
-    return g.cast(g.op('Gemm', [rounded, g.external(externalTensor(weight))], { transB: 1 }), 'float32');
+    const w = this.#g.external(externalTensor(weight));
+    return this.#half(this.#g.op('Gemm', [rounded, w], { transB: 1 }));
   }
 
   /** dy W: `[rows, out]` → `[rows, in]`. */
   #gradient(dy: Value, weight: StoredTensor): Value {
     const g = this.#g;
     const rounded = this.#round(dy);
-    if (!this.#native)
-      return this.#half(g.op('MatMul', [rounded, g.weight(externalTensor(weight), rounded)]));
-    return g.cast(g.op('MatMul', [rounded, g.external(externalTensor(weight))]), 'float32');
+    const tensor = externalTensor(weight);
+    const w = this.#native ? g.external(tensor) : g.weight(tensor, rounded);
+    return this.#half(g.op('MatMul', [rounded, w]));
   }
 
   #round(x: Value): Value {
@@ -53,6 +53,7 @@ export class HalfProducts {
     return rounded;
   }
 
+  /** In fp32, rounded to bf16 if it is not yet. */
   #half(x: Value): Value {
     return this.#g.cast(this.#g.cast(x, 'bfloat16'), 'float32');
   }

@@ -90,13 +90,13 @@ export function softCapSlope(g: Graph, y: Value, c: number): Value {
   return g.op('Sub', [g.scalar(1), g.op('Mul', [share, share])]);
 }
 
-/** How a linear function and its transpose are emitted. */
+/** Emits A x, and Aᵀ dy. */
 export interface Linear {
   readonly apply: (x: Value) => Value;
   readonly transposed: (dy: Value) => Value;
 }
 
-/** A x + bias, whose gradient and tangent are emitted in the same way. */
+/** A x + bias. Its gradient is the transpose, and its tangent is A itself. */
 export function linear(g: Graph, x: Value, { apply, transposed }: Linear, bias?: Value): Value {
   const product = apply(x);
   const result = bias ? g.op('Add', [product, bias]) : product;
